@@ -1,0 +1,3 @@
+//! The `ale-train` application.
+
+fn main() {}
