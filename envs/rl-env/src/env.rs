@@ -41,6 +41,9 @@ pub struct Step {
     pub terminated: bool,
     /// A limit from outside the task cut the episode off. Never together with `terminated`.
     pub truncated: bool,
+    /// `terminated` is meant for the learner alone and the episode continues without a reset: a lost life that is
+    /// reported as an end of the return. Only together with `terminated`.
+    pub continues: bool,
 }
 
 impl Step {
@@ -53,9 +56,9 @@ impl Step {
         }
     }
 
-    /// Whether the episode is over for either reason.
+    /// Whether the episode is over for either reason, so that a reset has to follow.
     pub fn ends_episode(&self) -> bool {
-        self.terminated || self.truncated
+        (self.terminated || self.truncated) && !self.continues
     }
 }
 
