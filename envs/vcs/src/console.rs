@@ -1,0 +1,332 @@
+//! The machine: CPU, TIA, RIOT, cartridge and controllers on one bus.
+
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+use thiserror::Error;
+
+use crate::cart::Cartridge;
+use crate::controllers::{Inputs, Wiring};
+use crate::cpu::{Bus, Cpu};
+use crate::mt19937::Mt19937;
+use crate::riot::{Ports, Riot};
+use crate::tia::registers::WSYNC;
+use crate::tia::{Geometry, LINE, Tia, WIDTH};
+
+/// The seed of the generator that fills RAM at power-up.
+pub const SYSTEM_SEED: u32 = 4753849;
+/// Bytes of RAM.
+pub const RAM: usize = 128;
+/// A request for a frame ends after this many instructions, whatever the program does.
+const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
+
+/// The television system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TvFormat {
+    /// 262 lines, 60 Hz.
+    #[default]
+    #[serde(rename = "NTSC")]
+    Ntsc,
+    /// 312 lines, 50 Hz.
+    #[serde(rename = "PAL")]
+    Pal,
+    /// 312 lines, 50 Hz, eight colours.
+    #[serde(rename = "SECAM")]
+    Secam,
+}
+
+/// How a console is built for a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsoleOptions {
+    /// The controllers.
+    pub wiring: Wiring,
+    /// The first visible scanline.
+    pub ystart: u16,
+    /// Number of visible scanlines under NTSC; the default of 210 becomes 250 under the other systems.
+    pub height: u16,
+    /// Whether HMOVE blanks the first eight pixels of a line, as the chip does. Off for four games.
+    pub hmove_blanks: bool,
+    /// The television system; `None` finds it out by running 60 frames.
+    pub tv: Option<TvFormat>,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self { wiring: Wiring::default(), ystart: 34, height: DEFAULT_HEIGHT, hmove_blanks: true, tv: None }
+    }
+}
+
+/// Visible lines where the game does not say otherwise.
+const DEFAULT_HEIGHT: u16 = 210;
+const DEFAULT_HEIGHT_50_HZ: u16 = 250;
+
+/// A snapshot that does not fit the console.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the snapshot belongs to another game or is damaged")]
+pub struct ForeignSnapshot;
+
+/// One Atari 2600 with a cartridge: all of its state, and nothing that does not change but the shared ROM image.
+///
+/// Cloning forks the machine; serialising it is the snapshot. Running cannot fail.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Console {
+    cpu: Cpu,
+    machine: Machine,
+    random: Mt19937,
+    tv: TvFormat,
+}
+
+/// Everything on the CPU's bus.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Machine {
+    /// CPU cycles since the beginning of the frame.
+    cycles: u32,
+    /// The byte that was last on the bus.
+    open_bus: u8,
+    #[serde(with = "BigArray")]
+    ram: [u8; RAM],
+    riot: Riot,
+    tia: Tia,
+    cartridge: Cartridge,
+    wiring: Wiring,
+    inputs: Inputs,
+}
+
+impl Console {
+    /// Powers a console on: random RAM, detection of the television system, reset.
+    pub fn new(cartridge: Cartridge, options: &ConsoleOptions) -> Self {
+        let mut random = Mt19937::new(SYSTEM_SEED);
+        let ram = std::array::from_fn(|_| random.next_u32() as u8);
+        let mut riot = Riot::default();
+        riot.reset(timer_start(&mut random));
+        let machine = Machine {
+            cycles: 0,
+            open_bus: 0,
+            ram,
+            riot,
+            tia: Tia::new(geometry(options, options.tv.unwrap_or_default())),
+            cartridge,
+            wiring: options.wiring,
+            inputs: Inputs::default(),
+        };
+        let mut console = Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc };
+        console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
+        console.machine.tia.set_geometry(geometry(options, console.tv));
+        console.reset();
+        console
+    }
+
+    /// Runs 60 frames; a game whose later ones are mostly longer than 285 lines was made for PAL.
+    fn detect_tv(&mut self) -> TvFormat {
+        const FRAMES: usize = 60;
+        const SETTLED: usize = 30;
+        const LONG: i32 = 285;
+        self.reset();
+        let mut long_frames = 0;
+        for frame in 0..FRAMES {
+            self.run_frame();
+            let lines = self.machine.clock().wrapping_sub(self.machine.tia.frame_start()) / LINE;
+            if frame >= SETTLED && lines > LONG {
+                long_frames += 1;
+            }
+        }
+        if long_frames >= SETTLED / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
+    }
+
+    /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
+    pub fn reset(&mut self) {
+        let machine = &mut self.machine;
+        machine.rebase();
+        machine.riot.reset(timer_start(&mut self.random));
+        machine.tia.reset(machine.clock());
+        machine.cartridge.reset(&mut self.random);
+        self.cpu.reset(machine);
+    }
+
+    /// Runs until the program ends its frame, or for 25,000 instructions; a frame cut off like that goes on with the
+    /// next request.
+    pub fn run_frame(&mut self) {
+        let machine = &mut self.machine;
+        if machine.tia.is_unfinished() {
+            machine.tia.resume_frame();
+        } else {
+            let phase = machine.tia.horizontal(machine.clock());
+            machine.rebase();
+            machine.tia.start_frame(phase);
+        }
+        for _ in 0..INSTRUCTIONS_PER_REQUEST {
+            self.cpu.step(machine);
+            if !machine.tia.is_unfinished() {
+                break;
+            }
+            if self.cpu.jammed {
+                break;
+            }
+        }
+        machine.tia.end_request(machine.clock());
+    }
+
+    /// The 128 bytes of RAM; byte `i` is at address `$80 + i`.
+    pub fn ram(&self) -> &[u8; RAM] {
+        &self.machine.ram
+    }
+
+    /// RAM, to be changed from outside.
+    pub fn ram_mut(&mut self) -> &mut [u8; RAM] {
+        &mut self.machine.ram
+    }
+
+    /// What the CPU would read from the cartridge at `address`, without side effects.
+    pub fn peek_cartridge(&self, address: u16) -> u8 {
+        self.machine.cartridge.peek(address)
+    }
+
+    /// The picture: `height() * 160` palette bytes, row after row.
+    pub fn screen(&self) -> &[u8] {
+        self.machine.tia.picture()
+    }
+
+    /// Number of rows of the picture.
+    pub fn height(&self) -> usize {
+        self.screen().len() / WIDTH
+    }
+
+    /// The television system that was detected or chosen.
+    pub fn tv(&self) -> TvFormat {
+        self.tv
+    }
+
+    /// The registers of the CPU.
+    pub fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
+    /// The cartridge.
+    pub fn cartridge(&self) -> &Cartridge {
+        &self.machine.cartridge
+    }
+
+    /// What the players hold. It stays until the next call.
+    pub fn set_inputs(&mut self, inputs: Inputs) {
+        self.machine.inputs = inputs;
+    }
+
+    /// Puts in place a state that was serialised. The ROM image is this console's; a state of another game, or a
+    /// damaged one, is refused and changes nothing.
+    pub fn restore(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
+        let (mine, theirs) = (&self.machine, &mut state.machine);
+        if self.tv != state.tv
+            || !mine.tia.accepts(&theirs.tia)
+            || !mine.cartridge.accepts(&theirs.cartridge)
+            || mine.wiring != theirs.wiring
+        {
+            return Err(ForeignSnapshot);
+        }
+        theirs.cartridge.attach(&mine.cartridge);
+        *self = state;
+        Ok(())
+    }
+}
+
+/// The timer's value after a reset: a different one for every reset.
+fn timer_start(random: &mut Mt19937) -> u8 {
+    25 + (random.next_u32() % 75) as u8
+}
+
+fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
+    const LAST_LINE: i32 = 290;
+    const LAST_LINE_50_HZ: i32 = 342;
+    let fifty_hertz = tv != TvFormat::Ntsc;
+    let height = if fifty_hertz && options.height == DEFAULT_HEIGHT { DEFAULT_HEIGHT_50_HZ } else { options.height };
+    Geometry {
+        ystart: options.ystart.into(),
+        height: height.into(),
+        last_line: if fifty_hertz { LAST_LINE_50_HZ } else { LAST_LINE },
+        hmove_blanks: options.hmove_blanks,
+        colour_loss: tv == TvFormat::Pal,
+    }
+}
+
+impl Machine {
+    /// The time in colour clocks.
+    fn clock(&self) -> i32 {
+        (self.cycles as i32).wrapping_mul(3)
+    }
+
+    /// Makes now cycle 0.
+    fn rebase(&mut self) {
+        let cycles = std::mem::take(&mut self.cycles);
+        self.riot.rebase(cycles);
+        self.tia.rebase(cycles);
+        self.cartridge.rebase(cycles);
+    }
+
+    fn ports(&self) -> Ports {
+        Ports { a: self.wiring.port_a(&self.inputs), b: Wiring::port_b(&self.inputs) }
+    }
+
+    fn write_anywhere(&mut self, address: u16, value: u8) {
+        self.open_bus = value;
+        match Device::at(address) {
+            Device::Cartridge => self.cartridge.write(address, value),
+            Device::Tia => self.tia.write(address, value, self.cycles),
+            Device::Ram => self.ram[usize::from(address) % RAM] = value,
+            Device::Riot => self.riot.write(address, value, self.cycles),
+        }
+    }
+}
+
+/// What answers at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Device {
+    Cartridge,
+    Tia,
+    Ram,
+    Riot,
+}
+
+impl Device {
+    /// The console decodes A12, A7 and A9 only.
+    #[inline]
+    fn at(address: u16) -> Self {
+        if address & 0x1000 != 0 {
+            Self::Cartridge
+        } else if address & 0x0080 == 0 {
+            Self::Tia
+        } else if address & 0x0200 == 0 {
+            Self::Ram
+        } else {
+            Self::Riot
+        }
+    }
+}
+
+impl Bus for Machine {
+    #[inline]
+    fn read(&mut self, address: u16) -> u8 {
+        let value = match Device::at(address) {
+            Device::Cartridge => self.cartridge.read(address, self.cycles),
+            Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
+            Device::Ram => self.ram[usize::from(address) % RAM],
+            Device::Riot => self.riot.read(address, self.cycles, self.ports()),
+        };
+        self.open_bus = value;
+        value
+    }
+
+    #[inline]
+    fn write(&mut self, address: u16, value: u8) {
+        self.write_anywhere(address, value);
+        if Device::at(address) == Device::Tia && address & 0x3F == WSYNC {
+            self.cycles += self.tia.cycles_to_next_line(self.clock());
+        }
+    }
+
+    fn write_again(&mut self, address: u16, value: u8) {
+        self.write_anywhere(address, value);
+    }
+
+    #[inline]
+    fn tick(&mut self, cycles: u32) {
+        self.cycles = self.cycles.wrapping_add(cycles);
+    }
+}

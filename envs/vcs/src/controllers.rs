@@ -1,0 +1,144 @@
+//! What is plugged into the console and what the player's hands do.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Controller {
+    /// A joystick with one button.
+    #[default]
+    Joystick,
+    /// A pair of paddles.
+    Paddles,
+    /// Nothing; it is wired like a joystick that nobody moves.
+    None,
+}
+
+/// How the controllers are plugged in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wiring {
+    /// The left port.
+    pub left: Controller,
+    /// The right port.
+    pub right: Controller,
+    /// Player A's joystick is in the right port and player B's in the left (surround, wizard_of_wor).
+    pub swap_ports: bool,
+    /// The two paddles of a port change places (pong).
+    pub swap_paddles: bool,
+}
+
+/// A joystick held in some direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joystick {
+    /// Pushed up.
+    pub up: bool,
+    /// Pushed down.
+    pub down: bool,
+    /// Pushed left.
+    pub left: bool,
+    /// Pushed right.
+    pub right: bool,
+    /// Button pressed.
+    pub fire: bool,
+}
+
+/// A paddle in some position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paddle {
+    /// Resistance in ohms; turning right lowers it.
+    pub resistance: i32,
+    /// Button pressed.
+    pub fire: bool,
+}
+
+/// The console's switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switches {
+    /// Game reset held.
+    pub reset: bool,
+    /// Game select held.
+    pub select: bool,
+    /// Left difficulty switch at A.
+    pub left_difficulty_a: bool,
+    /// Right difficulty switch at A.
+    pub right_difficulty_a: bool,
+}
+
+/// Everything that the players hold, by player (A, B), and the console's switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inputs {
+    /// The players' joysticks.
+    pub joysticks: [Joystick; 2],
+    /// The players' paddles. Both are on the left port; the right port's paddles are never moved.
+    pub paddles: [Paddle; 2],
+    /// The console's switches.
+    pub switches: Switches,
+}
+
+/// The analogue side of a pin of a controller port (INPT0 to INPT3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnaloguePin {
+    /// Not connected: it never charges.
+    Open,
+    /// A paddle of this many ohms.
+    Paddle(i32),
+}
+
+impl Wiring {
+    /// SWCHA: bits 7 to 4 belong to the left port (right, left, down, up), bits 3 to 0 to the right one; 0 is pressed.
+    pub(crate) fn port_a(self, inputs: &Inputs) -> u8 {
+        let nibble = |port: usize| {
+            if self.port(port) == Controller::Paddles {
+                let [first, second] = self.paddles(port, inputs);
+                bits([first.fire, second.fire, false, false])
+            } else {
+                let stick = self.joystick(port, inputs);
+                bits([stick.right, stick.left, stick.down, stick.up])
+            }
+        };
+        !(nibble(0) << 4 | nibble(1))
+    }
+
+    /// SWCHB: reset, select, colour (always on) and the difficulty switches.
+    pub(crate) fn port_b(inputs: &Inputs) -> u8 {
+        let switches = inputs.switches;
+        0x3C | u8::from(!switches.reset)
+            | u8::from(!switches.select) << 1
+            | u8::from(switches.left_difficulty_a) << 6
+            | u8::from(switches.right_difficulty_a) << 7
+    }
+
+    /// Whether the button on INPT4 (`port` 0) or INPT5 (`port` 1) is pressed.
+    pub(crate) fn fire(self, port: usize, inputs: &Inputs) -> bool {
+        self.port(port) != Controller::Paddles && self.joystick(port, inputs).fire
+    }
+
+    /// The pin read by INPT0 to INPT3.
+    pub(crate) fn analogue(self, pin: usize, inputs: &Inputs) -> AnaloguePin {
+        let port = pin / 2;
+        match self.port(port) {
+            Controller::Paddles => AnaloguePin::Paddle(self.paddles(port, inputs)[pin % 2].resistance),
+            Controller::Joystick | Controller::None => AnaloguePin::Open,
+        }
+    }
+
+    fn port(self, port: usize) -> Controller {
+        [self.left, self.right][port]
+    }
+
+    fn joystick(self, port: usize, inputs: &Inputs) -> Joystick {
+        inputs.joysticks[if self.swap_ports { 1 - port } else { port }]
+    }
+
+    /// The paddles of a port in the order of its pins.
+    fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
+        let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
+        if self.swap_paddles { [second, first] } else { [first, second] }
+    }
+}
+
+/// Four switches as a nibble, the first in bit 3.
+fn bits(switches: [bool; 4]) -> u8 {
+    switches.into_iter().fold(0, |nibble, on| nibble << 1 | u8::from(on))
+}

@@ -1,0 +1,17 @@
+/// What the CPU is wired to. Dispatch is static: the console has one bus, tests use flat RAM.
+pub trait Bus {
+    /// Reads a byte, with all side effects that reading has.
+    fn read(&mut self, address: u16) -> u8;
+
+    /// Writes a byte.
+    fn write(&mut self, address: u16, value: u8);
+
+    /// A write that directly follows another one within an instruction (the second and third push of `JSR` and
+    /// `BRK`). The console's WSYNC cannot hold the CPU there.
+    fn write_again(&mut self, address: u16, value: u8) {
+        self.write(address, value);
+    }
+
+    /// Lets `cycles` CPU cycles pass.
+    fn tick(&mut self, cycles: u32);
+}

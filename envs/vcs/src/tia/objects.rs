@@ -1,0 +1,168 @@
+//! The movable objects: two players, two missiles and the ball.
+
+use serde::{Deserialize, Serialize};
+
+use super::mask::{Mask, WIDTH};
+
+/// Offsets of an object's copies by the low three bits of NUSIZ.
+pub(super) const COPIES: [&[u8]; 8] = [&[0], &[0, 16], &[0, 32], &[0, 16, 32], &[0, 64], &[0], &[0, 32, 64], &[0]];
+
+/// The pixels from a player's position that belong to one of its copies, by the low three bits of NUSIZ. The two
+/// stretched forms begin one pixel late.
+pub(super) const PLAYER_WIDTH: [u8; 8] = [8, 8, 8, 8, 8, 16, 8, 32];
+
+/// `to - from` around the line.
+pub(super) fn distance(from: u8, to: i32) -> i32 {
+    (to - i32::from(from)).rem_euclid(WIDTH as i32)
+}
+
+/// `position + offset` around the line.
+pub(super) fn moved(position: u8, offset: i32) -> u8 {
+    (i32::from(position) + offset).rem_euclid(WIDTH as i32) as u8
+}
+
+fn copies(pattern: u64, position: u8, offsets: &[u8]) -> Mask {
+    let place = |&offset: &u8| Mask::placed(pattern, usize::from(moved(position, offset.into())));
+    offsets.iter().map(place).fold(Mask::EMPTY, |all, copy| all | copy)
+}
+
+/// One player.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Player {
+    pub(super) position: u8,
+    /// GRPx, and the copy of it that the other player's GRP write makes.
+    pub(super) graphics: u8,
+    pub(super) graphics_old: u8,
+    /// VDELPx: show the old graphics.
+    pub(super) delayed: bool,
+    /// REFPx: the lowest bit comes first.
+    pub(super) reflected: bool,
+    /// The low three bits of NUSIZx.
+    pub(super) copies: u8,
+    /// The first copy is left out until the end of the line, because RESPx was written while it was being shown.
+    pub(super) first_suppressed: bool,
+    /// HMPx, 0 to 15.
+    pub(super) motion: u8,
+}
+
+impl Player {
+    pub(super) fn shown(&self) -> u8 {
+        if self.delayed { self.graphics_old } else { self.graphics }
+    }
+
+    pub(super) fn mask(&self) -> Mask {
+        let shown = self.shown();
+        if shown == 0 {
+            return Mask::EMPTY;
+        }
+        let bits = u64::from(if self.reflected { shown } else { shown.reverse_bits() });
+        let pattern = match self.copies {
+            5 => stretched(bits, 2) << 1,
+            7 => stretched(bits, 4) << 1,
+            _ => bits,
+        };
+        copies(pattern, self.position, self.shown_copies())
+    }
+
+    /// All pixels that the player's copies could cover, whatever its graphics.
+    pub(super) fn area(&self) -> Mask {
+        let pattern = match self.copies {
+            5 => 0xFFFF << 1,
+            7 => 0xFFFF_FFFF << 1,
+            _ => 0xFF,
+        };
+        copies(pattern, self.position, self.shown_copies())
+    }
+
+    fn shown_copies(&self) -> &'static [u8] {
+        &COPIES[usize::from(self.copies)][usize::from(self.first_suppressed)..]
+    }
+}
+
+/// Every bit `factor` times.
+fn stretched(bits: u64, factor: usize) -> u64 {
+    let run = (1 << factor) - 1;
+    (0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| run << (bit * factor)).sum()
+}
+
+/// What the Cosmic Ark trick makes of missile 0 in a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum MissileShape {
+    #[default]
+    Normal,
+    /// At least two pixels wide.
+    Widened,
+    Invisible,
+}
+
+/// One missile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Missile {
+    pub(super) position: u8,
+    /// ENAMx.
+    pub(super) enabled: bool,
+    /// RESMPx: hidden inside the player.
+    pub(super) locked: bool,
+    /// The low three bits of NUSIZx.
+    pub(super) copies: u8,
+    /// Bits 4 and 5 of NUSIZx: the logarithm of the width.
+    pub(super) size: u8,
+    pub(super) shape: MissileShape,
+    /// HMMx, 0 to 15.
+    pub(super) motion: u8,
+}
+
+impl Missile {
+    pub(super) fn active(&self) -> bool {
+        self.enabled && !self.locked
+    }
+
+    pub(super) fn mask(&self) -> Mask {
+        if self.active() { self.area() } else { Mask::EMPTY }
+    }
+
+    /// All pixels that the missile could cover if it were enabled.
+    pub(super) fn area(&self) -> Mask {
+        let size = match self.shape {
+            MissileShape::Normal => self.size,
+            MissileShape::Widened => self.size | 1,
+            MissileShape::Invisible => return Mask::EMPTY,
+        };
+        copies(run(size), self.position, COPIES[usize::from(self.copies)])
+    }
+}
+
+/// The ball.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ball {
+    pub(super) position: u8,
+    /// ENABL, and the copy of it that a write of GRP1 makes.
+    pub(super) enabled: bool,
+    pub(super) enabled_old: bool,
+    /// VDELBL: use the old value.
+    pub(super) delayed: bool,
+    /// Bits 4 and 5 of CTRLPF: the logarithm of the width.
+    pub(super) size: u8,
+    /// HMBL, 0 to 15.
+    pub(super) motion: u8,
+}
+
+impl Ball {
+    pub(super) fn active(&self) -> bool {
+        if self.delayed { self.enabled_old } else { self.enabled }
+    }
+
+    pub(super) fn mask(&self) -> Mask {
+        if self.active() { self.area() } else { Mask::EMPTY }
+    }
+
+    /// All pixels that the ball could cover if it were enabled.
+    pub(super) fn area(&self) -> Mask {
+        copies(run(self.size), self.position, COPIES[0])
+    }
+}
+
+/// `1 << size` pixels.
+fn run(size: u8) -> u64 {
+    (1 << (1 << size)) - 1
+}

@@ -1,0 +1,80 @@
+//! The playfield: 20 cells of 4 pixels, shown twice in a line.
+
+use serde::{Deserialize, Serialize};
+
+use super::mask::Mask;
+
+/// The playfield's registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Playfield {
+    /// The 20 cells of the left half, the leftmost in bit 0.
+    cells: u32,
+    /// The right half mirrors the left one. This is what the picture uses; CTRLPF's own bit reaches it late when it
+    /// changes in the right part of a line.
+    pub(super) reflected: bool,
+    /// Bit 0 of CTRLPF.
+    pub(super) reflect: bool,
+    /// Bit 1 of CTRLPF: the halves take the players' colours.
+    pub(super) score: bool,
+    /// Bit 2 of CTRLPF: playfield and ball stand before the players.
+    pub(super) priority: bool,
+}
+
+/// Cells in a half line.
+const CELLS: u32 = 20;
+
+impl Playfield {
+    /// PF0: bits 4 to 7, the lowest first.
+    pub(super) fn write_pf0(&mut self, value: u8) {
+        self.cells = self.cells & !0xF | u32::from(value >> 4);
+    }
+
+    /// PF1: the highest bit first.
+    pub(super) fn write_pf1(&mut self, value: u8) {
+        self.cells = self.cells & !0xFF0 | u32::from(value.reverse_bits()) << 4;
+    }
+
+    /// PF2: the lowest bit first.
+    pub(super) fn write_pf2(&mut self, value: u8) {
+        self.cells = self.cells & !0xFF000 | u32::from(value) << 12;
+    }
+
+    pub(super) fn active(&self) -> bool {
+        self.cells != 0
+    }
+
+    /// Whether the cell that holds pixel `x` is set.
+    pub(super) fn cell(&self, x: usize) -> bool {
+        self.mask().group(x / 8) >> (x % 8) & 1 == 1
+    }
+
+    pub(super) fn mask(&self) -> Mask {
+        if self.cells == 0 {
+            return Mask::EMPTY;
+        }
+        let right = if self.reflected { self.cells.reverse_bits() >> (32 - CELLS) } else { self.cells };
+        Mask::halves(pixels(self.cells), pixels(right))
+    }
+}
+
+/// Four pixels for every cell.
+fn pixels(cells: u32) -> u128 {
+    cells.to_le_bytes()[..3].iter().rev().fold(0, |all, &byte| all << 32 | u128::from(QUADRUPLED[usize::from(byte)]))
+}
+
+/// Every bit of a byte four times.
+static QUADRUPLED: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte] |= 0xF << (4 * bit);
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
