@@ -1,0 +1,298 @@
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::{Action, Env, EnvError, Space, Step};
+use serde::{Deserialize, Serialize};
+
+use crate::encoding;
+
+// Lengths in metres, masses in kilograms, times in seconds, forces in newtons, angles in radians.
+const GRAVITY: f64 = 9.8;
+const MASS_CART: f64 = 1.0;
+const MASS_POLE: f64 = 0.1;
+const TOTAL_MASS: f64 = MASS_POLE + MASS_CART;
+/// From the joint to the pole's centre of mass: half the pole.
+const HALF_LENGTH: f64 = 0.5;
+const POLE_MOMENT: f64 = MASS_POLE * HALF_LENGTH;
+const FORCE: f64 = 10.0;
+const TAU: f64 = 0.02;
+const MAX_POSITION: f64 = 2.4;
+const MAX_ANGLE: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
+const START_RANGE: f64 = 0.05;
+
+/// A pole on a cart that is pushed left (0) or right (1): Gymnasium's `CartPole-v1`.
+///
+/// Observation: position, velocity, angle, angular velocity. Every step is worth 1. The episode terminates when the
+/// cart leaves +-2.4 m or the pole +-12 degrees, and is truncated after [`CartPole::MAX_STEPS`] steps.
+///
+/// The dynamics of Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve difficult learning
+/// control problems", corrected by Florian (2007), integrated by Euler's method in `f64` in Gymnasium's order of
+/// operations, so that observations (`f32`) equal Gymnasium's. Start states have the same distribution (uniform in
+/// +-0.05) but come from another generator.
+#[derive(Clone, Debug)]
+pub struct CartPole {
+    observation_space: Space,
+    action_space: Space,
+    state: State,
+}
+
+/// All that changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
+    rng: ChaCha8Rng,
+    position: f64,
+    velocity: f64,
+    angle: f64,
+    angular_velocity: f64,
+    /// Steps in this episode.
+    steps: u32,
+}
+
+impl CartPole {
+    /// Steps after which an episode is cut off; also the best possible return.
+    pub const MAX_STEPS: u32 = 500;
+
+    /// An unseeded environment: until a seed comes with a reset it behaves as if seeded with 0.
+    pub fn new() -> Self {
+        Self {
+            observation_space: Space::floats(4, f32::NEG_INFINITY, f32::INFINITY),
+            action_space: Space::Discrete { n: 2 },
+            state: State {
+                rng: ChaCha8Rng::seed_from_u64(0),
+                position: 0.0,
+                velocity: 0.0,
+                angle: 0.0,
+                angular_velocity: 0.0,
+                steps: 0,
+            },
+        }
+    }
+}
+
+impl Default for CartPole {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl State {
+    fn start_episode(&mut self) {
+        let mut draw = || self.rng.random_range(-START_RANGE..START_RANGE);
+        (self.position, self.velocity) = (draw(), draw());
+        (self.angle, self.angular_velocity) = (draw(), draw());
+        self.steps = 0;
+    }
+
+    /// One Euler step under `force`.
+    fn integrate(&mut self, force: f64) {
+        let (sin, cos) = self.angle.sin_cos();
+        let push = (force + POLE_MOMENT * (self.angular_velocity * self.angular_velocity) * sin) / TOTAL_MASS;
+        let angular_acceleration =
+            (GRAVITY * sin - cos * push) / (HALF_LENGTH * (4.0 / 3.0 - MASS_POLE * (cos * cos) / TOTAL_MASS));
+        let acceleration = push - POLE_MOMENT * angular_acceleration * cos / TOTAL_MASS;
+        self.position += TAU * self.velocity;
+        self.velocity += TAU * acceleration;
+        self.angle += TAU * self.angular_velocity;
+        self.angular_velocity += TAU * angular_acceleration;
+    }
+
+    fn has_failed(&self) -> bool {
+        self.position.abs() > MAX_POSITION || self.angle.abs() > MAX_ANGLE
+    }
+}
+
+impl Env for CartPole {
+    type Info = ();
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        if let Some(seed) = seed {
+            self.state.rng = ChaCha8Rng::seed_from_u64(seed);
+        }
+        self.state.start_episode();
+        self.observe(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let push_right = encoding::discrete(action, &self.action_space)? == 1;
+        self.state.integrate(if push_right { FORCE } else { -FORCE });
+        self.state.steps = self.state.steps.saturating_add(1);
+        self.observe(observation);
+        let terminated = self.state.has_failed();
+        Ok(Step {
+            terminated,
+            truncated: !terminated && self.state.steps >= Self::MAX_STEPS,
+            ..Step::reward(1.0)
+        })
+    }
+
+    fn info(&self) {}
+
+    fn observe(&self, observation: &mut [u8]) {
+        let state = &self.state;
+        let values = [
+            state.position,
+            state.velocity,
+            state.angle,
+            state.angular_velocity,
+        ];
+        encoding::write_floats(&values.map(|value| value as f32), observation);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        encoding::snapshot(&self.state)
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.state = encoding::restore(snapshot)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recorded from Gymnasium 1.4.0 by
+    ///
+    /// ```python
+    /// import gymnasium, numpy
+    /// cart_pole = gymnasium.make("CartPole-v1")
+    /// for start in ([0.01, -0.02, 0.03, -0.04], [2.3, 1.0, 0.0, 0.0], [0.0, 0.0, -0.1, -1.5]):
+    ///     cart_pole.reset()
+    ///     cart_pole.unwrapped.state = observation = numpy.array(start)
+    ///     print("start", *start, sep=",")
+    ///     for t in range(120):
+    ///         action = int(observation[2] + 0.3 * observation[3] > 0) if t % 5 else t % 2
+    ///         observation, reward, terminated, _, _ = cart_pole.step(action)
+    ///         print(action, *observation, reward, int(terminated), sep=",")
+    ///         if terminated: break
+    /// ```
+    const TRACE: &str = include_str!("cart_pole_trace.csv");
+
+    #[test]
+    fn dynamics_equal_gymnasium() {
+        let mut env = CartPole::new();
+        let mut bytes = [0; 16];
+        let mut terminations = 0;
+        for (line, text) in TRACE.lines().enumerate() {
+            let (head, numbers) = text.split_once(',').unwrap();
+            let numbers: Vec<f64> = numbers.split(',').map(|number| number.parse().unwrap()).collect();
+            if head == "start" {
+                env.reset(None, &mut bytes);
+                let state = &mut env.state;
+                (state.position, state.velocity) = (numbers[0], numbers[1]);
+                (state.angle, state.angular_velocity) = (numbers[2], numbers[3]);
+                continue;
+            }
+            let step = env
+                .step(Action::Discrete(&[head.parse().unwrap()]), &mut bytes)
+                .unwrap();
+            let observation = bytes.as_chunks().0.iter().map(|&chunk| f32::from_ne_bytes(chunk));
+            let expected = numbers[..4].iter().map(|&number| number as f32);
+            assert!(
+                observation.clone().eq(expected),
+                "line {}: {:?}",
+                line + 1,
+                observation.collect::<Vec<_>>()
+            );
+            assert_eq!(f64::from(step.reward), numbers[4], "line {}", line + 1);
+            assert_eq!(step.terminated, numbers[5] == 1.0, "line {}", line + 1);
+            assert!(!step.truncated);
+            terminations += usize::from(step.terminated);
+        }
+        assert!(terminations >= 2, "the trace shows both ways to fail");
+    }
+
+    #[test]
+    fn an_episode_is_truncated_after_500_steps() {
+        let mut env = CartPole::new();
+        let mut bytes = [0; 16];
+        env.reset(Some(3), &mut bytes);
+        for step in 1..=CartPole::MAX_STEPS {
+            // Balances: pushes to where the pole is falling, and gently back to the middle.
+            let state = &env.state;
+            let lean =
+                state.angle + 0.3 * state.angular_velocity + 0.02 * state.position + 0.05 * state.velocity;
+            let action = [i32::from(lean > 0.0)];
+            let result = env.step(Action::Discrete(&action), &mut bytes).unwrap();
+            assert_eq!(
+                (result.terminated, result.truncated),
+                (false, step == 500),
+                "step {step}"
+            );
+        }
+    }
+
+    #[test]
+    fn seeds_decide_the_start_and_all_that_follows() {
+        let (mut left, mut right) = (CartPole::new(), CartPole::new());
+        let (mut left_row, mut right_row) = ([0; 16], [0; 16]);
+        left.reset(Some(7), &mut left_row);
+        right.reset(Some(1), &mut right_row);
+        assert_ne!(left_row, right_row);
+        right.reset(Some(7), &mut right_row);
+        assert_eq!(left_row, right_row);
+        left.reset(None, &mut left_row);
+        assert_ne!(left_row, right_row);
+        right.reset(None, &mut right_row);
+        assert_eq!(left_row, right_row);
+        for chunk in left_row.as_chunks().0 {
+            assert!(f32::from_ne_bytes(*chunk).abs() <= 0.05);
+        }
+    }
+
+    #[test]
+    fn a_restored_snapshot_continues_alike() {
+        let mut env = CartPole::new();
+        let mut bytes = [0; 16];
+        env.reset(Some(5), &mut bytes);
+        env.step(Action::Discrete(&[1]), &mut bytes).unwrap();
+        let mut copy = CartPole::new();
+        copy.restore(&env.snapshot()).unwrap();
+        let mut copied = [0; 16];
+        copy.observe(&mut copied);
+        assert_eq!(bytes, copied);
+        for action in [0, 1, 1, 0] {
+            env.step(Action::Discrete(&[action]), &mut bytes).unwrap();
+            copy.step(Action::Discrete(&[action]), &mut copied).unwrap();
+            assert_eq!(bytes, copied);
+        }
+        env.reset(None, &mut bytes);
+        copy.reset(None, &mut copied);
+        assert_eq!(bytes, copied, "the random numbers continue as well");
+    }
+
+    #[test]
+    fn damaged_snapshots_and_foreign_actions_are_refused() {
+        let mut env = CartPole::new();
+        let mut bytes = [0; 16];
+        env.reset(Some(5), &mut bytes);
+        let snapshot = env.snapshot();
+        assert!(matches!(
+            env.restore(&snapshot[1..]),
+            Err(EnvError::BadSnapshot(_))
+        ));
+        assert!(matches!(
+            env.restore(&[&snapshot[..], &[0]].concat()),
+            Err(EnvError::BadSnapshot(_))
+        ));
+        assert_eq!(env.snapshot(), snapshot, "a failed restore changes nothing");
+        for action in [
+            Action::Discrete(&[2]),
+            Action::Discrete(&[-1]),
+            Action::Continuous(&[0.5]),
+        ] {
+            assert!(matches!(
+                env.step(action, &mut bytes),
+                Err(EnvError::InvalidAction { .. })
+            ));
+        }
+    }
+}
