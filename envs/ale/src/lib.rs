@@ -1,1 +1,17 @@
-//! To be written.
+//! What the Arcade Learning Environment adds to the Atari 2600: games with rewards, lives and ends, the loop of reset
+//! and act with sticky actions, and the usual preprocessing. It equals ale-py 0.12.1 bit for bit.
+//!
+//! This crate knows no thread and no learner. Files are touched by [`roms`] alone.
+
+mod action;
+mod ale;
+mod error;
+mod games;
+mod mode_select;
+pub mod roms;
+mod rules;
+
+pub use action::{ACTION_NAMES, ACTIONS, Action};
+pub use ale::{Ale, AleSettings, PoweredGame};
+pub use error::AleError;
+pub use games::{Game, game, games};

@@ -1,0 +1,63 @@
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::RomError;
+
+/// The environment variable that names the ROM folder.
+pub(super) const FOLDER_VARIABLE: &str = "ALE_TRAIN_ROMS";
+
+/// Where ROMs are kept: the given folder, else `ALE_TRAIN_ROMS`, else `ale-train/roms` in the user's data folder.
+///
+/// The data folder is `XDG_DATA_HOME`, else `~/.local/share`, as the XDG base directory specification says; on
+/// Windows `LOCALAPPDATA`.
+pub(super) fn locate(chosen: Option<&Path>) -> Result<PathBuf, RomError> {
+    from(chosen, |name| env::var_os(name).filter(|value| !value.is_empty()))
+}
+
+fn from(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, RomError> {
+    if let Some(folder) = chosen {
+        return Ok(folder.to_owned());
+    }
+    if let Some(folder) = variable(FOLDER_VARIABLE) {
+        return Ok(folder.into());
+    }
+    // The specification: "relative paths are invalid and must be ignored".
+    let data = variable("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".local/share")))
+        .or_else(|| variable("LOCALAPPDATA").map(PathBuf::from));
+    data.map(|folder| folder.join("ale-train").join("roms"))
+        .ok_or(RomError::NoFolder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(chosen: Option<&str>, variables: &[(&str, &str)]) -> Option<String> {
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let folder = from(chosen.map(Path::new), lookup).ok()?;
+        Some(folder.to_str().unwrap().replace('\\', "/"))
+    }
+
+    #[test]
+    fn flag_then_variable_then_xdg_then_home() {
+        let all = [("ALE_TRAIN_ROMS", "/a"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(with(Some("/flag"), &all).unwrap(), "/flag");
+        assert_eq!(with(None, &all).unwrap(), "/a");
+        assert_eq!(with(None, &all[1..]).unwrap(), "/x/ale-train/roms");
+        assert_eq!(with(None, &all[2..]).unwrap(), "/h/.local/share/ale-train/roms");
+        assert_eq!(with(None, &[]), None);
+    }
+
+    #[test]
+    fn a_relative_xdg_folder_is_ignored() {
+        let variables = [("XDG_DATA_HOME", "data"), ("HOME", "/h")];
+        assert_eq!(with(None, &variables).unwrap(), "/h/.local/share/ale-train/roms");
+    }
+}

@@ -1,0 +1,28 @@
+//! ROM images: which ones are known, where they are kept, and how they get there.
+//!
+//! A ROM is recognised by the MD5 of its bytes, never by its file name. The [`Manifest`] lists the images that ale-py
+//! 0.12.1 ships; a [`RomStore`] is a folder with checked copies of them. Images come from files that the user has
+//! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's own pip ([`RomStore::fetch`]).
+//!
+//! This module prints nothing and knows no command line.
+
+mod digest;
+mod error;
+mod folder;
+mod import;
+mod manifest;
+mod nearest;
+mod pip;
+mod store;
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use digest::Md5Sum;
+pub use error::RomError;
+pub use import::Imported;
+pub use manifest::{Manifest, RomEntry};
+pub use nearest::nearest;
+pub use pip::{Pip, WHEEL};
+pub use store::{RomState, RomStore};
+pub use testing::{WITHOUT_ROMS, for_tests};

@@ -1,0 +1,150 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{fs, io};
+
+use tempfile::TempDir;
+
+use super::RomError;
+
+/// The package that ships the ROMs, at the version of the manifest.
+pub const WHEEL: &str = "ale-py==0.12.1";
+
+/// The wheel that is asked for when none fits the user's own Python or platform. Its ROMs are the same.
+const ANY_PLATFORM: [&str; 5] = [
+    "--only-binary=:all:",
+    "--platform=manylinux_2_28_x86_64",
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--abi=cp311",
+];
+
+/// What pip writes when the index cannot be reached.
+const NETWORK_SIGNS: [&str; 6] = [
+    "NewConnectionError",
+    "NameResolutionError",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "ProxyError",
+    "Max retries exceeded",
+];
+
+/// The user's own pip.
+#[derive(Clone, Debug)]
+pub struct Pip {
+    interpreters: Vec<OsString>,
+    announce: fn(&str),
+}
+
+/// A wheel in a temporary folder, which ends with this value.
+pub(super) struct Wheel {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Wheel {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Pip {
+    /// The pip of `python3`, else of `python`. `announce` is called with one line before anything is downloaded.
+    pub fn new(announce: fn(&str)) -> Self {
+        Self {
+            interpreters: ["python3", "python"].map(OsString::from).to_vec(),
+            announce,
+        }
+    }
+
+    /// The same with the given interpreter in the place of `python3`.
+    #[must_use]
+    pub fn with_interpreter(mut self, interpreter: impl Into<OsString>) -> Self {
+        self.interpreters = vec![interpreter.into()];
+        self
+    }
+
+    /// Downloads the wheel into a temporary folder.
+    pub(super) fn download(&self) -> Result<Wheel, RomError> {
+        let folder = tempfile::tempdir().map_err(|source| RomError::Unwritable {
+            path: std::env::temp_dir(),
+            source,
+        })?;
+        (self.announce)(&format!("downloading {WHEEL} with pip for its ROMs"));
+        match self.run(folder.path(), &[]) {
+            Err(RomError::PipFailed { .. }) => self.run(folder.path(), &ANY_PLATFORM)?,
+            outcome => outcome?,
+        }
+        let path = find_wheel(folder.path()).ok_or_else(|| RomError::PipFailed {
+            detail: "it reported success but left no wheel".to_owned(),
+        })?;
+        Ok(Wheel {
+            path,
+            _folder: folder,
+        })
+    }
+
+    fn run(&self, folder: &Path, choice: &[&str]) -> Result<(), RomError> {
+        for interpreter in &self.interpreters {
+            let mut command = Command::new(interpreter);
+            command
+                .args([
+                    "-m",
+                    "pip",
+                    "download",
+                    "--no-deps",
+                    "--disable-pip-version-check",
+                ])
+                .args(choice)
+                .arg("--dest")
+                .arg(folder)
+                .arg(WHEEL)
+                .stdin(Stdio::null());
+            match command.output() {
+                Ok(output) if output.status.success() => return Ok(()),
+                Ok(output) => return Err(explain(&interpreter.to_string_lossy(), &output)),
+                // The next name may exist.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    return Err(RomError::PipFailed {
+                        detail: format!("{} cannot be started: {error}", interpreter.to_string_lossy()),
+                    });
+                }
+            }
+        }
+        let tried: Vec<_> = self
+            .interpreters
+            .iter()
+            .map(|name| name.to_string_lossy())
+            .collect();
+        Err(RomError::NoPython {
+            tried: tried.join(", "),
+        })
+    }
+}
+
+/// What pip's failure means, by its own words.
+fn explain(python: &str, output: &Output) -> RomError {
+    let words = String::from_utf8_lossy(&output.stderr);
+    if words.contains("No module named pip") {
+        return RomError::NoPip {
+            python: python.to_owned(),
+        };
+    }
+    if let Some(sign) = NETWORK_SIGNS.into_iter().find(|sign| words.contains(sign)) {
+        return RomError::NoNetwork {
+            detail: sign.to_owned(),
+        };
+    }
+    let last = words.lines().rev().find(|line| !line.trim().is_empty());
+    let detail = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
+    RomError::PipFailed { detail }
+}
+
+fn find_wheel(folder: &Path) -> Option<PathBuf> {
+    let mut files = fs::read_dir(folder)
+        .ok()?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path());
+    files.find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+}

@@ -1,0 +1,208 @@
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::import::{self, Imported};
+use super::{Manifest, Md5Sum, Pip, RomError, folder};
+
+/// A folder with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
+///
+/// Several processes may use the same folder at once: images appear by renaming a complete file, and downloads take
+/// a lock.
+#[derive(Clone, Debug)]
+pub struct RomStore {
+    folder: PathBuf,
+    manifest: Arc<Manifest>,
+}
+
+/// What is in the store in the place of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RomState {
+    /// The image itself.
+    Present,
+    /// Nothing.
+    Missing,
+    /// A file with other contents.
+    Damaged {
+        /// The file's MD5.
+        found: Md5Sum,
+    },
+}
+
+impl RomStore {
+    /// The user's store: in `chosen`, else in `ALE_TRAIN_ROMS`, else in the user's data folder
+    /// (`$XDG_DATA_HOME/ale-train/roms` or `~/.local/share/ale-train/roms`). Touches no file.
+    pub fn locate(chosen: Option<&Path>) -> Result<Self, RomError> {
+        Ok(Self::new(folder::locate(chosen)?, Manifest::shipped().clone()))
+    }
+
+    /// A store in `folder` for the images of `manifest`. Touches no file.
+    pub fn new(folder: PathBuf, manifest: Manifest) -> Self {
+        Self {
+            folder,
+            manifest: Arc::new(manifest),
+        }
+    }
+
+    /// The folder, which need not exist yet.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The images that the store is for.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Where the image of a game lies, or would lie.
+    pub fn path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.bin"))
+    }
+
+    /// The image of a game, its MD5 checked.
+    pub fn read(&self, id: &str) -> Result<Arc<[u8]>, RomError> {
+        let entry = self.manifest.entry(id)?;
+        let path = self.path(id);
+        match read_file(&path)? {
+            None => Err(RomError::Missing {
+                id: id.to_owned(),
+                path,
+            }),
+            Some(bytes) if entry.matches(&bytes) => Ok(bytes.into()),
+            Some(bytes) => Err(RomError::Damaged {
+                id: id.to_owned(),
+                path,
+                found: Md5Sum::of(&bytes),
+                expected: entry.md5,
+            }),
+        }
+    }
+
+    /// The image of a game. A missing one is fetched first where `pip` is given; a damaged one stays an error, since
+    /// something happened to a file that was good.
+    pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
+        match (self.read(id), pip) {
+            (Err(RomError::Missing { .. }), Some(pip)) => {
+                self.fetch(pip)?;
+                self.read(id)
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// The state of every image, in alphabetical order.
+    pub fn list(&self) -> Result<Vec<(&str, RomState)>, RomError> {
+        let state = |id: &str| match self.read(id) {
+            Ok(_) => Ok(RomState::Present),
+            Err(RomError::Missing { .. }) => Ok(RomState::Missing),
+            Err(RomError::Damaged { found, .. }) => Ok(RomState::Damaged { found }),
+            Err(error) => Err(error),
+        };
+        self.manifest.iter().map(|(id, _)| Ok((id, state(id)?))).collect()
+    }
+
+    /// Takes every known image out of a file, a folder (with its subfolders) or a zip archive (a wheel is one), whatever
+    /// the files are called. Images that the store already has are left alone, damaged ones replaced.
+    pub fn import(&self, source: &Path) -> Result<Imported, RomError> {
+        import::import(self, source)
+    }
+
+    /// Downloads the ale-py wheel with the user's pip and imports its images; fails unless all of the manifest are there
+    /// afterwards. Waits for another process that is downloading, and downloads nothing when none is missing any more.
+    pub fn fetch(&self, pip: &Pip) -> Result<Imported, RomError> {
+        let _lock = self.lock()?;
+        let mut imported = Imported::default();
+        if self.absent()?.is_empty() {
+            imported.already_present = self.manifest.len();
+            return Ok(imported);
+        }
+        let wheel = pip.download()?;
+        imported = self.import(wheel.path())?;
+        let missing = self.absent()?;
+        if missing.is_empty() {
+            return Ok(imported);
+        }
+        Err(RomError::IncompleteWheel {
+            missing,
+            expected: self.manifest.len(),
+        })
+    }
+
+    /// The games whose images are missing or damaged.
+    fn absent(&self) -> Result<Vec<String>, RomError> {
+        let states = self.list()?;
+        let absent = states
+            .into_iter()
+            .filter(|(_, state)| *state != RomState::Present);
+        Ok(absent.map(|(id, _)| id.to_owned()).collect())
+    }
+
+    /// Writes an image: to a temporary file in the same folder, flushed to the disk, then renamed. After a crash at any
+    /// moment there is either the old file or the new one.
+    pub(super) fn write(&self, id: &str, bytes: &[u8]) -> Result<(), RomError> {
+        self.create_folder()?;
+        let unwritable = |source| RomError::Unwritable {
+            path: self.folder.clone(),
+            source,
+        };
+        let write = || -> io::Result<()> {
+            let mut file = temporary_file(&self.folder)?;
+            file.write_all(bytes)?;
+            file.as_file().sync_all()?;
+            file.persist(self.path(id))?;
+            sync_folder(&self.folder)
+        };
+        write().map_err(unwritable)
+    }
+
+    fn create_folder(&self) -> Result<(), RomError> {
+        fs::create_dir_all(&self.folder).map_err(|source| RomError::Unwritable {
+            path: self.folder.clone(),
+            source,
+        })
+    }
+
+    /// Waits until no other process downloads into this folder. The lock ends with the returned file.
+    fn lock(&self) -> Result<File, RomError> {
+        self.create_folder()?;
+        let lock = || -> io::Result<File> {
+            let file = File::create(self.folder.join(".lock"))?;
+            file.lock()?;
+            Ok(file)
+        };
+        lock().map_err(|source| RomError::Unwritable {
+            path: self.folder.clone(),
+            source,
+        })
+    }
+}
+
+/// The contents of a file, or nothing where there is none.
+fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(RomError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// A temporary file that anyone may read once it is renamed: a store may be shared by the users of a machine.
+fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".partial-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    builder.tempfile_in(folder)
+}
+
+/// A renamed file is only safe once its folder is on the disk too. Windows has no such operation.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The store with images of our own making, and a pip that is a shell script.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::{Manifest, Md5Sum, RomError, RomState, RomStore};
+
+const ALPHA: &[u8] = b"the image of alpha";
+const BETA: &[u8] = b"the image of beta";
+
+fn store(folder: &Path) -> RomStore {
+    let line = |id: &str, image: &[u8]| {
+        format!(
+            "{id} = {{ md5 = \"{}\", size = {} }}\n",
+            Md5Sum::of(image),
+            image.len()
+        )
+    };
+    let manifest = line("alpha", ALPHA) + &line("beta", BETA);
+    RomStore::new(folder.join("roms"), Manifest::parse(&manifest).unwrap())
+}
+
+fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
+    let mut writer = ZipWriter::new(fs::File::create(&path).unwrap());
+    for (name, contents) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(contents).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+/// Everything in the folder of the store but the images.
+fn leftovers(store: &RomStore) -> Vec<String> {
+    let names = fs::read_dir(store.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter(|name| !name.ends_with(".bin") && name != ".lock")
+        .collect()
+}
+
+#[test]
+fn images_are_found_by_their_bytes_in_folders_and_in_archives() {
+    let temp = TempDir::new().unwrap();
+    let source = temp.path().join("mine");
+    fs::create_dir_all(source.join("deep/er")).unwrap();
+    fs::write(source.join("deep/er/Some Name (1981) [!].a26"), ALPHA).unwrap();
+    fs::write(source.join("alpha.bin"), "not what the name says").unwrap();
+    fs::write(source.join("notes.txt"), vec![0; 100_000]).unwrap();
+    zip(
+        source.join("pack.ZIP"),
+        &[("x/whatever", BETA), ("again", BETA), ("other", b"?")],
+    );
+
+    let store = store(temp.path());
+    let imported = store.import(&source).unwrap();
+    assert_eq!(imported.files, 6);
+    assert_eq!(imported.already_present, 0);
+    let mut written = imported.written;
+    written.sort();
+    assert_eq!(written, ["alpha", "beta"]);
+    assert_eq!(*store.read("alpha").unwrap(), *ALPHA);
+    assert_eq!(*store.read("beta").unwrap(), *BETA);
+    assert_eq!(leftovers(&store), Vec::<String>::new());
+
+    let again = store.import(&source).unwrap();
+    assert_eq!((again.written.len(), again.already_present), (0, 3));
+}
+
+#[test]
+fn a_source_without_known_images_is_an_error_and_writes_nothing() {
+    let temp = TempDir::new().unwrap();
+    let source = zip(temp.path().join("other.zip"), &[("a", b"1"), ("b", b"2")]);
+    let store = store(temp.path());
+    let error = store.import(&source).unwrap_err();
+    assert!(
+        matches!(error, RomError::NothingToImport { files: 2, .. }),
+        "{error}"
+    );
+    assert!(!store.folder().exists());
+
+    fs::write(temp.path().join("broken.whl"), "no archive").unwrap();
+    let error = store.import(&temp.path().join("broken.whl")).unwrap_err();
+    assert!(matches!(error, RomError::BadArchive { .. }), "{error}");
+    let error = store.import(&temp.path().join("nowhere")).unwrap_err();
+    assert!(matches!(error, RomError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_image_is_told_with_both_sums_and_replaced_by_an_import() {
+    let temp = TempDir::new().unwrap();
+    let store = store(temp.path());
+    fs::create_dir_all(store.folder()).unwrap();
+    fs::write(store.path("alpha"), "the image of alphA").unwrap();
+
+    let found = Md5Sum::of(b"the image of alphA");
+    let damaged = RomState::Damaged { found };
+    assert_eq!(
+        store.list().unwrap(),
+        [("alpha", damaged), ("beta", RomState::Missing)]
+    );
+    let message = store.read("alpha").unwrap_err().to_string();
+    assert!(
+        message.contains(&found.to_string()) && message.contains(&Md5Sum::of(ALPHA).to_string()),
+        "{message}"
+    );
+
+    let source = temp.path().join("good");
+    fs::write(&source, ALPHA).unwrap();
+    assert_eq!(store.import(&source).unwrap().written, ["alpha"]);
+    assert_eq!(*store.read("alpha").unwrap(), *ALPHA);
+}
+
+#[test]
+fn without_pip_a_missing_image_stays_missing() {
+    let temp = TempDir::new().unwrap();
+    let error = store(temp.path()).obtain("beta", None).unwrap_err();
+    assert!(matches!(error, RomError::Missing { .. }), "{error}");
+    let error = store(temp.path()).obtain("betta", None).unwrap_err();
+    assert_eq!(error.to_string(), "unknown game 'betta', did you mean 'beta'?");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told() {
+    let temp = TempDir::new().unwrap();
+    fs::write(temp.path().join("roms"), "a file where the folder should be").unwrap();
+    fs::write(temp.path().join("alpha"), ALPHA).unwrap();
+    let error = store(temp.path()).import(&temp.path().join("alpha")).unwrap_err();
+    // Looking below a file already fails on some systems, writing below it on the others.
+    assert!(
+        matches!(error, RomError::Unwritable { .. } | RomError::Unreadable { .. }),
+        "{error}"
+    );
+}
+
+/// Downloads, with a shell script in the place of Python.
+#[cfg(unix)]
+mod downloads {
+    use std::process::Command;
+    use std::thread;
+
+    use super::super::Pip;
+    use super::*;
+
+    /// A `python3` that runs `script`, in which `$dest` is the folder to download into.
+    ///
+    /// Another process writes the file: were it open here while a parallel test starts a child, that child would
+    /// inherit it and running it would fail with "text file busy".
+    fn python(folder: &Path, script: &str) -> Pip {
+        let path = folder.join("python3");
+        let parse = "for last; do [ \"$previous\" = --dest ] && dest=$last; previous=$last; done";
+        let mut shell = Command::new("sh");
+        shell.args([
+            "-c",
+            "printf '#!/bin/sh\n%s\n%s\n' \"$2\" \"$3\" > \"$1\" && chmod +x \"$1\"",
+            "sh",
+        ]);
+        assert!(shell.arg(&path).args([parse, script]).status().unwrap().success());
+        Pip::new(|_| ()).with_interpreter(path)
+    }
+
+    fn fetch_error(script: &str) -> RomError {
+        let temp = TempDir::new().unwrap();
+        let pip = python(temp.path(), script);
+        let store = store(temp.path());
+        let error = store.fetch(&pip).unwrap_err();
+        assert_eq!(leftovers(&store), Vec::<String>::new());
+        error
+    }
+
+    #[test]
+    fn several_processes_at_once_download_once() {
+        let temp = TempDir::new().unwrap();
+        let wheel = zip(
+            temp.path().join("ale.whl"),
+            &[("roms/a.bin", ALPHA), ("roms/b.bin", BETA)],
+        );
+        let count = temp.path().join("count");
+        let script = format!(
+            "echo x >> {}; sleep 0.2; cp {} \"$dest\"",
+            count.display(),
+            wheel.display()
+        );
+        let pip = python(temp.path(), &script);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert_eq!(*store(temp.path()).obtain("beta", Some(&pip)).unwrap(), *BETA));
+            }
+        });
+        assert_eq!(fs::read_to_string(count).unwrap().lines().count(), 1);
+        assert_eq!(leftovers(&store(temp.path())), Vec::<String>::new());
+    }
+
+    #[test]
+    fn where_no_wheel_fits_this_python_another_platforms_is_taken() {
+        let temp = TempDir::new().unwrap();
+        let wheel = zip(temp.path().join("ale.whl"), &[("a", ALPHA), ("b", BETA)]);
+        let script = format!(
+            "case \"$*\" in *--platform*) cp {} \"$dest\";; *) echo 'ERROR: No matching distribution' >&2; exit 1;; esac",
+            wheel.display()
+        );
+        let pip = python(temp.path(), &script);
+        assert_eq!(store(temp.path()).fetch(&pip).unwrap().written.len(), 2);
+    }
+
+    #[test]
+    fn every_failure_of_pip_has_its_own_sentence() {
+        let error = fetch_error("echo '/usr/bin/python3: No module named pip' >&2; exit 1");
+        assert!(matches!(error, RomError::NoPip { .. }), "{error}");
+        let error = fetch_error("echo 'WARNING: Retrying after NewConnectionError(...)' >&2; exit 1");
+        assert!(matches!(error, RomError::NoNetwork { .. }), "{error}");
+        let error = fetch_error("echo 'ERROR: disk quota exceeded' >&2; exit 1");
+        assert!(
+            error.to_string().ends_with("ERROR: disk quota exceeded"),
+            "{error}"
+        );
+        let error = fetch_error("exit 0");
+        assert!(error.to_string().ends_with("left no wheel"), "{error}");
+    }
+
+    #[test]
+    fn without_python_the_names_that_were_tried_are_told() {
+        let temp = TempDir::new().unwrap();
+        let pip = Pip::new(|_| ()).with_interpreter("no-such-python");
+        let error = store(temp.path()).fetch(&pip).unwrap_err();
+        assert!(
+            matches!(&error, RomError::NoPython { tried } if tried == "no-such-python"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_wheel_that_lacks_images_is_told_and_what_it_has_is_kept() {
+        let temp = TempDir::new().unwrap();
+        let wheel = zip(temp.path().join("ale.whl"), &[("a", ALPHA)]);
+        let pip = python(temp.path(), &format!("cp {} \"$dest\"", wheel.display()));
+        let store = store(temp.path());
+        let error = store.fetch(&pip).unwrap_err();
+        assert!(
+            matches!(&error, RomError::IncompleteWheel { missing, .. } if missing == &["beta"]),
+            "{error}"
+        );
+        assert!(store.read("alpha").is_ok());
+    }
+}
