@@ -51,7 +51,13 @@ pub struct ConsoleOptions {
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { wiring: Wiring::default(), ystart: 34, height: DEFAULT_HEIGHT, hmove_blanks: true, tv: None }
+        Self {
+            wiring: Wiring::default(),
+            ystart: 34,
+            height: DEFAULT_HEIGHT,
+            hmove_blanks: true,
+            tv: None,
+        }
     }
 }
 
@@ -108,7 +114,12 @@ impl Console {
             wiring: options.wiring,
             inputs: Inputs::default(),
         };
-        let mut console = Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc };
+        let mut console = Self {
+            cpu: Cpu::default(),
+            machine,
+            random,
+            tv: TvFormat::Ntsc,
+        };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
         console.reset();
@@ -129,7 +140,11 @@ impl Console {
                 long_frames += 1;
             }
         }
-        if long_frames >= SETTLED / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
+        if long_frames >= SETTLED / 2 {
+            TvFormat::Pal
+        } else {
+            TvFormat::Ntsc
+        }
     }
 
     /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
@@ -236,7 +251,11 @@ fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
     const LAST_LINE: i32 = 290;
     const LAST_LINE_50_HZ: i32 = 342;
     let fifty_hertz = tv != TvFormat::Ntsc;
-    let height = if fifty_hertz && options.height == DEFAULT_HEIGHT { DEFAULT_HEIGHT_50_HZ } else { options.height };
+    let height = if fifty_hertz && options.height == DEFAULT_HEIGHT {
+        DEFAULT_HEIGHT_50_HZ
+    } else {
+        options.height
+    };
     Geometry {
         ystart: options.ystart.into(),
         height: height.into(),
@@ -261,7 +280,10 @@ impl Machine {
     }
 
     fn ports(&self) -> Ports {
-        Ports { a: self.wiring.port_a(&self.inputs), b: Wiring::port_b(&self.inputs) }
+        Ports {
+            a: self.wiring.port_a(&self.inputs),
+            b: Wiring::port_b(&self.inputs),
+        }
     }
 
     fn write_anywhere(&mut self, address: u16, value: u8) {
@@ -305,7 +327,9 @@ impl Bus for Machine {
     fn read(&mut self, address: u16) -> u8 {
         let value = match Device::at(address) {
             Device::Cartridge => self.cartridge.read(address, self.cycles),
-            Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
+            Device::Tia => self
+                .tia
+                .read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
             Device::Ram => self.ram[usize::from(address) % RAM],
             Device::Riot => self.riot.read(address, self.cycles, self.ports()),
         };

@@ -133,12 +133,22 @@ impl Wiring {
 
     /// The paddles of a port in the order of its pins.
     fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
-        let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
-        if self.swap_paddles { [second, first] } else { [first, second] }
+        let [first, second] = if port == 0 {
+            inputs.paddles
+        } else {
+            [Paddle::default(); 2]
+        };
+        if self.swap_paddles {
+            [second, first]
+        } else {
+            [first, second]
+        }
     }
 }
 
 /// Four switches as a nibble, the first in bit 3.
 fn bits(switches: [bool; 4]) -> u8 {
-    switches.into_iter().fold(0, |nibble, on| nibble << 1 | u8::from(on))
+    switches
+        .into_iter()
+        .fold(0, |nibble, on| nibble << 1 | u8::from(on))
 }

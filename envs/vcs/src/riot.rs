@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The interval timer and the data direction register of port A.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Riot {
+pub(crate) struct Riot {
     /// The value last written to the timer.
     timer: u8,
     /// The timer counts once every `1 << shift` cycles.
@@ -29,7 +29,11 @@ pub(crate) struct Ports {
 impl Riot {
     /// The state after a reset: divided by 64, started at cycle 0 with a value that differs from reset to reset.
     pub(crate) fn reset(&mut self, timer: u8) {
-        *self = Self { timer, shift: 6, ..Self::default() };
+        *self = Self {
+            timer,
+            shift: 6,
+            ..Self::default()
+        };
     }
 
     /// Moves all times `cycles` back.
@@ -70,7 +74,9 @@ impl Riot {
 
     /// The timer's divided count; negative once it has expired.
     fn count(&self, now: u32) -> i32 {
-        i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
+        i32::from(self.timer)
+            .wrapping_sub((self.elapsed(now) >> self.shift) as i32)
+            .wrapping_sub(1)
     }
 
     /// After expiry the timer runs once per cycle until it is first read, then drops back to the divided rate with an
@@ -81,7 +87,9 @@ impl Riot {
             return count as u8;
         }
         let whole = u32::from(self.timer) << self.shift;
-        let every_cycle = (whole as i32).wrapping_sub(self.elapsed(now) as i32).wrapping_sub(1);
+        let every_cycle = (whole as i32)
+            .wrapping_sub(self.elapsed(now) as i32)
+            .wrapping_sub(1);
         if every_cycle <= -2 && self.expired_read_at.is_none() {
             self.expired_read_at = Some(now);
         }
@@ -96,6 +104,10 @@ impl Riot {
 
     /// Bit 7: the timer has expired and was not read since (king_kong, up_n_down and atlantis poll it).
     fn flag(&self, now: u32) -> u8 {
-        if self.count(now) < 0 && self.expired_read_at.is_none() { 0x80 } else { 0 }
+        if self.count(now) < 0 && self.expired_read_at.is_none() {
+            0x80
+        } else {
+            0
+        }
     }
 }

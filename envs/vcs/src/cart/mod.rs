@@ -63,11 +63,25 @@ impl Cartridge {
             return Err(CartridgeError::Empty);
         }
         if !scheme.sizes().contains(&rom.len()) {
-            return Err(CartridgeError::WrongSize { scheme, size: rom.len(), expected: scheme.sizes()[0] });
+            return Err(CartridgeError::WrongSize {
+                scheme,
+                size: rom.len(),
+                expected: scheme.sizes()[0],
+            });
         }
-        let ram = if scheme.has_superchip() { vec![0; SUPERCHIP] } else { Vec::new() };
+        let ram = if scheme.has_superchip() {
+            vec![0; SUPERCHIP]
+        } else {
+            Vec::new()
+        };
         let dpc = (scheme == Scheme::Dpc).then(Box::default);
-        let mut cartridge = Self { rom, scheme, window: [0; 4], ram, dpc };
+        let mut cartridge = Self {
+            rom,
+            scheme,
+            window: [0; 4],
+            ram,
+            dpc,
+        };
         cartridge.select_start();
         Ok(cartridge)
     }
@@ -99,7 +113,10 @@ impl Cartridge {
         state.scheme == self.scheme
             && state.ram.len() == self.ram.len()
             && state.dpc.is_some() == self.dpc.is_some()
-            && state.window.iter().all(|&offset| offset as usize + SLICE <= self.rom.len().max(4 * SLICE))
+            && state
+                .window
+                .iter()
+                .all(|&offset| offset as usize + SLICE <= self.rom.len().max(4 * SLICE))
     }
 
     /// What a console reset does: start banks, and new random contents of the Superchip.

@@ -112,7 +112,8 @@ impl fmt::Display for Scheme {
 
 /// The 256 bytes that the RAM covers cannot be read, so every bank of an image repeats one byte there.
 fn is_superchip(rom: &[u8]) -> bool {
-    rom.chunks_exact(4096).all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
+    rom.chunks_exact(4096)
+        .all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
 }
 
 /// Programs for E0 switch slices with absolute reads and writes of $xFE0 to $xFF7; others have nothing there.
@@ -128,7 +129,11 @@ fn is_parker(rom: &[u8]) -> bool {
 /// touch F8's hotspots.
 fn is_activision_fe(rom: &[u8]) -> bool {
     const ENOUGH: usize = 3;
-    let calls = |page: u16| absolute_operands(rom, &[JSR]).filter(|&operand| operand >> 12 == page).count();
+    let calls = |page: u16| {
+        absolute_operands(rom, &[JSR])
+            .filter(|&operand| operand >> 12 == page)
+            .count()
+    };
     let f8_switches = absolute_operands(rom, &[STA, STX, STY, LDA, LDX, LDY, BIT, CMP, NOP])
         .filter(|&operand| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFF8 | 0xFF9))
         .count();

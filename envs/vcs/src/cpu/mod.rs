@@ -63,7 +63,11 @@ pub struct Cpu {
 impl Cpu {
     /// Clears the registers and loads the program counter from the reset vector, low byte first.
     pub fn reset(&mut self, bus: &mut impl Bus) {
-        *self = Self { s: 0xFF, zero: 1, ..Self::default() };
+        *self = Self {
+            s: 0xFF,
+            zero: 1,
+            ..Self::default()
+        };
         self.pc = self.read_word(bus, RESET_VECTOR);
     }
 
@@ -418,7 +422,11 @@ impl Cpu {
     }
 
     fn sbc(&mut self, m: u8) {
-        let subtract = if self.decimal { alu::subtract_decimal } else { alu::subtract };
+        let subtract = if self.decimal {
+            alu::subtract_decimal
+        } else {
+            alu::subtract
+        };
         self.take_sum(subtract(self.a, m, self.carry));
     }
 

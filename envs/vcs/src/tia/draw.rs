@@ -26,7 +26,11 @@ impl Tia {
         loop {
             let start = LINE - self.beam.clocks_left;
             let line_ends = to > self.beam.drawn_to + self.beam.clocks_left;
-            let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
+            let clocks = if line_ends {
+                self.beam.clocks_left
+            } else {
+                to - self.beam.drawn_to
+            };
             let end = start + clocks;
             if end > HBLANK && end > start {
                 self.draw_piece((start.max(HBLANK) - HBLANK) as usize, (end - HBLANK) as usize);
@@ -116,7 +120,9 @@ impl Tia {
         // Rows below the picture exist after a reset in the middle of a frame (qbert, tetris).
         let first = self.beam.row * WIDTH;
         let picture = &mut self.pictures[usize::from(self.current)];
-        let line = picture.get_mut(first..first + WIDTH).and_then(|line| line.try_into().ok());
+        let line = picture
+            .get_mut(first..first + WIDTH)
+            .and_then(|line| line.try_into().ok());
         if let Some(line) = line {
             let line: &mut [u8; WIDTH] = line;
             if blanked {
@@ -188,7 +194,19 @@ const BL: u8 = 1 << Object::Bl as u8;
 const PF: u8 = 1 << Object::Pf as u8;
 
 /// The sets of active objects that the reference paints four pixels at a time.
-const OVERSHOOTING: [u8; 11] = [PF, P0, P1, P0 | P1, M0, M1, M0 | M1, BL, BL | M0, BL | M1, BL | P1];
+const OVERSHOOTING: [u8; 11] = [
+    PF,
+    P0,
+    P1,
+    P0 | P1,
+    M0,
+    M1,
+    M0 | M1,
+    BL,
+    BL | M0,
+    BL | M1,
+    BL | P1,
+];
 const OVERSHOOTING_WITHOUT_SCORE: [u8; 3] = [PF | P0, PF | P1, PF | BL];
 
 /// The colours of a line from back to front, and the background.

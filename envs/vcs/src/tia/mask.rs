@@ -41,7 +41,11 @@ impl Mask {
 
     /// 80 pixels of the left half and 80 of the right one.
     pub(super) fn halves(left: u128, right: u128) -> Self {
-        Self([left as u64, (left >> 64 | right << 16) as u64, (right >> 48) as u64 & LAST])
+        Self([
+            left as u64,
+            (left >> 64 | right << 16) as u64,
+            (right >> 48) as u64 & LAST,
+        ])
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -63,7 +67,11 @@ impl BitAnd for Mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
-        Self([self.0[0] & other.0[0], self.0[1] & other.0[1], self.0[2] & other.0[2]])
+        Self([
+            self.0[0] & other.0[0],
+            self.0[1] & other.0[1],
+            self.0[2] & other.0[2],
+        ])
     }
 }
 
@@ -71,7 +79,11 @@ impl BitOr for Mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
-        Self([self.0[0] | other.0[0], self.0[1] | other.0[1], self.0[2] | other.0[2]])
+        Self([
+            self.0[0] | other.0[0],
+            self.0[1] | other.0[1],
+            self.0[2] | other.0[2],
+        ])
     }
 }
 
@@ -99,13 +111,27 @@ mod tests {
     use super::*;
 
     fn pixels(mask: Mask) -> Vec<usize> {
-        (0..WIDTH).filter(|&x| mask.group(x / 8) >> (x % 8) & 1 == 1).collect()
+        (0..WIDTH)
+            .filter(|&x| mask.group(x / 8) >> (x % 8) & 1 == 1)
+            .collect()
     }
 
     #[test]
     fn spans_hold_exactly_their_pixels() {
-        for (start, end) in [(0, 160), (0, 1), (63, 65), (64, 128), (127, 129), (150, 160), (40, 40)] {
-            assert_eq!(pixels(Mask::span(start, end)), (start..end).collect::<Vec<_>>(), "{start}..{end}");
+        for (start, end) in [
+            (0, 160),
+            (0, 1),
+            (63, 65),
+            (64, 128),
+            (127, 129),
+            (150, 160),
+            (40, 40),
+        ] {
+            assert_eq!(
+                pixels(Mask::span(start, end)),
+                (start..end).collect::<Vec<_>>(),
+                "{start}..{end}"
+            );
         }
     }
 

@@ -150,7 +150,13 @@ impl Tia {
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
-        self.beam = Beam { frame_start: now, drawn_to: now, clocks_left: LINE, row: 0, ..old.beam };
+        self.beam = Beam {
+            frame_start: now,
+            drawn_to: now,
+            clocks_left: LINE,
+            row: 0,
+            ..old.beam
+        };
         self.current = old.current;
         self.unfinished = old.unfinished;
         self.greyed = old.greyed;
@@ -264,10 +270,16 @@ impl Tia {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry.height == self.geometry.height
             && state.geometry.ystart == self.geometry.ystart
-            && state.pictures.iter().all(|picture| picture.len() == self.pictures[0].len())
+            && state
+                .pictures
+                .iter()
+                .all(|picture| picture.len() == self.pictures[0].len())
             && (0..=LINE).contains(&state.beam.clocks_left)
             && state.cosmic_ark.counter < 4
-            && state.players.iter().all(|player| on_line(player.position) && player.copies < 8 && player.motion < 16)
+            && state
+                .players
+                .iter()
+                .all(|player| on_line(player.position) && player.copies < 8 && player.motion < 16)
             && state.missiles.iter().all(|missile| {
                 on_line(missile.position) && missile.copies < 8 && missile.size < 4 && missile.motion < 16
             })

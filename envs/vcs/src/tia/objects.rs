@@ -5,7 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::mask::{Mask, WIDTH};
 
 /// Offsets of an object's copies by the low three bits of NUSIZ.
-pub(super) const COPIES: [&[u8]; 8] = [&[0], &[0, 16], &[0, 32], &[0, 16, 32], &[0, 64], &[0], &[0, 32, 64], &[0]];
+pub(super) const COPIES: [&[u8]; 8] = [
+    &[0],
+    &[0, 16],
+    &[0, 32],
+    &[0, 16, 32],
+    &[0, 64],
+    &[0],
+    &[0, 32, 64],
+    &[0],
+];
 
 /// The pixels from a player's position that belong to one of its copies, by the low three bits of NUSIZ. The two
 /// stretched forms begin one pixel late.
@@ -23,7 +32,10 @@ pub(super) fn moved(position: u8, offset: i32) -> u8 {
 
 fn copies(pattern: u64, position: u8, offsets: &[u8]) -> Mask {
     let place = |&offset: &u8| Mask::placed(pattern, usize::from(moved(position, offset.into())));
-    offsets.iter().map(place).fold(Mask::EMPTY, |all, copy| all | copy)
+    offsets
+        .iter()
+        .map(place)
+        .fold(Mask::EMPTY, |all, copy| all | copy)
 }
 
 /// One player.
@@ -47,7 +59,11 @@ pub(super) struct Player {
 
 impl Player {
     pub(super) fn shown(&self) -> u8 {
-        if self.delayed { self.graphics_old } else { self.graphics }
+        if self.delayed {
+            self.graphics_old
+        } else {
+            self.graphics
+        }
     }
 
     pub(super) fn mask(&self) -> Mask {
@@ -55,7 +71,11 @@ impl Player {
         if shown == 0 {
             return Mask::EMPTY;
         }
-        let bits = u64::from(if self.reflected { shown } else { shown.reverse_bits() });
+        let bits = u64::from(if self.reflected {
+            shown
+        } else {
+            shown.reverse_bits()
+        });
         let pattern = match self.copies {
             5 => stretched(bits, 2) << 1,
             7 => stretched(bits, 4) << 1,
@@ -82,7 +102,10 @@ impl Player {
 /// Every bit `factor` times.
 fn stretched(bits: u64, factor: usize) -> u64 {
     let run = (1 << factor) - 1;
-    (0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| run << (bit * factor)).sum()
+    (0..8)
+        .filter(|bit| bits >> bit & 1 == 1)
+        .map(|bit| run << (bit * factor))
+        .sum()
 }
 
 /// What the Cosmic Ark trick makes of missile 0 in a line.
@@ -149,7 +172,11 @@ pub(super) struct Ball {
 
 impl Ball {
     pub(super) fn active(&self) -> bool {
-        if self.delayed { self.enabled_old } else { self.enabled }
+        if self.delayed {
+            self.enabled_old
+        } else {
+            self.enabled
+        }
     }
 
     pub(super) fn mask(&self) -> Mask {

@@ -32,7 +32,9 @@ pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background
             let cover = SPREAD[usize::from(mask.group(group))];
             pixels = pixels & !cover | splat(colour) & cover;
         }
-        let target: &mut [u8; 8] = (&mut line[8 * group..8 * group + 8]).try_into().expect("eight pixels");
+        let target: &mut [u8; 8] = (&mut line[8 * group..8 * group + 8])
+            .try_into()
+            .expect("eight pixels");
         let keep = !SPREAD[usize::from(span.group(group))];
         *target = (pixels & !keep | u64::from_le_bytes(*target) & keep).to_le_bytes();
     }

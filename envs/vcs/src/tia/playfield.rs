@@ -52,14 +52,20 @@ impl Playfield {
         if self.cells == 0 {
             return Mask::EMPTY;
         }
-        let right = if self.reflected { self.cells.reverse_bits() >> (32 - CELLS) } else { self.cells };
+        let right = if self.reflected {
+            self.cells.reverse_bits() >> (32 - CELLS)
+        } else {
+            self.cells
+        };
         Mask::halves(pixels(self.cells), pixels(right))
     }
 }
 
 /// Four pixels for every cell.
 fn pixels(cells: u32) -> u128 {
-    cells.to_le_bytes()[..3].iter().rev().fold(0, |all, &byte| all << 32 | u128::from(QUADRUPLED[usize::from(byte)]))
+    cells.to_le_bytes()[..3].iter().rev().fold(0, |all, &byte| {
+        all << 32 | u128::from(QUADRUPLED[usize::from(byte)])
+    })
 }
 
 /// Every bit of a byte four times.

@@ -6,7 +6,14 @@ use crate::controllers::{AnaloguePin, Inputs, Wiring};
 impl Tia {
     /// Reads register `address & 0x0F` at CPU cycle `now`. Bits 0 to 5, and undriven addresses, show what was last on
     /// the bus (breakout and atlantis read $0E on almost every frame).
-    pub(crate) fn read(&mut self, address: u16, now: u32, open_bus: u8, wiring: Wiring, inputs: &Inputs) -> u8 {
+    pub(crate) fn read(
+        &mut self,
+        address: u16,
+        now: u32,
+        open_bus: u8,
+        wiring: Wiring,
+        inputs: &Inputs,
+    ) -> u8 {
         self.draw_to((now as i32).wrapping_mul(3));
         let register = address & 0x0F;
         let bit = |set: bool| u8::from(set) << 7;

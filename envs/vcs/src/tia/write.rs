@@ -4,9 +4,9 @@ use super::collision::Object;
 use super::motion::{self, CosmicArk};
 use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, distance, moved};
 use super::registers::{
-    COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0, HMP1,
-    NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VDELBL,
-    VDELP0, VDELP1, VSYNC,
+    COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0,
+    HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
+    VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
 };
 use super::{HBLANK, NEVER, Tia, WIDTH};
 
@@ -151,7 +151,10 @@ impl Tia {
     }
 
     fn write_nusiz(&mut self, index: u16, value: u8) {
-        let (player, missile) = (&mut self.players[usize::from(index)], &mut self.missiles[usize::from(index)]);
+        let (player, missile) = (
+            &mut self.players[usize::from(index)],
+            &mut self.missiles[usize::from(index)],
+        );
         player.copies = value & 7;
         player.first_suppressed = false;
         missile.copies = value & 7;
@@ -245,7 +248,10 @@ impl Tia {
     fn write_hmm0(&mut self, motion: u8, clock: i32) {
         let change = (self.missiles[0].motion, motion);
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
-            self.cosmic_ark = CosmicArk { active: true, counter: 0 };
+            self.cosmic_ark = CosmicArk {
+                active: true,
+                counter: 0,
+            };
         }
         self.missiles[0].motion = motion;
     }
@@ -255,7 +261,8 @@ impl Tia {
         if self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75) {
             self.hmove_blank = true;
         }
-        let shift = |position: &mut u8, motion: u8| *position = moved(*position, motion::hmove(cycle, motion));
+        let shift =
+            |position: &mut u8, motion: u8| *position = moved(*position, motion::hmove(cycle, motion));
         for player in &mut self.players {
             shift(&mut player.position, player.motion);
         }
@@ -275,7 +282,13 @@ impl Tia {
     fn motions(&mut self) -> [&mut u8; 5] {
         let [p0, p1] = &mut self.players;
         let [m0, m1] = &mut self.missiles;
-        [&mut p0.motion, &mut p1.motion, &mut m0.motion, &mut m1.motion, &mut self.ball.motion]
+        [
+            &mut p0.motion,
+            &mut p1.motion,
+            &mut m0.motion,
+            &mut m1.motion,
+            &mut self.ball.motion,
+        ]
     }
 }
 

@@ -1,0 +1,107 @@
+//! The eighteen actions of a joystick with one button.
+
+use std::fmt;
+
+use vcs::Joystick;
+
+/// Number of actions.
+pub const ACTIONS: u8 = 18;
+
+/// The names of the actions by their code, as ale-py writes them.
+pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
+    "NOOP",
+    "FIRE",
+    "UP",
+    "RIGHT",
+    "LEFT",
+    "DOWN",
+    "UPRIGHT",
+    "UPLEFT",
+    "DOWNRIGHT",
+    "DOWNLEFT",
+    "UPFIRE",
+    "RIGHTFIRE",
+    "LEFTFIRE",
+    "DOWNFIRE",
+    "UPRIGHTFIRE",
+    "UPLEFTFIRE",
+    "DOWNRIGHTFIRE",
+    "DOWNLEFTFIRE",
+];
+
+/// An action code that a console can be given: 0 to 17, or the RESET switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Action(u8);
+
+impl Action {
+    /// Nothing.
+    pub const NOOP: Self = Self(0);
+    /// The button.
+    pub const FIRE: Self = Self(1);
+    /// The console's RESET switch, code 40. Only reset sequences use it.
+    pub(crate) const RESET: Self = Self(40);
+
+    /// The action with this code, 0 to 17.
+    pub fn new(code: u8) -> Option<Self> {
+        (code < ACTIONS).then_some(Self(code))
+    }
+
+    /// An action of a game's reset sequence: 0 to 17 or 40.
+    pub(crate) fn from_sequence(code: u8) -> Option<Self> {
+        if code == Self::RESET.0 {
+            Some(Self::RESET)
+        } else {
+            Self::new(code)
+        }
+    }
+
+    /// The code.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+
+    /// How the joystick is held; the RESET switch moves none.
+    pub fn joystick(self) -> Joystick {
+        let (directions, fire) = match self.0 {
+            1 => (0, true),
+            2..=9 => (self.0, false),
+            10..=17 => (self.0 - 8, true),
+            _ => (0, false),
+        };
+        Joystick {
+            up: matches!(directions, 2 | 6 | 7),
+            right: matches!(directions, 3 | 6 | 8),
+            left: matches!(directions, 4 | 7 | 9),
+            down: matches!(directions, 5 | 8 | 9),
+            fire,
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(ACTION_NAMES.get(usize::from(self.0)).unwrap_or(&"RESET"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joysticks_are_held_as_the_names_say() {
+        for (code, name) in ACTION_NAMES.iter().enumerate() {
+            let stick = Action::new(code as u8).unwrap().joystick();
+            for (part, held) in [
+                ("UP", stick.up),
+                ("DOWN", stick.down),
+                ("LEFT", stick.left),
+                ("RIGHT", stick.right),
+                ("FIRE", stick.fire),
+            ] {
+                assert_eq!(held, name.contains(part), "{name}: {part}");
+            }
+        }
+        assert_eq!(Action::new(18), None);
+    }
+}

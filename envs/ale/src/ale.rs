@@ -1,0 +1,489 @@
+//! The environment's loop: load, reset, act.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use vcs::{Console, Inputs, Joystick, Mt19937, Paddle, RAM, Switches, TvFormat};
+
+use crate::AleError;
+use crate::action::Action;
+use crate::games::Game;
+use crate::mode_select::Operation;
+use crate::rules::Variables;
+
+/// Settings of an emulated game.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AleSettings {
+    /// How likely each frame repeats the action before instead of taking the new one ("sticky actions", Machado et al.,
+    /// 2018). 0 to 1.
+    pub repeat_action_probability: f32,
+    /// Frames that one [`act`](Ale::act) emulates, at least 1.
+    pub frame_skip: u32,
+    /// Episodes are truncated after this many frames; 0 is no limit. Frames of a reset do not count.
+    pub max_num_frames_per_episode: u32,
+    /// The game's mode; `None` is its default mode.
+    pub mode: Option<u32>,
+    /// The difficulty switches; `None` is 0.
+    pub difficulty: Option<u32>,
+}
+
+impl Default for AleSettings {
+    fn default() -> Self {
+        Self {
+            repeat_action_probability: 0.25,
+            frame_skip: 1,
+            max_num_frames_per_episode: 0,
+            mode: None,
+            difficulty: None,
+        }
+    }
+}
+
+/// A game with its ROM, powered on: what all environments of one game share.
+#[derive(Clone, Debug)]
+pub struct PoweredGame {
+    game: &'static Game,
+    /// The console just after power-up and detection of the television system, which depend on the ROM alone.
+    console: Arc<Console>,
+}
+
+impl PoweredGame {
+    /// Puts the ROM into a console and switches it on.
+    pub fn new(game: &'static Game, rom: Arc<[u8]>) -> Result<Self, AleError> {
+        let cartridge = game.cartridge(rom).map_err(|source| AleError::Cartridge {
+            game: game.id.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            game,
+            console: Arc::new(Console::new(cartridge, &game.console_options())),
+        })
+    }
+
+    /// The game.
+    pub fn game(&self) -> &'static Game {
+        self.game
+    }
+
+    /// The television system that the console detected.
+    pub fn tv(&self) -> TvFormat {
+        self.console.tv()
+    }
+
+    /// Rows of the screen.
+    pub fn height(&self) -> usize {
+        self.console.height()
+    }
+}
+
+/// The action that a player repeats when a sticky action strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Remembered {
+    action: u8,
+    strength: f32,
+}
+
+const IDLE: Remembered = Remembered {
+    action: 0,
+    strength: 1.0,
+};
+
+/// A running game: the counterpart of ale-py's `ALEInterface`.
+#[derive(Clone, Debug)]
+pub struct Ale {
+    powered: PoweredGame,
+    settings: AleSettings,
+    state: State,
+}
+
+/// Everything that changes while a game runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
+    console: Console,
+    /// Draws sticky actions, and adventure's mode selection.
+    random: Mt19937,
+    variables: Variables,
+    /// Player A's last action. Player B never acts, but its draws are made.
+    remembered: Remembered,
+    /// Resistances of the paddles in ohms.
+    paddles: [i32; 2],
+    mode: u32,
+    difficulty: u32,
+    frame_number: u32,
+    episode_frame_number: u32,
+}
+
+/// Ohms that a paddle turns in one frame.
+const PADDLE_STEP: f64 = 23000.0;
+/// Frames of NOOP at the beginning of a reset.
+const SETTLING_FRAMES: u32 = 60;
+/// Frames for which RESET is held.
+const SOFT_RESET_FRAMES: u32 = 4;
+
+impl Ale {
+    /// Loads a game and performs its first reset, as ale-py's `loadROM` does with `random_seed` set to `seed`.
+    pub fn new(powered: &PoweredGame, settings: AleSettings, seed: u32) -> Result<Self, AleError> {
+        let game = powered.game;
+        check(game, &settings)?;
+        let state = State {
+            console: (*powered.console).clone(),
+            random: Mt19937::new(seed),
+            variables: game.rules.variables(),
+            remembered: IDLE,
+            paddles: [0; 2],
+            mode: game.default_mode,
+            difficulty: 0,
+            frame_number: 0,
+            episode_frame_number: 0,
+        };
+        let mut ale = Self {
+            powered: powered.clone(),
+            settings,
+            state,
+        };
+        ale.load(seed);
+        Ok(ale)
+    }
+
+    /// Loads the game again: the machine as after power-up, the environment's generator seeded, one reset.
+    ///
+    /// This reset is made in the default mode, as in ale-py, where a mode can be set only after loading; the settings'
+    /// mode and difficulty count from the next one on.
+    pub fn load(&mut self, seed: u32) {
+        let state = &mut self.state;
+        state.console.clone_from(&self.powered.console);
+        state.random = Mt19937::new(seed);
+        state.variables = self.powered.game.rules.variables();
+        state.remembered = IDLE;
+        state.frame_number = 0;
+        let game = self.powered.game;
+        (state.mode, state.difficulty) = (game.default_mode, 0);
+        self.reset_game();
+        self.state.mode = self.settings.mode.unwrap_or(game.default_mode);
+        self.state.difficulty = self.settings.difficulty.unwrap_or(0);
+    }
+
+    /// Starts a new episode. The console's own random numbers continue, so that episodes differ.
+    pub fn reset_game(&mut self) {
+        let game = self.powered.game;
+        self.state.episode_frame_number = 0;
+        if let Some((low, high)) = game.paddle_range {
+            self.state.paddles = [low.midpoint(high); 2];
+        }
+        self.state.console.reset();
+        for _ in 0..SETTLING_FRAMES {
+            self.emulate(Action::NOOP, 1.0);
+        }
+        self.soft_reset();
+        game.rules.reset(&mut self.state.variables);
+        self.state.variables.set_mode(self.state.mode);
+        self.select_mode(&game.mode_select);
+        self.soft_reset();
+        for &(code, frames) in &game.starting_actions {
+            let action = Action::from_sequence(code).unwrap_or(Action::NOOP);
+            for _ in 0..frames {
+                self.emulate(action, 1.0);
+            }
+        }
+    }
+
+    fn soft_reset(&mut self) {
+        for _ in 0..SOFT_RESET_FRAMES {
+            self.emulate(Action::RESET, 1.0);
+        }
+        self.state.remembered = IDLE;
+    }
+
+    /// Mode selection happens in every reset, for the default mode too.
+    fn select_mode(&mut self, operations: &[Operation]) {
+        for operation in operations {
+            match operation {
+                Operation::Select { hold } => {
+                    let frames = self.evaluate(hold);
+                    self.press_select(frames);
+                }
+                Operation::Reset => self.soft_reset(),
+                Operation::Act { action, times } => {
+                    let action = u8::try_from(self.evaluate(action)).ok().and_then(Action::new);
+                    for _ in 0..*times {
+                        self.act(action.unwrap_or(Action::NOOP), 1.0);
+                    }
+                }
+                Operation::Let { slot, value } => {
+                    let value = self.evaluate(value);
+                    self.state.variables.set(*slot, value);
+                }
+                Operation::Until { condition, body, max } => {
+                    let mut rounds = 0;
+                    while self.evaluate(condition) == 0 && rounds < *max {
+                        self.select_mode(body);
+                        rounds += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn evaluate(&mut self, expression: &crate::rules::Expression) -> i32 {
+        let State {
+            console,
+            random,
+            variables,
+            ..
+        } = &mut self.state;
+        expression.value(&mut variables.scope(console, Some(random)))
+    }
+
+    /// Holds SELECT for some frames, which the rules do not see; they see the frame in which it is let go. Both frame
+    /// counters advance by one.
+    fn press_select(&mut self, frames: i32) {
+        let mut inputs = self.inputs(Action::NOOP);
+        inputs.switches.select = true;
+        self.state.console.set_inputs(inputs);
+        for _ in 0..frames {
+            self.state.console.run_frame();
+        }
+        self.emulate(Action::NOOP, 1.0);
+        self.count_frame();
+    }
+
+    /// Performs `action` for the frame skip's number of frames and returns the sum of their rewards. `strength` scales
+    /// the turning of a paddle (continuous actions), 1 otherwise.
+    ///
+    /// Two random numbers are drawn for every frame, one a player: also without sticky actions and after the end.
+    pub fn act(&mut self, action: Action, strength: f32) -> i32 {
+        let mut reward: i32 = 0;
+        for _ in 0..self.settings.frame_skip {
+            let p = f64::from(self.settings.repeat_action_probability);
+            if self.state.random.next_f64() >= p {
+                self.state.remembered = Remembered {
+                    action: action.code(),
+                    strength,
+                };
+            }
+            self.state.random.next_f64();
+            reward = reward.wrapping_add(self.frame());
+        }
+        reward
+    }
+
+    /// One frame of the remembered action, unless the episode is over.
+    fn frame(&mut self) -> i32 {
+        if self.game_over() || self.truncated() {
+            return 0;
+        }
+        let Remembered { action, strength } = self.state.remembered;
+        let legal = self.powered.game.legal_actions.contains(&action);
+        let action = Action::new(action).filter(|_| legal).unwrap_or(Action::NOOP);
+        self.emulate(action, strength);
+        self.count_frame();
+        self.state.variables.reward()
+    }
+
+    fn count_frame(&mut self) {
+        self.state.frame_number = self.state.frame_number.wrapping_add(1);
+        self.state.episode_frame_number = self.state.episode_frame_number.wrapping_add(1);
+    }
+
+    /// Emulates one frame with this input and applies the game's rules.
+    fn emulate(&mut self, action: Action, strength: f32) {
+        self.turn_paddle(action, strength);
+        let inputs = self.inputs(action);
+        let state = &mut self.state;
+        state.console.set_inputs(inputs);
+        state.console.run_frame();
+        self.powered.game.rules.step(&mut state.variables, &state.console);
+    }
+
+    fn turn_paddle(&mut self, action: Action, strength: f32) {
+        let Some((low, high)) = self.powered.game.paddle_range else {
+            return;
+        };
+        let stick = action.joystick();
+        let step = (PADDLE_STEP * f64::from(strength).abs()) as i32;
+        let paddle = &mut self.state.paddles[0];
+        if stick.right {
+            *paddle = paddle.saturating_sub(step);
+        } else if stick.left {
+            *paddle = paddle.saturating_add(step);
+        }
+        *paddle = (*paddle).clamp(low, high);
+    }
+
+    /// What the player holds during an action.
+    fn inputs(&self, action: Action) -> Inputs {
+        let state = &self.state;
+        let switches = Switches {
+            reset: action == Action::RESET,
+            select: false,
+            left_difficulty_a: state.difficulty & 1 != 0,
+            right_difficulty_a: state.difficulty & 2 != 0,
+        };
+        let stick = action.joystick();
+        if self.powered.game.has_paddles() {
+            let [first, second] = state.paddles;
+            let paddles = [
+                Paddle {
+                    resistance: first,
+                    fire: stick.fire,
+                },
+                Paddle {
+                    resistance: second,
+                    fire: false,
+                },
+            ];
+            Inputs {
+                paddles,
+                switches,
+                ..Inputs::default()
+            }
+        } else {
+            Inputs {
+                joysticks: [stick, Joystick::default()],
+                switches,
+                ..Inputs::default()
+            }
+        }
+    }
+
+    /// The game's row.
+    pub fn game(&self) -> &'static Game {
+        self.powered.game
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &AleSettings {
+        &self.settings
+    }
+
+    /// The 128 bytes of RAM.
+    pub fn ram(&self) -> &[u8; RAM] {
+        self.state.console.ram()
+    }
+
+    /// The picture: `height() * 160` palette bytes, row after row.
+    pub fn screen(&self) -> &[u8] {
+        self.state.console.screen()
+    }
+
+    /// Rows of the screen.
+    pub fn height(&self) -> usize {
+        self.powered.height()
+    }
+
+    /// The television system, which says which palette the screen's bytes index.
+    pub fn tv(&self) -> TvFormat {
+        self.powered.tv()
+    }
+
+    /// Whether the game's own rules say that it is over.
+    pub fn game_over(&self) -> bool {
+        self.state.variables.terminal()
+    }
+
+    /// Whether the frame limit has been reached.
+    pub fn truncated(&self) -> bool {
+        let limit = self.settings.max_num_frames_per_episode;
+        limit > 0 && self.state.episode_frame_number >= limit
+    }
+
+    /// Lives that are left, as the game's rules count them.
+    pub fn lives(&self) -> i32 {
+        self.state.variables.lives()
+    }
+
+    /// Frames since the game was loaded, resets not counted.
+    pub fn frame_number(&self) -> u32 {
+        self.state.frame_number
+    }
+
+    /// Frames since the last reset.
+    pub fn episode_frame_number(&self) -> u32 {
+        self.state.episode_frame_number
+    }
+
+    /// Sets the mode; it takes effect with the next reset.
+    pub fn set_mode(&mut self, mode: u32) -> Result<(), AleError> {
+        check_mode(self.powered.game, mode)?;
+        self.settings.mode = Some(mode);
+        self.state.mode = mode;
+        Ok(())
+    }
+
+    /// Sets the difficulty switches; they take effect with the next frame.
+    pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), AleError> {
+        check_difficulty(self.powered.game, difficulty)?;
+        self.settings.difficulty = Some(difficulty);
+        self.state.difficulty = difficulty;
+        Ok(())
+    }
+
+    /// The complete state as bytes: continuing from it equals never having left it.
+    pub fn snapshot(&self) -> Vec<u8> {
+        postcard::to_stdvec(&(self.powered.game.id, &self.state)).expect("plain data can be written")
+    }
+
+    /// Puts a state from [`snapshot`](Self::snapshot) back. On an error nothing has changed.
+    pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), AleError> {
+        let game = self.powered.game;
+        let bad = AleError::BadSnapshot { game: game.id };
+        let (id, state): (String, State) = postcard::from_bytes(snapshot).map_err(|_| bad.clone())?;
+        if id != game.id || !game.rules.accepts(&state.variables) {
+            return Err(bad);
+        }
+        let State { console, .. } = state;
+        let mut restored = State {
+            console: self.state.console.clone(),
+            ..state
+        };
+        restored.console.restore(console).map_err(|_| bad)?;
+        self.state = restored;
+        Ok(())
+    }
+}
+
+fn check(game: &'static Game, settings: &AleSettings) -> Result<(), AleError> {
+    let p = settings.repeat_action_probability;
+    if !(0.0..=1.0).contains(&p) {
+        let value = p.to_string();
+        return Err(AleError::Setting {
+            name: "repeat_action_probability",
+            value,
+            allowed: "between 0 and 1",
+        });
+    }
+    if settings.frame_skip == 0 {
+        return Err(AleError::Setting {
+            name: "frame_skip",
+            value: "0".to_owned(),
+            allowed: "at least 1",
+        });
+    }
+    settings.mode.map_or(Ok(()), |mode| check_mode(game, mode))?;
+    settings
+        .difficulty
+        .map_or(Ok(()), |difficulty| check_difficulty(game, difficulty))
+}
+
+fn check_mode(game: &'static Game, mode: u32) -> Result<(), AleError> {
+    if game.modes.contains(&mode) {
+        return Ok(());
+    }
+    Err(AleError::UnknownMode {
+        game: game.id,
+        mode,
+        allowed: game.modes,
+    })
+}
+
+fn check_difficulty(game: &'static Game, difficulty: u32) -> Result<(), AleError> {
+    if game.difficulties.contains(&difficulty) {
+        return Ok(());
+    }
+    Err(AleError::UnknownDifficulty {
+        game: game.id,
+        difficulty,
+        allowed: game.difficulties,
+    })
+}

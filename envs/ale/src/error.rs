@@ -1,0 +1,67 @@
+use thiserror::Error;
+use vcs::CartridgeError;
+
+/// What the Arcade Learning Environment layer can refuse.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum AleError {
+    /// No game has this id.
+    #[error("unknown game \"{id}\"{}", nearest(.similar))]
+    UnknownGame {
+        /// What was asked for.
+        id: String,
+        /// The ids that look most like it.
+        similar: Vec<&'static str>,
+    },
+    /// The game has no such mode.
+    #[error("{game} has no mode {mode}; its modes are {allowed:?}")]
+    UnknownMode {
+        /// The game's id.
+        game: &'static str,
+        /// What was asked for.
+        mode: u32,
+        /// The game's modes.
+        allowed: &'static [u32],
+    },
+    /// The game has no such difficulty.
+    #[error("{game} has no difficulty {difficulty}; its difficulties are {allowed:?}")]
+    UnknownDifficulty {
+        /// The game's id.
+        game: &'static str,
+        /// What was asked for.
+        difficulty: u32,
+        /// The game's difficulties.
+        allowed: &'static [u32],
+    },
+    /// A setting is out of range.
+    #[error("{name} is {value}, but must be {allowed}")]
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// What was asked for.
+        value: String,
+        /// The allowed range, in words.
+        allowed: &'static str,
+    },
+    /// The ROM image is no cartridge.
+    #[error("the ROM of {game} cannot be used: {source}")]
+    Cartridge {
+        /// The game's id.
+        game: String,
+        /// Why.
+        source: CartridgeError,
+    },
+    /// A snapshot belongs to another game, another version, or is damaged.
+    #[error("the snapshot does not belong to {game} or is damaged")]
+    BadSnapshot {
+        /// The game's id.
+        game: &'static str,
+    },
+}
+
+fn nearest(similar: &[&str]) -> String {
+    if similar.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", similar.join(" or "))
+    }
+}

@@ -1,0 +1,304 @@
+//! The games: a table with one row each.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+use vcs::{Cartridge, CartridgeError, ConsoleOptions, Controller, Scheme, TvFormat, Wiring};
+
+use crate::AleError;
+use crate::action::ACTIONS;
+use crate::mode_select::{Operation, OperationSource};
+use crate::roms::nearest;
+use crate::rules::{ParseError, Rules, RulesSource};
+
+/// The games of the Atari 2600's own ROMs.
+const TABLE: &str = include_str!("games.toml");
+
+/// What the Arcade Learning Environment knows about a game.
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// The snake_case name by which the game is asked for.
+    pub id: &'static str,
+    /// The name on the box.
+    pub title: &'static str,
+    /// Who published it, where known.
+    pub publisher: Option<&'static str>,
+    /// When, where known.
+    pub year: Option<u16>,
+    /// The cartridge's bank switching.
+    pub bankswitch: Scheme,
+    /// The television system that the reference detects.
+    pub tv: TvFormat,
+    /// The first visible scanline.
+    pub ystart: u16,
+    /// Number of visible scanlines, the height of the screen.
+    pub height: u16,
+    /// The controllers.
+    pub wiring: Wiring,
+    /// Whether HMOVE blanks the beginning of lines.
+    pub hmove_blanks: bool,
+    /// Smallest and largest resistance of a paddle in ohms; `None` for joystick games.
+    pub paddle_range: Option<(i32, i32)>,
+    /// The codes of the actions that do something in the game.
+    pub minimal_actions: &'static [u8],
+    /// The codes of the actions that may be given at all; others become NOOP.
+    pub legal_actions: &'static [u8],
+    /// The game's modes (its SELECT switch).
+    pub modes: &'static [u32],
+    /// The mode unless another is asked for.
+    pub default_mode: u32,
+    /// The values of the difficulty switches that the game knows. Bit 0 is the left switch at A, bit 1 the right one.
+    /// The value in force is 0 until one is set, even where 0 is not listed.
+    pub difficulties: &'static [u32],
+    /// Lives right after a reset in the default mode.
+    pub start_lives: i32,
+    /// Member of the 57-game set of Bellemare et al. (2013) as used since Nature DQN.
+    pub atari57: bool,
+    /// Member of the 26-game set of Kaiser et al. (2019).
+    pub atari100k: bool,
+    /// Mean score of a random player with 30 no-op starts (Wang et al., 2016), for normalisation.
+    pub random_score: Option<f64>,
+    /// Mean score of a human tester under the same conditions.
+    pub human_score: Option<f64>,
+    /// The highest score that can be reached, where the game has one that is known.
+    pub best_score: Option<f64>,
+    /// What is odd about the game.
+    pub note: Option<&'static str>,
+    /// Actions played at the end of every reset, with the number of frames each.
+    pub(crate) starting_actions: Vec<(u8, u32)>,
+    pub(crate) mode_select: Vec<Operation>,
+    pub(crate) rules: Rules,
+}
+
+impl Game {
+    /// Whether paddles are plugged in: then actions turn them instead of moving a joystick.
+    pub fn has_paddles(&self) -> bool {
+        self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
+    }
+
+    /// The cartridge of this game with the given ROM image.
+    pub(crate) fn cartridge(&self, rom: Arc<[u8]>) -> Result<Cartridge, CartridgeError> {
+        Cartridge::new(rom, self.bankswitch)
+    }
+
+    /// How the console is built for it.
+    pub(crate) fn console_options(&self) -> ConsoleOptions {
+        let default = ConsoleOptions::default();
+        // The console itself makes the picture higher once it has found out that the game is for PAL.
+        let height = if self.tv == TvFormat::Ntsc {
+            self.height
+        } else {
+            default.height
+        };
+        ConsoleOptions {
+            wiring: self.wiring,
+            ystart: self.ystart,
+            height,
+            hmove_blanks: self.hmove_blanks,
+            tv: None,
+        }
+    }
+
+    /// The score as a share of the way from a random to a human player.
+    pub fn human_normalised(&self, score: f64) -> Option<f64> {
+        let (random, human) = (self.random_score?, self.human_score?);
+        Some((score - random) / (human - random))
+    }
+}
+
+/// All games in the order of the table.
+pub fn games() -> &'static [Game] {
+    static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
+        [TABLE]
+            .into_iter()
+            .flat_map(|table| parse(table).unwrap_or_else(|error| panic!("the table of games: {error}")))
+            .collect()
+    });
+    &GAMES
+}
+
+/// The game with this id.
+pub fn game(id: &str) -> Result<&'static Game, AleError> {
+    games()
+        .iter()
+        .find(|game| game.id == id)
+        .ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> AleError {
+    let similar = nearest(id, games().iter().map(|game| game.id));
+    AleError::UnknownGame {
+        id: id.to_owned(),
+        similar,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    game: Vec<Row>,
+}
+
+/// A row as it is written. What is left out has the commonest value.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    id: String,
+    title: String,
+    publisher: Option<String>,
+    year: Option<u16>,
+    bankswitch: Scheme,
+    #[serde(default)]
+    tv: TvFormat,
+    #[serde(default = "default_ystart")]
+    ystart: u16,
+    #[serde(default = "default_height")]
+    height: u16,
+    #[serde(default)]
+    left: Controller,
+    #[serde(default)]
+    right: Controller,
+    #[serde(default)]
+    swap_ports: bool,
+    #[serde(default)]
+    swap_paddles: bool,
+    #[serde(default = "yes")]
+    hmove_blanks: bool,
+    paddle_range: Option<(i32, i32)>,
+    minimal_actions: Vec<u8>,
+    #[serde(default = "all_actions")]
+    legal_actions: Vec<u8>,
+    modes: Vec<u32>,
+    default_mode: u32,
+    difficulties: Vec<u32>,
+    #[serde(default)]
+    starting_actions: Vec<(u8, u32)>,
+    start_lives: i32,
+    #[serde(default)]
+    atari57: bool,
+    #[serde(default)]
+    atari100k: bool,
+    random_score: Option<f64>,
+    human_score: Option<f64>,
+    best_score: Option<f64>,
+    note: Option<String>,
+    #[serde(default)]
+    mode_select: Vec<OperationSource>,
+    rules: RulesSource,
+}
+
+fn default_ystart() -> u16 {
+    ConsoleOptions::default().ystart
+}
+
+fn default_height() -> u16 {
+    ConsoleOptions::default().height
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn all_actions() -> Vec<u8> {
+    (0..ACTIONS).collect()
+}
+
+#[derive(Debug, thiserror::Error)]
+enum TableError {
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    #[error("{game}: {error}")]
+    Rule { game: String, error: ParseError },
+}
+
+fn parse(table: &str) -> Result<Vec<Game>, TableError> {
+    let table: Table = toml::from_str(table)?;
+    table
+        .game
+        .into_iter()
+        .map(|row| {
+            let id = row.id.clone();
+            row.build().map_err(|error| TableError::Rule { game: id, error })
+        })
+        .collect()
+}
+
+impl Row {
+    fn build(self) -> Result<Game, ParseError> {
+        let (mut rules, mut symbols) = Rules::compile(&self.rules)?;
+        let mode_select = Operation::compile(&self.mode_select, &mut symbols)?;
+        rules.finish(&symbols);
+        Ok(Game {
+            // The table lives as long as the program; leaking it spares every user a lifetime.
+            id: self.id.leak(),
+            title: self.title.leak(),
+            publisher: self.publisher.map(|text| &*text.leak()),
+            year: self.year,
+            bankswitch: self.bankswitch,
+            tv: self.tv,
+            ystart: self.ystart,
+            height: self.height,
+            wiring: Wiring {
+                left: self.left,
+                right: self.right,
+                swap_ports: self.swap_ports,
+                swap_paddles: self.swap_paddles,
+            },
+            hmove_blanks: self.hmove_blanks,
+            paddle_range: self.paddle_range,
+            minimal_actions: self.minimal_actions.leak(),
+            legal_actions: self.legal_actions.leak(),
+            modes: self.modes.leak(),
+            default_mode: self.default_mode,
+            difficulties: self.difficulties.leak(),
+            start_lives: self.start_lives,
+            atari57: self.atari57,
+            atari100k: self.atari100k,
+            random_score: self.random_score,
+            human_score: self.human_score,
+            best_score: self.best_score,
+            note: self.note.map(|text| &*text.leak()),
+            starting_actions: self.starting_actions,
+            mode_select,
+            rules,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sets_have_their_sizes() {
+        assert_eq!(games().iter().filter(|game| game.atari57).count(), 57);
+        assert_eq!(games().iter().filter(|game| game.atari100k).count(), 26);
+    }
+
+    #[test]
+    fn rows_are_consistent() {
+        for game in games() {
+            assert!(game.modes.contains(&game.default_mode), "{}", game.id);
+            assert!(
+                game.minimal_actions
+                    .iter()
+                    .all(|action| game.legal_actions.contains(action)),
+                "{}",
+                game.id
+            );
+            assert_eq!(game.has_paddles(), game.paddle_range.is_some(), "{}", game.id);
+            assert_eq!(
+                game.random_score.is_some(),
+                game.human_score.is_some(),
+                "{}",
+                game.id
+            );
+        }
+    }
+
+    #[test]
+    fn a_mistyped_id_gets_the_nearest_names() {
+        let message = game("brekout").unwrap_err().to_string();
+        assert_eq!(message, "unknown game \"brekout\"; did you mean breakout?");
+    }
+}

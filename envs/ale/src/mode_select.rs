@@ -1,0 +1,100 @@
+//! How a game is brought into a mode: the presses of SELECT and RESET that a person would make.
+
+use serde::Deserialize;
+
+use crate::rules::{Expression, ParseError, Symbols};
+
+/// An operation as a row of the table writes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum OperationSource {
+    Select {
+        hold: Number,
+    },
+    Reset,
+    Act {
+        action: Number,
+        times: Option<u32>,
+    },
+    Let {
+        name: String,
+        expr: String,
+    },
+    Until {
+        cond: String,
+        r#do: Vec<OperationSource>,
+        max: Option<u32>,
+    },
+}
+
+/// A number or an expression.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Number {
+    Fixed(i32),
+    Computed(String),
+}
+
+/// One operation. Expressions see RAM, the rules' variables and `mode`, the mode to be reached.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// Holds SELECT for `hold` frames without applying the rules, then lets go for one frame with them.
+    Select { hold: Expression },
+    /// Holds RESET for four frames.
+    Reset,
+    /// Acts `times` times, as an agent would.
+    Act { action: Expression, times: u32 },
+    /// Remembers a value.
+    Let { slot: usize, value: Expression },
+    /// Repeats until the condition holds, `max` times at most.
+    Until {
+        condition: Expression,
+        body: Vec<Operation>,
+        max: u32,
+    },
+}
+
+/// The reference repeats without end. No game of the table needs a tenth of this.
+const MOST_ROUNDS: u32 = 10_000;
+
+impl Number {
+    fn compile(&self, symbols: &mut Symbols) -> Result<Expression, ParseError> {
+        match self {
+            Self::Fixed(value) => Ok(Expression::Constant(*value)),
+            Self::Computed(text) => symbols.parse(text),
+        }
+    }
+}
+
+impl Operation {
+    pub(crate) fn compile(
+        sources: &[OperationSource],
+        symbols: &mut Symbols,
+    ) -> Result<Vec<Self>, ParseError> {
+        let compile = |source: &OperationSource| {
+            Ok(match source {
+                OperationSource::Select { hold } => Self::Select {
+                    hold: hold.compile(symbols)?,
+                },
+                OperationSource::Reset => Self::Reset,
+                OperationSource::Act { action, times } => Self::Act {
+                    action: action.compile(symbols)?,
+                    times: times.unwrap_or(1),
+                },
+                OperationSource::Let { name, expr } => {
+                    let value = symbols.parse(expr)?;
+                    Self::Let {
+                        slot: symbols.slot(name),
+                        value,
+                    }
+                }
+                OperationSource::Until { cond, r#do, max } => Self::Until {
+                    condition: symbols.parse(cond)?,
+                    body: Self::compile(r#do, symbols)?,
+                    max: max.unwrap_or(MOST_ROUNDS),
+                },
+            })
+        };
+        sources.iter().map(compile).collect()
+    }
+}

@@ -1,0 +1,241 @@
+//! A game's rules, ready to run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::expression::{Expression, Memory, Scope};
+use super::parser::{ParseError, Symbols};
+
+/// Rules as a row of the table writes them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RulesSource {
+    init: BTreeMap<String, i32>,
+    #[serde(default)]
+    keep: Vec<String>,
+    step: Vec<String>,
+}
+
+/// Rules whose names are resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    init: Vec<(usize, i32)>,
+    step: Vec<(usize, Expression)>,
+    slots: usize,
+}
+
+/// The values of a game's names: all of its state outside the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Variables {
+    current: Vec<i32>,
+    old: Vec<i32>,
+}
+
+// The outputs have the first slots.
+const REWARD: usize = 0;
+const TERMINAL: usize = 1;
+const LIVES: usize = 2;
+/// The mode that mode selection is to reach.
+const MODE: usize = 3;
+
+impl Rules {
+    /// Resolves a row's rules. The symbols serve for the row's mode selection too; `finish` must follow.
+    pub(crate) fn compile(source: &RulesSource) -> Result<(Self, Symbols), ParseError> {
+        let mut symbols = Symbols::default();
+        for (slot, name) in ["reward", "terminal", "lives", "mode"].into_iter().enumerate() {
+            assert_eq!(symbols.slot(name), slot);
+        }
+        for name in &source.keep {
+            symbols.slot(name);
+        }
+        // A reset clears reward and terminal where the row does not say otherwise.
+        let mut init = vec![(REWARD, 0), (TERMINAL, 0)];
+        init.extend(
+            source
+                .init
+                .iter()
+                .map(|(name, &value)| (symbols.slot(name), value)),
+        );
+        let step = source
+            .step
+            .iter()
+            .map(|line| symbols.parse_assignment(line))
+            .collect::<Result<_, _>>()?;
+        Ok((Self { init, step, slots: 0 }, symbols))
+    }
+
+    /// Ends compilation: from now on there are as many slots as names.
+    pub(crate) fn finish(&mut self, symbols: &Symbols) {
+        self.slots = symbols.len();
+    }
+
+    /// The variables of a new environment.
+    pub(crate) fn variables(&self) -> Variables {
+        let mut variables = Variables {
+            current: vec![0; self.slots],
+            old: vec![0; self.slots],
+        };
+        self.reset(&mut variables);
+        variables
+    }
+
+    /// Gives the variables in `init` their values; those in `keep` stay.
+    pub(crate) fn reset(&self, variables: &mut Variables) {
+        for &(slot, value) in &self.init {
+            variables.current[slot] = value;
+        }
+    }
+
+    /// Applies the rules to the machine at the end of a frame.
+    pub(crate) fn step(&self, variables: &mut Variables, memory: &impl Memory) {
+        let Variables { current, old } = variables;
+        old.copy_from_slice(current);
+        for (slot, expression) in &self.step {
+            current[*slot] = expression.value(&mut Scope {
+                memory,
+                current,
+                old,
+                random: None,
+            });
+        }
+    }
+
+    /// Whether variables from a snapshot can be those of these rules.
+    pub(crate) fn accepts(&self, variables: &Variables) -> bool {
+        variables.current.len() == self.slots && variables.old.len() == self.slots
+    }
+}
+
+impl Variables {
+    /// The reward of the last frame.
+    pub(crate) fn reward(&self) -> i32 {
+        self.current[REWARD]
+    }
+
+    /// Whether the game is over.
+    pub(crate) fn terminal(&self) -> bool {
+        self.current[TERMINAL] != 0
+    }
+
+    /// The lives that are left.
+    pub(crate) fn lives(&self) -> i32 {
+        self.current[LIVES]
+    }
+
+    pub(crate) fn set_mode(&mut self, mode: u32) {
+        self.current[MODE] = mode as i32;
+    }
+
+    pub(crate) fn set(&mut self, slot: usize, value: i32) {
+        self.current[slot] = value;
+    }
+
+    /// The values as an expression outside of a step sees them.
+    pub(crate) fn scope<'a, M: Memory>(
+        &'a self,
+        memory: &'a M,
+        random: Option<&'a mut vcs::Mt19937>,
+    ) -> Scope<'a, M> {
+        Scope {
+            memory,
+            current: &self.current,
+            old: &self.old,
+            random,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ram([u8; 128]);
+
+    impl Memory for Ram {
+        fn ram(&self) -> &[u8; 128] {
+            &self.0
+        }
+
+        fn cartridge(&self, address: u16) -> u8 {
+            address as u8
+        }
+    }
+
+    fn value(text: &str) -> i32 {
+        let mut ram = [0; 128];
+        (ram[0], ram[1], ram[2], ram[3]) = (0x45, 0x23, 0x10, 0xFF);
+        let mut symbols = Symbols::default();
+        let expression = symbols.parse(text).unwrap();
+        let zeros = vec![7; symbols.len()];
+        expression.value(&mut Scope {
+            memory: &Ram(ram),
+            current: &zeros,
+            old: &zeros,
+            random: None,
+        })
+    }
+
+    #[test]
+    fn expressions_have_the_values_of_their_notation() {
+        for (text, expected) in [
+            ("1 + 2 * 3 - 4 / 2", 5),
+            ("-7 / 2", -3),
+            ("-7 % 3", -1),
+            ("5 / 0", 0),
+            // Bit operators bind tighter than comparisons, as in Rust.
+            ("r[0x80] & 0x40 != 0", 1),
+            ("1 << 4 | 1", 17),
+            ("6 ^ 3 & 2", 4),
+            ("!3 + 1", 1),
+            ("~0", -1),
+            ("1 || 0 && 0", 1),
+            ("0 ? 1 : 2 ? 3 : 4", 3),
+            ("bcd(0x80, 0x81, 0x82)", 102345),
+            ("bcd(0x83)", 165),
+            ("z10(10) + z10(9)", 9),
+            ("d8(0x80)", 8),
+            ("d72(0x82)", 2),
+            ("s8(r[0x83])", -1),
+            ("min(3, max(1, 2))", 2),
+            ("sum(0x80, 0x83, x & 15)", 5 + 3 + 15),
+            ("count(0x80, 0x83, x > 0x20)", 3),
+            ("m[0xF081]", 0x81),
+            ("some_name + old.other", 14),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_pointed_at() {
+        for (text, message) in [
+            ("1 +", "expected a number, a name or a parenthesis at character 3"),
+            ("(1", "expected `)` at character 2"),
+            ("nonsense(1)", "no function nonsense takes 1 arguments"),
+            ("1 2", "expected an operator or the end at character 2"),
+        ] {
+            let error = Symbols::default().parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn old_values_are_those_before_the_step() {
+        let source = RulesSource {
+            init: BTreeMap::from([("score".into(), 3)]),
+            keep: vec!["games".into()],
+            step: vec![
+                "score = old.score + r[0x82]".into(),
+                "reward = score - old.score".into(),
+            ],
+        };
+        let (mut rules, symbols) = Rules::compile(&source).unwrap();
+        rules.finish(&symbols);
+        let mut variables = rules.variables();
+        rules.step(&mut variables, &Ram([16; 128]));
+        assert_eq!(variables.reward(), 16);
+        rules.reset(&mut variables);
+        assert_eq!(variables.reward(), 0);
+    }
+}
