@@ -6,6 +6,7 @@
 //!
 //! This module prints nothing and knows no command line.
 
+mod builtin;
 mod digest;
 mod error;
 mod folder;
@@ -18,6 +19,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use builtin::built_in;
 pub use digest::Md5Sum;
 pub use error::RomError;
 pub use import::Imported;

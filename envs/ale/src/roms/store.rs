@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::import::{self, Imported};
-use super::{Manifest, Md5Sum, Pip, RomError, folder};
+use super::{Manifest, Md5Sum, Pip, RomError, built_in, folder};
 
 /// A folder with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
 ///
@@ -60,8 +60,11 @@ impl RomStore {
         self.folder.join(format!("{id}.bin"))
     }
 
-    /// The image of a game, its MD5 checked.
+    /// The image of a game, its MD5 checked. Those of the open games are always at hand.
     pub fn read(&self, id: &str) -> Result<Arc<[u8]>, RomError> {
+        if let Some(image) = built_in(id) {
+            return Ok(image.into());
+        }
         let entry = self.manifest.entry(id)?;
         let path = self.path(id);
         match read_file(&path)? {

@@ -118,6 +118,14 @@ fn a_damaged_image_is_told_with_both_sums_and_replaced_by_an_import() {
 }
 
 #[test]
+fn an_open_game_needs_no_store() {
+    let temp = TempDir::new().unwrap();
+    let store = store(temp.path());
+    assert_eq!(store.read("harvest").unwrap().len(), 4096);
+    assert!(!store.folder().exists());
+}
+
+#[test]
 fn without_pip_a_missing_image_stays_missing() {
     let temp = TempDir::new().unwrap();
     let error = store(temp.path()).obtain("beta", None).unwrap_err();
