@@ -13,6 +13,8 @@ use crate::rules::{ParseError, Rules, RulesSource};
 
 /// The games of the Atari 2600's own ROMs.
 const TABLE: &str = include_str!("games.toml");
+/// The built-in open game, whose row stands beside its source.
+const OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
 
 /// What the Arcade Learning Environment knows about a game.
 #[derive(Clone, Debug)]
@@ -109,7 +111,7 @@ impl Game {
 /// All games in the order of the table.
 pub fn games() -> &'static [Game] {
     static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
-        [TABLE]
+        [TABLE, OPEN_GAME]
             .into_iter()
             .flat_map(|table| parse(table).unwrap_or_else(|error| panic!("the table of games: {error}")))
             .collect()

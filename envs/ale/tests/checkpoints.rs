@@ -1,0 +1,87 @@
+//! Every game at seven points of a run of 1800 acts, compared with what ale-py shows there (`checkpoints.toml`).
+
+use std::collections::BTreeMap;
+
+use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde::Deserialize;
+
+/// CRC-32s of RAM and screen as hexadecimal digits.
+type Picture = [String; 2];
+/// The same, then the sum of rewards and the number of resets.
+type Point = (String, String, i64, u32);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    load: Picture,
+    reset2: Picture,
+    f1: Point,
+    f60: Point,
+    f300: Point,
+    f600: Point,
+    f1800: Point,
+}
+
+fn main() {
+    let table: BTreeMap<String, Expected> =
+        toml::from_str(include_str!("checkpoints.toml")).expect("a TOML table");
+    let trials = table
+        .into_iter()
+        .map(|(id, expected)| Trial::test(id.clone(), move || compare(&id, &expected)));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {
+    let Some(rom) = roms::for_tests(id) else {
+        return Ok(());
+    };
+    let powered = PoweredGame::new(game(id)?, rom)?;
+    let settings = AleSettings {
+        repeat_action_probability: 0.0,
+        ..AleSettings::default()
+    };
+    let mut ale = Ale::new(&powered, settings, 1)?;
+    equal("load", &picture(&ale), &expected.load)?;
+    ale.reset_game();
+    equal("reset2", &picture(&ale), &expected.reset2)?;
+
+    let legal = powered.game().legal_actions;
+    let points = [
+        (1, &expected.f1),
+        (60, &expected.f60),
+        (300, &expected.f300),
+        (600, &expected.f600),
+    ];
+    let mut points = points.into_iter().chain([(1800, &expected.f1800)]).peekable();
+    let (mut rewards, mut resets) = (0, 0);
+    for act in 1.. {
+        let Some(&(at, point)) = points.peek() else {
+            return Ok(());
+        };
+        let code = legal[(act / 5 * 7 + act / 60) % legal.len()];
+        rewards += i64::from(ale.act(Action::new(code).expect("a legal action"), 1.0));
+        if ale.game_over() {
+            ale.reset_game();
+            resets += 1;
+        }
+        if act == at {
+            let [ram, screen] = picture(&ale);
+            equal(&format!("act {act}"), &(ram, screen, rewards, resets), point)?;
+            points.next();
+        }
+    }
+    unreachable!("the points end")
+}
+
+fn picture(ale: &Ale) -> Picture {
+    [ale.ram().as_slice(), ale.screen()].map(|bytes| format!("{:08x}", crc32fast::hash(bytes)))
+}
+
+fn equal<T: PartialEq + std::fmt::Debug>(point: &str, got: &T, expected: &T) -> Result<(), Failed> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(format!("{point}: {got:?} instead of {expected:?}").into())
+    }
+}

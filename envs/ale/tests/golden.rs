@@ -1,0 +1,126 @@
+//! Every game, compared with traces recorded from ale-py (see `golden/record.py`), a test a game.
+//!
+//! A failure names the run, the first act that differs, and whether the machine's state or its picture does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde::Deserialize;
+
+/// How a run was recorded.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    seed: u32,
+    repeat_action_probability: f32,
+    frame_skip: u32,
+    mode: Option<u32>,
+    difficulty: Option<u32>,
+    acts: usize,
+}
+
+/// The checks after one act: running CRC-32s, cut to 16 bits.
+#[derive(Debug, PartialEq)]
+struct Check {
+    state: u16,
+    screen: u16,
+}
+
+const CHECK_BYTES: usize = 4;
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut traces: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the folder of traces")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "trace"))
+        .collect();
+    traces.sort();
+    let trials = traces.into_iter().map(|path| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        Trial::test(name.clone(), move || compare(&name, &path))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+fn compare(id: &str, path: &Path) -> Result<(), Failed> {
+    let Some(rom) = roms::for_tests(id) else {
+        return Ok(());
+    };
+    let powered = PoweredGame::new(game(id)?, rom)?;
+    if powered.tv() != powered.game().tv || powered.height() != usize::from(powered.game().height) {
+        return Err(format!(
+            "{} lines of {:?} instead of the table's",
+            powered.height(),
+            powered.tv()
+        )
+        .into());
+    }
+    let trace = fs::read(path)?;
+    let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
+    let runs: Vec<Run> = serde_json::from_slice(&trace[..header])?;
+    let mut checks = trace[header + 1..].chunks_exact(CHECK_BYTES).map(|bytes| Check {
+        state: u16::from_le_bytes([bytes[0], bytes[1]]),
+        screen: u16::from_le_bytes([bytes[2], bytes[3]]),
+    });
+    for run in &runs {
+        for (act, check) in replay(&powered, run)?.into_iter().enumerate() {
+            let expected = checks.next().ok_or("the trace ends early")?;
+            if check != expected {
+                return Err(format!("act {act} of {run:?}: {check:x?} instead of {expected:x?}").into());
+            }
+        }
+    }
+    if checks.next().is_some() {
+        Err("the trace goes on".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
+    let settings = AleSettings {
+        repeat_action_probability: run.repeat_action_probability,
+        frame_skip: run.frame_skip,
+        max_num_frames_per_episode: 0,
+        mode: run.mode,
+        difficulty: run.difficulty,
+    };
+    let mut ale = Ale::new(powered, settings, run.seed)?;
+    ale.reset_game();
+    let (mut state, mut screen) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
+    let checks = actions(run.seed, powered.game().legal_actions)
+        .take(run.acts)
+        .map(|action| {
+            let reward = ale.act(action, 1.0);
+            state.update(ale.ram());
+            state.update(&reward.to_le_bytes());
+            state.update(&ale.lives().to_le_bytes());
+            state.update(&[ale.game_over().into()]);
+            screen.update(ale.screen());
+            if ale.game_over() {
+                ale.reset_game();
+            }
+            Check {
+                state: state.clone().finalize() as u16,
+                screen: screen.clone().finalize() as u16,
+            }
+        });
+    Ok(checks.collect())
+}
+
+/// The actions of `golden/record.py`: each held for 1 to 16 acts.
+fn actions(seed: u32, legal: &'static [u8]) -> impl Iterator<Item = Action> {
+    let mut state = seed.wrapping_mul(2654435761) | 1;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        let code = legal[(state >> 16) as usize % legal.len()];
+        std::iter::repeat_n(
+            Action::new(code).expect("a legal action"),
+            1 + (state >> 8 & 15) as usize,
+        )
+    })
+    .flatten()
+}
