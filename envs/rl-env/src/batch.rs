@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use crate::ObservationBuffer;
 
 /// The actions of a batch, row after row.
@@ -10,7 +12,7 @@ pub enum Actions<'a> {
 }
 
 /// The course of one finished episode.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeStats {
     /// Sum of the raw (unclipped) rewards.
     pub total_reward: f64,

@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use crate::{EnvError, Space};
 
 /// What an agent does in one environment for one step.
@@ -31,7 +33,7 @@ impl Action<'_> {
 ///
 /// There is no bare `done`: an episode that ended by the task's own rules (`terminated`) has no future value, one
 /// that was cut off (`truncated`) has.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The reward the learner sees, after any clipping.
     pub reward: f32,

@@ -1,1 +1,20 @@
-//! To be written.
+//! Vector environments on a work-stealing pool.
+//!
+//! [`PoolVectorEnv`] steps any number of environments of one type at once, whatever they are, and hands learners
+//! [`Batch`](rl_env::Batch)es through [`VectorEnv`](rl_env::VectorEnv). Its results depend on the environments, the
+//! seeds and the actions alone, never on the number of threads.
+//!
+//! * `pool` is the thread pool; it knows nothing of environments.
+//! * `slot` is one environment with its episode: what an order does to it under each autoreset mode. It knows no
+//!   thread.
+//! * `row` is the one place where threads share memory without a lock: the rows of the batch being written.
+
+mod build_error;
+mod pool;
+mod pool_vector_env;
+mod row;
+mod slot;
+mod snapshot;
+
+pub use build_error::BuildError;
+pub use pool_vector_env::{PoolOptions, PoolVectorEnv};

@@ -1,0 +1,78 @@
+//! What the pool costs for one environment's step, measured with environments that do nothing.
+//!
+//! The figure of each benchmark is the time of one whole batch; `elem/s` counts environment steps.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
+use vector::{PoolOptions, PoolVectorEnv};
+
+/// An environment whose step does nothing.
+struct Idle {
+    observation_space: Space,
+    action_space: Space,
+}
+
+impl Env for Idle {
+    type Info = ();
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, _: Option<u64>, _: &mut [u8]) {}
+
+    fn step(&mut self, _: Action<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
+        Ok(Step::default())
+    }
+
+    fn info(&self) {}
+
+    fn observe(&self, _: &mut [u8]) {}
+
+    fn snapshot(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _: &[u8]) -> Result<(), EnvError> {
+        Ok(())
+    }
+}
+
+fn step(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("idle step");
+    for num_envs in [8, 64, 256] {
+        for num_threads in [1, 2] {
+            let env = || Idle {
+                observation_space: Space::bytes([4, 84, 84]),
+                action_space: Space::Discrete { n: 18 },
+            };
+            let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
+            let options = PoolOptions {
+                num_threads,
+                ..PoolOptions::default()
+            };
+            let mut env = PoolVectorEnv::new(envs, options).expect("equal environments form a vector");
+            env.reset(ResetSeeds::Continue).expect("resetting cannot fail");
+            let actions = vec![0; num_envs];
+            group.throughput(Throughput::Elements(num_envs as u64));
+            group.bench_function(
+                BenchmarkId::new(format!("{num_threads} threads"), num_envs),
+                |bencher| {
+                    bencher.iter(|| {
+                        env.step(Actions::Discrete(&actions))
+                            .expect("every action is valid")
+                            .len()
+                    });
+                },
+            );
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, step);
+criterion_main!(benches);

@@ -1,0 +1,44 @@
+use std::io;
+
+use rl_env::Space;
+use thiserror::Error;
+
+/// Why environments cannot be put together into a vector environment.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// There is nothing to step.
+    #[error("a vector environment needs at least one environment, but got none")]
+    NoEnvironments,
+    /// A batch has one shape, so all observations must have it.
+    #[error(
+        "environment {env} ({task}) observes {found}, but environment 0 observes {expected}; all must agree"
+    )]
+    DifferentObservations {
+        /// Index of the environment that differs.
+        env: usize,
+        /// Its task.
+        task: String,
+        /// Its observation space.
+        found: Space,
+        /// The observation space of environment 0.
+        expected: Space,
+    },
+    /// A batch's actions are either all integers or all floats.
+    #[error(
+        "environment {env} ({task}) takes actions in {found}, but environment 0 in {expected}; discrete and \
+             continuous actions cannot be mixed"
+    )]
+    DifferentActions {
+        /// Index of the environment that differs.
+        env: usize,
+        /// Its task.
+        task: String,
+        /// Its action space.
+        found: Space,
+        /// The action space of environment 0.
+        expected: Space,
+    },
+    /// The operating system refused a thread.
+    #[error("cannot start the threads of the pool: {0}")]
+    Threads(#[source] io::Error),
+}

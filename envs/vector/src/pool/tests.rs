@@ -1,0 +1,143 @@
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Pool, Task};
+
+/// Counts the runs of every index; some indices take long, some panic.
+#[derive(Default)]
+struct Counting {
+    runs: Vec<AtomicUsize>,
+    slow: Option<usize>,
+    panicking: Option<usize>,
+    panics: Mutex<Vec<(usize, String)>>,
+}
+
+impl Counting {
+    fn new(count: usize) -> Self {
+        Self {
+            runs: (0..count).map(|_| AtomicUsize::new(0)).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn runs(&self) -> Vec<usize> {
+        self.runs
+            .iter()
+            .map(|runs| runs.load(Ordering::Relaxed))
+            .collect()
+    }
+}
+
+impl Task for Counting {
+    fn run(&self, index: usize) {
+        if self.slow == Some(index) {
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(self.panicking != Some(index), "index {index} is out of order");
+        self.runs[index].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn panicked(&self, index: usize, message: String) {
+        self.panics.lock().unwrap().push((index, message));
+    }
+}
+
+fn pool(num_threads: usize, task: Counting) -> Pool<Counting> {
+    Pool::new(NonZeroUsize::new(num_threads).unwrap(), task).unwrap()
+}
+
+#[test]
+fn every_index_runs_once_a_round() {
+    for num_threads in [1, 2, 3, 8] {
+        for count in [0, 1, 2, 7, 64, 1000] {
+            let mut pool = pool(num_threads, Counting::new(count));
+            for round in 1..=50 {
+                pool.start(count);
+                pool.finish();
+                assert_eq!(pool.task().runs(), vec![round; count]);
+            }
+        }
+    }
+}
+
+#[test]
+fn parked_threads_wake_up_for_a_new_round() {
+    let mut pool = pool(3, Counting::new(10));
+    for round in 1..=5 {
+        // Longer than any thread searches, so that all are parked; the caller does not help them either.
+        thread::sleep(Duration::from_millis(10));
+        pool.start(10);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while pool.task().runs() != [round; 10] {
+            assert!(
+                Instant::now() < deadline,
+                "round {round}: {:?}",
+                pool.task().runs()
+            );
+            thread::yield_now();
+        }
+        pool.finish();
+    }
+}
+
+#[test]
+fn the_neighbours_of_a_slow_index_are_stolen() {
+    let slow = Counting {
+        slow: Some(0),
+        ..Counting::new(4)
+    };
+    let mut pool = pool(2, slow);
+    pool.start(4);
+    thread::scope(|scope| {
+        // Index 0 is slow and in the caller's part, like index 1, which the other thread must therefore steal.
+        let task = pool.shared.as_ref();
+        scope.spawn(|| {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while task.task.runs()[1] == 0 {
+                assert!(Instant::now() < deadline, "nobody stole index 1");
+                thread::yield_now();
+            }
+            assert_eq!(task.task.runs()[0], 0, "index 1 waited for index 0");
+        });
+        pool.caller.run_until_open(&pool.shared);
+    });
+    assert_eq!(pool.task().runs(), [1, 1, 1, 1]);
+}
+
+#[test]
+fn a_panic_is_reported_and_the_pool_goes_on() {
+    for num_threads in [1, 3] {
+        let panicking = Counting {
+            panicking: Some(5),
+            ..Counting::new(8)
+        };
+        let mut pool = pool(num_threads, panicking);
+        for round in 1..=3 {
+            pool.start(8);
+            pool.finish();
+            let panics = pool.task().panics.lock().unwrap().clone();
+            assert_eq!(panics, vec![(5, "index 5 is out of order".to_owned()); round]);
+            assert_eq!(pool.task().runs()[7], round);
+        }
+    }
+}
+
+#[test]
+fn dropping_a_busy_pool_ends_its_threads() {
+    let slow = Counting {
+        slow: Some(90),
+        ..Counting::new(100)
+    };
+    let mut pool = pool(4, slow);
+    pool.start(100);
+    let shared = std::sync::Arc::clone(&pool.shared);
+    drop(pool);
+    assert_eq!(
+        std::sync::Arc::strong_count(&shared),
+        1,
+        "a thread still holds the pool"
+    );
+}

@@ -1,0 +1,154 @@
+use std::any::Any;
+use std::hint;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_deque::{Steal, Stealer, Worker as Deque};
+
+use super::Task;
+use super::job::{Job, Mailbox};
+use super::latch::CountLatch;
+use super::sleep::Sleep;
+
+/// Searches in vain before a thread parks: a few microseconds, about what parking and waking cost. A caller that
+/// comes back sooner finds the threads awake; one that takes its time does not pay for spinning.
+const SEARCHES_BEFORE_PARKING: u32 = 100;
+
+/// What all participants of a pool share.
+pub(super) struct Shared<T> {
+    pub(super) task: T,
+    /// One for each participant, as are the stealers.
+    pub(super) mailboxes: Box<[Mailbox]>,
+    stealers: Box<[Stealer<Job>]>,
+    pub(super) latch: CountLatch,
+    pub(super) sleep: Sleep,
+    stopped: AtomicBool,
+}
+
+impl<T> Shared<T> {
+    /// The shared part of a pool with these participants.
+    pub(super) fn new(task: T, workers: &[Worker]) -> Self {
+        Self {
+            task,
+            mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
+            stealers: workers.iter().map(|worker| worker.deque.stealer()).collect(),
+            latch: CountLatch::default(),
+            sleep: Sleep::default(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Tells every thread to end after the index that it is at.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.sleep.wake_all();
+    }
+}
+
+/// One participant: a thread of the pool, or the calling thread.
+pub(super) struct Worker {
+    index: usize,
+    /// The owner takes the newest and smallest range, thieves take the oldest and largest.
+    deque: Deque<Job>,
+}
+
+impl Worker {
+    /// The participant with this index.
+    pub(super) fn new(index: usize) -> Self {
+        Self {
+            index,
+            deque: Deque::new_lifo(),
+        }
+    }
+
+    /// The participant's index; the caller's is 0.
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// What a thread of the pool does for all its life.
+    pub(super) fn run_until_stopped<T: Task>(&self, shared: &Shared<T>) {
+        let stopped = || shared.stopped.load(Ordering::Acquire);
+        let mut vain_searches = 0;
+        while !stopped() {
+            if let Some(job) = self.find(shared) {
+                self.run(job, shared);
+                vain_searches = 0;
+            } else if vain_searches < SEARCHES_BEFORE_PARKING {
+                vain_searches += 1;
+                hint::spin_loop();
+            } else {
+                let ticket = shared.sleep.register();
+                if let Some(job) = self.find(shared) {
+                    shared.sleep.cancel(&ticket);
+                    self.run(job, shared);
+                } else if !stopped() {
+                    shared.sleep.park(&ticket);
+                }
+                vain_searches = 0;
+            }
+        }
+    }
+
+    /// What the calling thread does until the round is over.
+    pub(super) fn run_until_open<T: Task>(&self, shared: &Shared<T>) {
+        let mut vain_searches = 0;
+        while !shared.latch.is_open() {
+            if let Some(job) = self.find(shared) {
+                self.run(job, shared);
+                vain_searches = 0;
+            } else if vain_searches < SEARCHES_BEFORE_PARKING {
+                vain_searches += 1;
+                hint::spin_loop();
+            } else {
+                shared.latch.wait();
+            }
+        }
+    }
+
+    /// Looks for work: first in the participant's own deque and mailbox, then in the deques of the others, at last in
+    /// their mailboxes. What lies there belongs to a thread that is still waking up and would rather do it itself.
+    fn find<T>(&self, shared: &Shared<T>) -> Option<Job> {
+        let count = shared.stealers.len();
+        let others = || (self.index + 1..self.index + count).map(|index| index % count);
+        self.deque
+            .pop()
+            .or_else(|| shared.mailboxes[self.index].take())
+            .or_else(|| others().find_map(|index| steal(&shared.stealers[index])))
+            .or_else(|| others().find_map(|index| shared.mailboxes[index].take()))
+    }
+
+    /// Runs the first index of a range and leaves the rest, in halves, for itself and for thieves.
+    fn run<T: Task>(&self, mut job: Job, shared: &Shared<T>) {
+        while let Some((near, far)) = job.split() {
+            self.deque.push(far);
+            job = near;
+        }
+        let index = job.first();
+        // The count must come down whatever the task does, or the caller would wait for ever.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| shared.task.run(index))) {
+            shared.task.panicked(index, message(payload.as_ref()));
+        }
+        shared.latch.count_down();
+    }
+}
+
+/// Steals the oldest job of a deque.
+fn steal(victim: &Stealer<Job>) -> Option<Job> {
+    loop {
+        match victim.steal() {
+            Steal::Success(job) => return Some(job),
+            Steal::Empty => return None,
+            Steal::Retry => {}
+        }
+    }
+}
+
+/// The message of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}
