@@ -1,0 +1,89 @@
+//! 64 KB of memory that writes down what happens on the bus.
+
+use vcs::Bus;
+
+/// One access, with the number of cycles that had passed since the beginning of the instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read {
+        cycle: u32,
+        address: u16,
+        value: u8,
+    },
+    Write {
+        cycle: u32,
+        address: u16,
+        value: u8,
+    },
+    /// A write that follows another one directly.
+    WriteAgain {
+        cycle: u32,
+        address: u16,
+        value: u8,
+    },
+}
+
+/// Memory at every address, and the accesses so far.
+#[derive(Clone)]
+pub(crate) struct Memory {
+    pub(crate) bytes: Box<[u8; 0x1_0000]>,
+    pub(crate) cycles: u32,
+    pub(crate) accesses: Vec<Access>,
+}
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: Box::new([0; 0x1_0000]),
+            cycles: 0,
+            accesses: Vec::new(),
+        }
+    }
+
+    /// Puts `bytes` at `address` and what follows.
+    pub(crate) fn place(&mut self, address: u16, bytes: &[u8]) {
+        for (i, &byte) in bytes.iter().enumerate() {
+            self.bytes[usize::from(address.wrapping_add(i as u16))] = byte;
+        }
+    }
+
+    /// Forgets the accesses and the time.
+    pub(crate) fn start(&mut self) {
+        self.cycles = 0;
+        self.accesses.clear();
+    }
+}
+
+impl Bus for Memory {
+    fn read(&mut self, address: u16) -> u8 {
+        let value = self.bytes[usize::from(address)];
+        self.accesses.push(Access::Read {
+            cycle: self.cycles,
+            address,
+            value,
+        });
+        value
+    }
+
+    fn write(&mut self, address: u16, value: u8) {
+        self.bytes[usize::from(address)] = value;
+        self.accesses.push(Access::Write {
+            cycle: self.cycles,
+            address,
+            value,
+        });
+    }
+
+    fn write_again(&mut self, address: u16, value: u8) {
+        self.bytes[usize::from(address)] = value;
+        self.accesses.push(Access::WriteAgain {
+            cycle: self.cycles,
+            address,
+            value,
+        });
+    }
+
+    fn tick(&mut self, cycles: u32) {
+        self.cycles += cycles;
+    }
+}
