@@ -1,0 +1,291 @@
+//! What goes wrong comes back as an error, soon, and the vector environment knows whether it can go on.
+
+mod stub;
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rl_env::{Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
+use stub::Stub;
+use vector::{BuildError, PoolOptions, PoolVectorEnv};
+
+/// Environments of which number 3 fails, or panics, at its steps.
+fn faulty(num_threads: usize, on_step: fn(u64) -> Result<(), EnvError>) -> PoolVectorEnv<Stub> {
+    let env = |index| {
+        let mut env = Stub::new(3);
+        if index == 3 {
+            env.on_step = on_step;
+        }
+        env
+    };
+    build((0..6).map(env), num_threads, AutoresetMode::NextStep)
+}
+
+fn build<E: Env + 'static>(
+    envs: impl Iterator<Item = E>,
+    num_threads: usize,
+    autoreset_mode: AutoresetMode,
+) -> PoolVectorEnv<E> {
+    let options = PoolOptions {
+        num_threads,
+        autoreset_mode,
+    };
+    PoolVectorEnv::new(envs.map(|env| ("stub".to_owned(), env)).collect(), options).unwrap()
+}
+
+#[test]
+fn a_panic_comes_back_as_an_error_within_a_second() {
+    for num_threads in [1, 2, 5] {
+        let mut env = faulty(num_threads, |_| panic!("the stub was told to panic"));
+        env.reset(ResetSeeds::From(1)).unwrap();
+        env.send(Actions::Discrete(&[0; 6])).unwrap();
+        let begin = Instant::now();
+        let error = env.recv().unwrap_err();
+        assert!(begin.elapsed() < Duration::from_secs(1));
+        assert_eq!(
+            error.to_string(),
+            "environment 3 panicked: the stub was told to panic"
+        );
+        assert!(!env.is_usable());
+        assert_eq!(env.recv().unwrap_err(), error);
+        assert_eq!(env.send(Actions::Discrete(&[0; 6])).unwrap_err(), error);
+        assert_eq!(env.reset(ResetSeeds::Continue).unwrap_err(), error);
+        assert_eq!(env.snapshot().unwrap_err(), error);
+        assert_eq!(env.restore(&[]).unwrap_err(), error);
+    }
+}
+
+#[test]
+fn after_an_error_the_vector_has_to_be_reset() {
+    let mut env = faulty(2, |step| match step {
+        1 => Err(EnvError::Construction("the stub was told to fail".to_owned())),
+        _ => Ok(()),
+    });
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let error = env.step(Actions::Discrete(&[0; 6])).unwrap_err();
+    assert_eq!(error.to_string(), "the stub was told to fail");
+    assert!(env.is_usable());
+    assert!(matches!(
+        env.send(Actions::Discrete(&[0; 6])),
+        Err(EnvError::OutOfOrder(_))
+    ));
+    env.reset(ResetSeeds::From(2)).unwrap();
+    env.step(Actions::Discrete(&[0; 6])).unwrap();
+}
+
+#[test]
+fn an_invalid_action_sends_nothing() {
+    let mut env = build(
+        (0..3).map(|index| Stub::new(2 + index)),
+        2,
+        AutoresetMode::NextStep,
+    );
+    let mut twin = build(
+        (0..3).map(|index| Stub::new(2 + index)),
+        2,
+        AutoresetMode::NextStep,
+    );
+    env.reset(ResetSeeds::From(5)).unwrap();
+    twin.reset(ResetSeeds::From(5)).unwrap();
+    let error = env.send(Actions::Discrete(&[1, 3, 0])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "environment 1: action 3 is not in its action space, Discrete(3)"
+    );
+    for bad in [
+        Actions::Discrete(&[0, 0, -1]),
+        Actions::Discrete(&[0, 0]),
+        Actions::Discrete(&[0; 4]),
+        Actions::Continuous(&[0.0; 3]),
+    ] {
+        assert!(env.send(bad).is_err(), "{bad:?}");
+        assert!(
+            matches!(env.recv(), Err(EnvError::OutOfOrder(_))),
+            "nothing was sent"
+        );
+    }
+    env.step(Actions::Discrete(&[1, 2, 3])).unwrap();
+    twin.step(Actions::Discrete(&[1, 2, 3])).unwrap();
+    assert_eq!(env.batch().observations, twin.batch().observations);
+    assert_eq!(env.infos(), twin.infos());
+}
+
+#[test]
+fn an_environment_that_waits_for_its_reset_ignores_any_action() {
+    let mut env = build((0..4).map(|_| Stub::new(2)), 1, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(9)).unwrap();
+    let mut ignored = 0;
+    for _ in 0..50 {
+        let ended: Vec<bool> = env.batch().episodes.iter().map(Option::is_some).collect();
+        let actions: Vec<i32> = ended.iter().map(|&ended| if ended { -7 } else { 1 }).collect();
+        env.step(Actions::Discrete(&actions)).unwrap();
+        assert_eq!(env.batch().autoreset, ended);
+        ignored += ended.iter().filter(|&&ended| ended).count();
+    }
+    assert!(ignored > 5);
+}
+
+#[test]
+fn without_autoreset_a_finished_environment_refuses_to_step() {
+    let mut env = build((0..2).map(|_| Stub::new(2)), 1, AutoresetMode::Disabled);
+    env.reset(ResetSeeds::From(9)).unwrap();
+    while env.batch().episodes.iter().all(Option::is_none) {
+        env.step(Actions::Discrete(&[0; 2])).unwrap();
+    }
+    assert!(matches!(
+        env.send(Actions::Discrete(&[0; 2])),
+        Err(EnvError::OutOfOrder(_))
+    ));
+    let over: Vec<bool> = env.batch().episodes.iter().map(Option::is_some).collect();
+    env.reset_masked(&over, ResetSeeds::Continue).unwrap();
+    env.step(Actions::Discrete(&[0; 2])).unwrap();
+}
+
+#[test]
+fn calls_out_of_order_are_errors() {
+    let out_of_order = |result: Result<(), EnvError>| assert!(matches!(result, Err(EnvError::OutOfOrder(_))));
+    let mut env = build((0..2).map(|_| Stub::new(2)), 2, AutoresetMode::NextStep);
+    out_of_order(env.send(Actions::Discrete(&[0; 2])));
+    out_of_order(env.recv().map(|_| ()));
+    out_of_order(env.snapshot().map(|_| ()));
+    out_of_order(env.reset_masked(&[true, false], ResetSeeds::Continue).map(|_| ()));
+    env.reset_masked(&[true, true], ResetSeeds::Continue).unwrap();
+    let snapshot = env.snapshot().unwrap();
+    env.send(Actions::Discrete(&[0; 2])).unwrap();
+    out_of_order(env.send(Actions::Discrete(&[0; 2])));
+    out_of_order(env.reset(ResetSeeds::Continue).map(|_| ()));
+    out_of_order(env.snapshot().map(|_| ()));
+    out_of_order(env.restore(&snapshot).map(|_| ()));
+    env.recv().unwrap();
+    out_of_order(env.recv().map(|_| ()));
+    assert!(matches!(
+        env.reset(ResetSeeds::Each(&[Some(1)])),
+        Err(EnvError::WrongLength {
+            got: 1,
+            expected: 2,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn the_received_batch_stays_while_the_next_is_made() {
+    let mut env = build((0..8).map(|_| Stub::new(2)), 3, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(4)).unwrap();
+    for _ in 0..100 {
+        let before = env.batch().observations.clone();
+        env.send(Actions::Discrete(&[1; 8])).unwrap();
+        assert_eq!(env.batch().observations, before);
+        env.recv().unwrap();
+        assert_ne!(env.batch().observations, before);
+    }
+}
+
+#[test]
+fn environments_must_fit_together() {
+    let build = |envs| PoolVectorEnv::new(envs, PoolOptions::default());
+    assert!(matches!(
+        build(Vec::<(String, Slow)>::new()),
+        Err(BuildError::NoEnvironments)
+    ));
+    let error = build(vec![
+        ("a".to_owned(), Slow::new(1)),
+        ("b".to_owned(), Slow::new(2)),
+    ])
+    .err()
+    .unwrap();
+    assert!(
+        error
+            .to_string()
+            .starts_with("environment 1 (b) observes Box(0, 255, [2], U8)"),
+        "{error}"
+    );
+    let continuous = Slow {
+        action_space: Space::floats(1, -1.0, 1.0),
+        ..Slow::new(1)
+    };
+    let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), continuous)])
+        .err()
+        .unwrap();
+    assert!(
+        matches!(error, BuildError::DifferentActions { env: 1, .. }),
+        "{error}"
+    );
+}
+
+/// An environment whose step takes 20 milliseconds.
+struct Slow {
+    observation_space: Space,
+    action_space: Space,
+}
+
+impl Slow {
+    fn new(observation_bytes: usize) -> Self {
+        Self {
+            observation_space: Space::bytes([observation_bytes]),
+            action_space: Space::Discrete { n: 1 },
+        }
+    }
+}
+
+impl Env for Slow {
+    type Info = ();
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, _: Option<u64>, _: &mut [u8]) {}
+
+    fn step(&mut self, _: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        thread::sleep(Duration::from_millis(20));
+        observation.fill(1);
+        Ok(Step::default())
+    }
+
+    fn info(&self) {}
+
+    fn observe(&self, _: &mut [u8]) {}
+
+    fn snapshot(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _: &[u8]) -> Result<(), EnvError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn dropping_in_the_middle_of_a_step_abandons_the_rest() {
+    let mut env = build((0..500).map(|_| Slow::new(1)), 3, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::Continue).unwrap();
+    env.send(Actions::Discrete(&[0; 500])).unwrap();
+    let (dropped, wait) = mpsc::channel();
+    thread::spawn(move || {
+        drop(env);
+        dropped.send(()).unwrap();
+    });
+    // All 500 would take two threads five seconds.
+    wait.recv_timeout(Duration::from_secs(2))
+        .expect("the drop does not finish the step first");
+}
+
+#[test]
+fn the_vector_environment_can_move_to_another_thread() {
+    let mut env = build((0..4).map(|_| Slow::new(1)), 2, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::Continue).unwrap();
+    env.send(Actions::Discrete(&[0; 4])).unwrap();
+    let env = thread::spawn(move || {
+        env.recv().unwrap();
+        env
+    })
+    .join()
+    .unwrap();
+    assert_eq!(env.batch().observations.row(3), [1]);
+}
