@@ -1,1 +1,26 @@
-//! To be written.
+//! Reinforcement learning algorithms in burn.
+//!
+//! A learner is a value with three verbs: it *acts* on a batch of observations, it *observes* what came of it, and it
+//! *updates* its network when it has seen enough, which yields metrics. All it knows of the world is
+//! [`rl_env::VectorEnv`] and [`rl_env::Batch`].
+//!
+//! This crate knows no game, no emulator, no thread of an environment, no file, no log and no clock. Metrics are
+//! returned, state is bytes, and whoever calls decides when to stop. The same seed, configuration and batches give
+//! the same weights, bit for bit, whatever the number of threads.
+//!
+//! * [`ppo`]: Proximal Policy Optimization
+//! * [`networks`]: torsos, heads, action masks, initialisation
+//! * [`returns`], [`schedule`], [`categorical`]: the pure arithmetic, on plain slices
+
+pub mod categorical;
+mod env_spec;
+mod error;
+pub mod networks;
+mod optimizer;
+pub mod ppo;
+pub mod returns;
+mod rollout;
+pub mod schedule;
+
+pub use env_spec::{EnvSpec, SpecError, Task};
+pub use error::LearnerError;

@@ -1,0 +1,144 @@
+use rl_env::{AutoresetMode, Space, VectorEnv};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// One of the tasks that a vector environment plays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The task's name, such as `pong`.
+    pub name: String,
+    /// Number of discrete actions; legal are `0..num_actions`.
+    pub num_actions: usize,
+}
+
+/// All that a learner has to know about a vector environment before the first batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnvSpec {
+    /// The space of one observation.
+    pub observation_space: Space,
+    /// The tasks, each once.
+    pub tasks: Vec<Task>,
+    /// For each environment its index into `tasks`.
+    pub task_ids: Vec<usize>,
+    /// What happens at the end of an episode.
+    pub autoreset_mode: AutoresetMode,
+}
+
+/// A vector environment that the learners cannot work with.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SpecError {
+    /// No environments.
+    #[error("the vector environment has no environments; learners need at least one")]
+    NoEnvs,
+    /// Batches do not hold one row for each environment.
+    #[error(
+        "batches of {batch_size} rows from {num_envs} environments; learners need all rows in every batch"
+    )]
+    PartialBatches {
+        /// Rows in a batch.
+        batch_size: usize,
+        /// Number of environments.
+        num_envs: usize,
+    },
+    /// An action space is not discrete.
+    #[error("environment {env} has the action space {space}; learners need Discrete(n) with n of at least 1")]
+    ActionSpace {
+        /// Index of the environment.
+        env: usize,
+        /// Its action space, in words.
+        space: String,
+    },
+    /// Environments of one task share a head of the network, so their actions must mean the same.
+    #[error(
+        "environment {env} has {got} actions, others of its task {task} have {expected}; they must have equally many"
+    )]
+    UnequalActions {
+        /// Index of the environment.
+        env: usize,
+        /// Name of its task.
+        task: String,
+        /// Its number of actions.
+        got: usize,
+        /// The number of actions of the task's first environment.
+        expected: usize,
+    },
+    /// No torso of the network fits the observation space.
+    #[error(
+        "no network for observations of {0}; there are networks for bytes of shape (channels, height, width) from 36 x 36 \
+         on, and for vectors of bytes or floats"
+    )]
+    ObservationSpace(String),
+    /// Episodes never restart.
+    #[error("autoreset mode Disabled; learners need NextStep or SameStep")]
+    NoAutoreset,
+    /// A policy is asked to play what it has not been trained on.
+    #[error("the policy knows no task {task:?} with {num_actions} actions; it knows {known}")]
+    UnknownTask {
+        /// Name of the task.
+        task: String,
+        /// Its number of actions.
+        num_actions: usize,
+        /// The tasks that it was trained on.
+        known: String,
+    },
+    /// A policy is shown observations of another space than it was trained on.
+    #[error("observations of {got}; the policy was trained on {expected}")]
+    OtherObservations {
+        /// The space of the environments.
+        got: String,
+        /// The space of the policy.
+        expected: String,
+    },
+}
+
+impl EnvSpec {
+    /// What a learner has to know about `envs`, or why it cannot work with them.
+    pub fn of(envs: &(impl VectorEnv + ?Sized)) -> Result<Self, SpecError> {
+        let (num_envs, batch_size) = (envs.num_envs(), envs.batch_size());
+        if num_envs == 0 {
+            return Err(SpecError::NoEnvs);
+        }
+        if batch_size != num_envs {
+            return Err(SpecError::PartialBatches { batch_size, num_envs });
+        }
+        if envs.autoreset_mode() == AutoresetMode::Disabled {
+            return Err(SpecError::NoAutoreset);
+        }
+        Ok(Self {
+            observation_space: envs.single_observation_space().clone(),
+            tasks: tasks_of(envs)?,
+            task_ids: envs.task_ids().to_vec(),
+            autoreset_mode: envs.autoreset_mode(),
+        })
+    }
+
+    /// Number of environments.
+    pub fn num_envs(&self) -> usize {
+        self.task_ids.len()
+    }
+
+    /// The largest action count of any task.
+    pub fn max_actions(&self) -> usize {
+        self.tasks.iter().map(|task| task.num_actions).max().unwrap_or(0)
+    }
+}
+
+/// The tasks with their action counts, once all environments agree on them.
+fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
+    let mut tasks: Vec<Task> =
+        envs.tasks().iter().map(|name| Task { name: name.clone(), num_actions: 0 }).collect();
+    for (env, (space, &task_id)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
+        let &Space::Discrete { n: got @ 1.. } = space else {
+            return Err(SpecError::ActionSpace { env, space: space.to_string() });
+        };
+        let task = &mut tasks[task_id];
+        match task.num_actions {
+            0 => task.num_actions = got,
+            expected if expected == got => {}
+            expected => {
+                return Err(SpecError::UnequalActions { env, task: task.name.clone(), got, expected });
+            }
+        }
+    }
+    Ok(tasks)
+}

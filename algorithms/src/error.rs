@@ -1,0 +1,40 @@
+use thiserror::Error;
+
+use crate::SpecError;
+use crate::ppo::ConfigError;
+
+/// What can go wrong in a learner.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum LearnerError {
+    /// A hyperparameter is outside its range.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The environments do not fit the learner.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A number that must be finite is not. The weights are as they were before the step that would have used it.
+    #[error("{what} is not finite")]
+    NonFinite {
+        /// Which number.
+        what: String,
+    },
+    /// A batch is not of the vector environment that the learner was made for.
+    #[error("a batch of {got} {what}; the learner was made for {expected}")]
+    ForeignBatch {
+        /// What was counted.
+        what: &'static str,
+        /// The number in the batch.
+        got: usize,
+        /// The number that was expected.
+        expected: usize,
+    },
+    /// A method was called at a moment when it has no meaning.
+    #[error("{0}")]
+    OutOfOrder(&'static str),
+    /// Bytes are no state of this learner.
+    #[error("the learner's state cannot be restored: {0}")]
+    BadState(String),
+    /// The device failed.
+    #[error("the device failed: {0}")]
+    Device(String),
+}

@@ -1,0 +1,117 @@
+use std::f64::consts::TAU;
+
+use burn::module::Param;
+use burn::nn::Linear;
+use burn::tensor::{Device, Tensor, TensorData};
+use ndarray::{Array2, Axis};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+use super::Conv;
+
+/// A random matrix of `rows` x `columns`, row after row, whose shorter side is an orthonormal set times `gain`.
+///
+/// Gaussian vectors, orthogonalised by modified Gram-Schmidt in `f64`, which makes the distribution uniform over all
+/// such matrices (Saxe et al. 2014, "Exact solutions to the nonlinear dynamics of learning in deep linear neural
+/// networks", <https://arxiv.org/abs/1312.6120>).
+pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) -> Vec<f32> {
+    let (count, length) = (rows.min(columns), rows.max(columns));
+    let mut vectors = Array2::from_shape_simple_fn((count, length), || standard_normal(rng));
+    for index in 0..count {
+        let (done, mut rest) = vectors.view_mut().split_at(Axis(0), index);
+        let mut vector = rest.row_mut(0);
+        for other in done.rows() {
+            let projection = other.dot(&vector);
+            vector.scaled_add(-projection, &other);
+        }
+        let norm = vector.dot(&vector).sqrt();
+        vector.mapv_inplace(|element| element / norm);
+    }
+    let matrix = if rows <= columns { vectors.view() } else { vectors.t() };
+    matrix.iter().map(|&element| (gain * element) as f32).collect()
+}
+
+/// A standard normal number by Box and Muller's transform.
+fn standard_normal(rng: &mut impl Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+    radius * (TAU * rng.random::<f64>()).cos()
+}
+
+/// Makes layers with orthogonal weights and zero biases, one after another from one random stream.
+///
+/// Random numbers are drawn on the host, so that a seed means the same weights on every device.
+pub struct Initializer<'a> {
+    /// Where the randomness comes from.
+    pub rng: &'a mut ChaCha8Rng,
+    /// Where the layers live.
+    pub device: &'a Device,
+}
+
+impl Initializer<'_> {
+    /// A fully connected layer.
+    pub fn linear(&mut self, inputs: usize, outputs: usize, gain: f64) -> Linear {
+        self.linears(inputs, outputs, 1, gain)
+    }
+
+    /// `count` fully connected layers side by side in one: `count * outputs` outputs, each layer orthogonal by itself.
+    pub fn linears(&mut self, inputs: usize, outputs: usize, count: usize, gain: f64) -> Linear {
+        let layers: Vec<Vec<f32>> = (0..count).map(|_| orthogonal(inputs, outputs, gain, self.rng)).collect();
+        let row = |input: usize| input * outputs..(input + 1) * outputs;
+        let weight: Vec<f32> = (0..inputs)
+            .flat_map(|input| layers.iter().flat_map(move |layer| &layer[row(input)]))
+            .copied()
+            .collect();
+        let width = count * outputs;
+        Linear {
+            weight: Param::from_data(TensorData::new(weight, [inputs, width]), self.device),
+            bias: Some(Param::from_tensor(Tensor::zeros([width], self.device))),
+        }
+    }
+
+    /// A convolution with a square kernel, followed by a rectifier.
+    pub fn conv(&mut self, channels: [usize; 2], kernel: usize, stride: usize) -> Conv {
+        let [inputs, outputs] = channels;
+        let weight = orthogonal(kernel * kernel * inputs, outputs, 2f64.sqrt(), self.rng);
+        Conv {
+            weight: Param::from_data(TensorData::new(weight, [kernel, kernel, inputs, outputs]), self.device),
+            bias: Param::from_tensor(Tensor::zeros([outputs], self.device)),
+            stride,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    /// Largest deviation of the shorter side's Gram matrix from `gain^2` times the identity.
+    fn deviation(rows: usize, columns: usize, gain: f64) -> f64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let weights = orthogonal(rows, columns, gain, &mut rng);
+        let matrix = Array2::from_shape_vec((rows, columns), weights).unwrap().mapv(f64::from);
+        let gram = if rows <= columns { matrix.dot(&matrix.t()) } else { matrix.t().dot(&matrix) };
+        let identity = Array2::<f64>::eye(rows.min(columns)) * (gain * gain);
+        (gram - identity).iter().fold(0.0, |largest, difference: &f64| largest.max(difference.abs()))
+    }
+
+    #[test]
+    fn the_shorter_side_is_orthonormal_times_the_gain() {
+        for (rows, columns) in [(1, 1), (5, 5), (64, 64), (4, 30), (300, 20), (64, 1)] {
+            for gain in [1.0, 0.01, 2f64.sqrt()] {
+                assert!(deviation(rows, columns, gain) < 1e-6, "{rows} x {columns}, gain {gain}");
+            }
+        }
+    }
+
+    #[test]
+    fn biases_are_zero() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut initializer = Initializer { rng: &mut rng, device: &Device::flex() };
+        let linear = initializer.linear(3, 2, 1.0);
+        let conv = initializer.conv([2, 4], 3, 1);
+        assert_eq!(linear.bias.unwrap().val().try_into_vec_as::<f32>().unwrap(), [0.0; 2]);
+        assert_eq!(conv.bias.val().try_into_vec_as::<f32>().unwrap(), [0.0; 4]);
+    }
+}

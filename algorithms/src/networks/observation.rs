@@ -1,0 +1,137 @@
+use burn::tensor::{Device, Tensor, TensorData};
+use rl_env::{Dtype, Space};
+
+use super::Nature;
+use crate::SpecError;
+
+/// How the bytes of an observation row become the numbers that a torso reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObservationLayout {
+    /// Bytes of shape (channels, height, width): divided by 255, channels moved last.
+    Pictures {
+        /// Stacked frames, or colours.
+        channels: usize,
+        /// Pixels.
+        height: usize,
+        /// Pixels.
+        width: usize,
+    },
+    /// A vector of bytes: divided by 255.
+    Bytes {
+        /// Number of bytes.
+        length: usize,
+    },
+    /// A vector of floats, as it is.
+    Floats {
+        /// Number of floats.
+        length: usize,
+    },
+}
+
+impl ObservationLayout {
+    /// The layout of observations in `space`, or an error if there is no torso for them.
+    pub fn of(space: &Space) -> Result<Self, SpecError> {
+        let Space::Box { shape, dtype, .. } = space else {
+            return Err(SpecError::ObservationSpace(space.to_string()));
+        };
+        let layout = match (dtype, shape.as_slice()) {
+            (Dtype::U8, &[channels, height, width]) if height.min(width) >= Nature::MIN_SIDE => {
+                Self::Pictures { channels, height, width }
+            }
+            (Dtype::U8, &[length]) => Self::Bytes { length },
+            (Dtype::F32, &[length]) => Self::Floats { length },
+            _ => return Err(SpecError::ObservationSpace(space.to_string())),
+        };
+        if layout.length() == 0 {
+            return Err(SpecError::ObservationSpace(space.to_string()));
+        }
+        Ok(layout)
+    }
+
+    /// Numbers in one observation.
+    pub fn length(self) -> usize {
+        match self {
+            Self::Pictures { channels, height, width } => channels * height * width,
+            Self::Bytes { length } | Self::Floats { length } => length,
+        }
+    }
+
+    /// Bytes in one observation.
+    pub fn row_bytes(self) -> usize {
+        match self {
+            Self::Pictures { .. } | Self::Bytes { .. } => self.length(),
+            Self::Floats { length } => length * size_of::<f32>(),
+        }
+    }
+
+    /// The rows as `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes.
+    pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
+        let shape = [rows.len(), self.length()];
+        let mut numbers = vec![0.0; shape[0] * shape[1]];
+        for (row, numbers) in rows.zip(numbers.chunks_exact_mut(shape[1])) {
+            self.decode(row, numbers);
+        }
+        Tensor::from_data(TensorData::new(numbers, shape), device)
+    }
+
+    fn decode(self, row: &[u8], numbers: &mut [f32]) {
+        match self {
+            Self::Pictures { channels, height, width } => {
+                channels_last(row, height * width, channels, numbers);
+            }
+            Self::Bytes { .. } => {
+                for (number, &byte) in numbers.iter_mut().zip(row) {
+                    *number = f32::from(byte) / 255.0;
+                }
+            }
+            Self::Floats { .. } => {
+                for (number, &bytes) in numbers.iter_mut().zip(row.as_chunks().0) {
+                    *number = f32::from_ne_bytes(bytes);
+                }
+            }
+        }
+    }
+}
+
+/// (channels, pixels) of bytes to (pixels, channels) of numbers in 0..=1.
+fn channels_last(row: &[u8], pixels: usize, channels: usize, numbers: &mut [f32]) {
+    for (channel, plane) in row.chunks_exact(pixels).enumerate() {
+        for (&byte, pixel) in plane.iter().zip(numbers.chunks_exact_mut(channels)) {
+            pixel[channel] = f32::from(byte) / 255.0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torsos_exist_for_pictures_from_36_pixels_and_for_vectors() {
+        let layout = |space: Space| ObservationLayout::of(&space);
+        let pictures = ObservationLayout::Pictures { channels: 4, height: 84, width: 84 };
+        assert_eq!(layout(Space::bytes([4, 84, 84])), Ok(pictures));
+        assert!(layout(Space::bytes([1, 36, 36])).is_ok());
+        assert_eq!(layout(Space::bytes([128])), Ok(ObservationLayout::Bytes { length: 128 }));
+        assert_eq!(layout(Space::floats(4, -1.0, 1.0)), Ok(ObservationLayout::Floats { length: 4 }));
+        for space in [Space::bytes([4, 35, 84]), Space::bytes([84, 84]), Space::Discrete { n: 3 }] {
+            assert!(matches!(layout(space), Err(SpecError::ObservationSpace(_))));
+        }
+    }
+
+    #[test]
+    fn pictures_are_scaled_and_their_channels_come_last() {
+        let mut numbers = [0.0; 6];
+        channels_last(&[0, 51, 102, 153, 204, 255], 3, 2, &mut numbers);
+        assert_eq!(numbers, [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
+    }
+
+    #[test]
+    fn rows_become_a_tensor() {
+        let layout = ObservationLayout::Floats { length: 2 };
+        let rows = [[1.5f32, -2.0], [0.25, 8.0]].map(|row| row.map(f32::to_ne_bytes).concat());
+        let tensor = layout.tensor(rows.iter().map(Vec::as_slice), &Device::flex());
+        assert_eq!(tensor.dims(), [2, 2]);
+        assert_eq!(tensor.try_into_vec_as::<f32>().unwrap(), [1.5, -2.0, 0.25, 8.0]);
+    }
+}

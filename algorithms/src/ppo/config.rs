@@ -1,0 +1,168 @@
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The hyperparameters of PPO, by the names of the papers. The defaults are those of `CleanRL`'s `ppo_atari.py`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PpoConfig {
+    /// Steps (agent decisions) of all environments together that training is planned for: at least one rollout.
+    /// The learning rate reaches its end there.
+    pub total_steps: u64,
+    /// Steps of each environment between two updates: 2 or more, so that not all of them can be resets.
+    pub num_steps: usize,
+    /// The optimiser's step size at the beginning: more than 0.
+    pub learning_rate: f64,
+    /// Whether the learning rate falls on a straight line to 0 in the course of training.
+    pub anneal_lr: bool,
+    /// The discount of rewards from step to step: 0 to 1.
+    pub gamma: f32,
+    /// How far advantages look ahead: from 0 (one step) to 1 (the whole rollout).
+    pub gae_lambda: f32,
+    /// Parts that a rollout is split into, each one step of the optimiser: 1 or more, at most the rollout's steps.
+    pub num_minibatches: usize,
+    /// How often each rollout is learned from: 1 or more.
+    pub update_epochs: usize,
+    /// Whether advantages are shifted to mean 0 and scaled to standard deviation 1 within each minibatch.
+    pub norm_adv: bool,
+    /// How far the probability of an action may move from the one it was taken with before its gradient ends, as a
+    /// part of it: more than 0. Also how far values may move, where `clip_vloss` is set.
+    pub clip_coef: f32,
+    /// Whether the value loss is clipped as well.
+    pub clip_vloss: bool,
+    /// The weight of the entropy bonus: 0 or more.
+    pub ent_coef: f32,
+    /// The weight of the value loss: 0 or more.
+    pub vf_coef: f32,
+    /// The length to which the gradient of all parameters together is clipped: more than 0.
+    pub max_grad_norm: f32,
+    /// Ends an update after the epoch whose last minibatch moved the policy further than this (approximate
+    /// Kullback-Leibler divergence): more than 0, or absent for no such limit.
+    pub target_kl: Option<f32>,
+}
+
+impl Default for PpoConfig {
+    fn default() -> Self {
+        Self {
+            total_steps: 10_000_000,
+            num_steps: 128,
+            learning_rate: 2.5e-4,
+            anneal_lr: true,
+            gamma: 0.99,
+            gae_lambda: 0.95,
+            num_minibatches: 4,
+            update_epochs: 4,
+            norm_adv: true,
+            clip_coef: 0.1,
+            clip_vloss: true,
+            ent_coef: 0.01,
+            vf_coef: 0.5,
+            max_grad_norm: 0.5,
+            target_kl: None,
+        }
+    }
+}
+
+/// A hyperparameter outside its range.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field} = {value} is not possible: it must be {allowed}")]
+pub struct ConfigError {
+    /// The name of the field in [`PpoConfig`].
+    pub field: &'static str,
+    /// The value that it has.
+    pub value: String,
+    /// What it may be.
+    pub allowed: String,
+}
+
+impl PpoConfig {
+    /// Checks every field, with `num_envs` environments in mind.
+    pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
+        let in_unit_interval = |value: f32| (0.0..=1.0).contains(&value);
+        let at_least_zero = |value: f32| value.is_finite() && value >= 0.0;
+        let above_zero = |value: f32| value.is_finite() && value > 0.0;
+        let batch_size = num_envs.saturating_mul(self.num_steps);
+        check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
+        check(
+            "total_steps",
+            &self.total_steps,
+            self.total_steps >= batch_size as u64,
+            format!("{batch_size} (num_envs * num_steps) or more"),
+        )?;
+        check(
+            "learning_rate",
+            &self.learning_rate,
+            self.learning_rate.is_finite() && self.learning_rate > 0.0,
+            "a number above 0",
+        )?;
+        check("gamma", &self.gamma, in_unit_interval(self.gamma), "in 0..=1")?;
+        check("gae_lambda", &self.gae_lambda, in_unit_interval(self.gae_lambda), "in 0..=1")?;
+        check(
+            "num_minibatches",
+            &self.num_minibatches,
+            (1..=batch_size).contains(&self.num_minibatches),
+            format!("in 1..={batch_size} (num_envs * num_steps)"),
+        )?;
+        check("update_epochs", &self.update_epochs, self.update_epochs >= 1, "1 or more")?;
+        check("clip_coef", &self.clip_coef, above_zero(self.clip_coef), "a number above 0")?;
+        check("ent_coef", &self.ent_coef, at_least_zero(self.ent_coef), "a number from 0")?;
+        check("vf_coef", &self.vf_coef, at_least_zero(self.vf_coef), "a number from 0")?;
+        check("max_grad_norm", &self.max_grad_norm, above_zero(self.max_grad_norm), "a number above 0")?;
+        match self.target_kl {
+            Some(target_kl) => {
+                check("target_kl", &target_kl, above_zero(target_kl), "a number above 0, or absent")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn check(
+    field: &'static str,
+    value: &impl ToString,
+    possible: bool,
+    allowed: impl Into<String>,
+) -> Result<(), ConfigError> {
+    if possible {
+        return Ok(());
+    }
+    Err(ConfigError { field, value: value.to_string(), allowed: allowed.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_possible() {
+        assert_eq!(PpoConfig::default().validate(8), Ok(()));
+    }
+
+    #[test]
+    fn each_impossible_value_is_named() {
+        type Change = fn(&mut PpoConfig);
+        let cases: [(&str, Change); 15] = [
+            ("num_steps", |config| config.num_steps = 1),
+            ("total_steps", |config| config.total_steps = 1023),
+            ("learning_rate", |config| config.learning_rate = 0.0),
+            ("learning_rate", |config| config.learning_rate = f64::NAN),
+            ("gamma", |config| config.gamma = 1.5),
+            ("gae_lambda", |config| config.gae_lambda = -0.1),
+            ("num_minibatches", |config| config.num_minibatches = 0),
+            ("num_minibatches", |config| config.num_minibatches = 1025),
+            ("update_epochs", |config| config.update_epochs = 0),
+            ("clip_coef", |config| config.clip_coef = 0.0),
+            ("ent_coef", |config| config.ent_coef = -1.0),
+            ("vf_coef", |config| config.vf_coef = f32::NAN),
+            ("max_grad_norm", |config| config.max_grad_norm = f32::INFINITY),
+            ("target_kl", |config| config.target_kl = Some(0.0)),
+            ("gamma", |config| config.gamma = f32::NAN),
+        ];
+        for (field, change) in cases {
+            let mut config = PpoConfig::default();
+            change(&mut config);
+            assert_eq!(config.validate(8).unwrap_err().field, field);
+        }
+        let error = PpoConfig { gamma: 1.5, ..PpoConfig::default() }.validate(8).unwrap_err();
+        assert_eq!(error.to_string(), "gamma = 1.5 is not possible: it must be in 0..=1");
+    }
+}

@@ -1,0 +1,59 @@
+/// What one update reports, by `CleanRL`'s names.
+///
+/// The losses, divergences and the gradient's norm are those of the update's last minibatch, as `CleanRL` reports them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PpoMetrics {
+    /// The clipped surrogate objective, negated.
+    pub policy_loss: f32,
+    /// Half the (clipped) squared error of the values.
+    pub value_loss: f32,
+    /// Mean entropy of the policy, in nats.
+    pub entropy: f32,
+    /// Kullback-Leibler divergence from the policy that acted to the new one, by the estimate `mean(-log_ratio)`.
+    pub old_approx_kl: f32,
+    /// The same by the better estimate `mean(ratio - 1 - log_ratio)`.
+    pub approx_kl: f32,
+    /// The part of samples whose probability ratio was clipped, mean over all minibatches.
+    pub clipfrac: f32,
+    /// The part of the returns' variance that the values explained before the update: 1 is perfect, 0 no better than
+    /// a constant; NaN if all returns are equal.
+    pub explained_variance: f32,
+    /// The step size of this update.
+    pub learning_rate: f64,
+    /// Length of the gradient of all parameters together, before it was clipped.
+    pub grad_norm: f32,
+    /// Epochs that were made; fewer than configured if `target_kl` ended the update.
+    pub epochs: usize,
+    /// Transitions that were learned from: the rollout's steps without those that only reset an environment.
+    pub transitions: usize,
+}
+
+/// `1 - variance(returns - values) / variance(returns)`.
+pub(super) fn explained_variance(values: &[f32], returns: &[f32]) -> f32 {
+    let variance = |numbers: &dyn Fn(usize) -> f64| {
+        let count = values.len() as f64;
+        let mean = (0..values.len()).map(numbers).sum::<f64>() / count;
+        (0..values.len()).map(|index| (numbers(index) - mean).powi(2)).sum::<f64>() / count
+    };
+    let of_returns = variance(&|index| f64::from(returns[index]));
+    let of_errors = variance(&|index| f64::from(returns[index]) - f64::from(values[index]));
+    if of_returns == 0.0 {
+        return f32::NAN;
+    }
+    (1.0 - of_errors / of_returns) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn explained_variance_by_hand() {
+        let returns = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(explained_variance(&returns, &returns), 1.0);
+        assert_eq!(explained_variance(&[7.0; 4], &returns), 0.0);
+        // Errors 0, 0, 0, 2: variance 0.75; the returns' variance is 1.25.
+        assert!((explained_variance(&[1.0, 2.0, 3.0, 2.0], &returns) - 0.4).abs() < 1e-6);
+        assert!(explained_variance(&[1.0, 2.0], &[3.0, 3.0]).is_nan());
+    }
+}

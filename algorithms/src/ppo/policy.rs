@@ -1,0 +1,137 @@
+use burn::tensor::Device;
+use rand::Rng;
+use rl_env::{Batch, ObservationBuffer};
+
+use crate::networks::{ActorCritic, ObservationLayout, RowTasks};
+use crate::{EnvSpec, LearnerError, SpecError, Task, categorical};
+
+/// A trained network that acts in a vector environment and no longer learns.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    network: ActorCritic,
+    layout: ObservationLayout,
+    tasks: Vec<Task>,
+    /// For each environment its index into `tasks`.
+    task_ids: Vec<usize>,
+    device: Device,
+}
+
+/// What a policy makes of some rows, on the host.
+pub(super) struct Evaluation {
+    /// For each row the log-probabilities of its legal actions.
+    pub(super) log_probs: Vec<Vec<f32>>,
+    /// For each row its value.
+    pub(super) values: Vec<f32>,
+}
+
+impl Policy {
+    /// A policy that plays `tasks` with environment `i` on task `task_ids[i]`. The network must not track gradients.
+    pub(super) fn new(
+        network: ActorCritic,
+        layout: ObservationLayout,
+        tasks: Vec<Task>,
+        task_ids: Vec<usize>,
+        device: Device,
+    ) -> Self {
+        Self { network, layout, tasks, task_ids, device }
+    }
+
+    /// The same policy for other environments, whose tasks it must know.
+    pub(super) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
+        let head = |task: &Task| {
+            self.tasks.iter().position(|known| known == task).ok_or_else(|| SpecError::UnknownTask {
+                task: task.name.clone(),
+                num_actions: task.num_actions,
+                known: names(&self.tasks),
+            })
+        };
+        let heads: Vec<usize> = spec.tasks.iter().map(head).collect::<Result<_, _>>()?;
+        let task_ids = spec.task_ids.iter().map(|&task| heads[task]).collect();
+        Ok(Self { task_ids, ..self.clone() })
+    }
+
+    /// Replaces the network.
+    pub(super) fn set_network(&mut self, network: ActorCritic) {
+        self.network = network;
+    }
+
+    /// The most probable action of each environment; the first of equals.
+    pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+        let evaluation = self.evaluate_batch(batch)?;
+        Ok(evaluation.log_probs.iter().map(|log_probs| categorical::argmax(log_probs) as i32).collect())
+    }
+
+    /// A random action for each environment, as in training: one random number a row, in their order.
+    pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<i32>, LearnerError> {
+        let evaluation = self.evaluate_batch(batch)?;
+        Ok(evaluation.log_probs.iter().map(|log_probs| categorical::sample(log_probs, rng) as i32).collect())
+    }
+
+    /// The value of each environment's observation: the discounted sum of the rewards to come, as learners see them.
+    pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+        Ok(self.evaluate_batch(batch)?.values)
+    }
+
+    /// Log-probabilities and values of all rows of a batch.
+    pub(super) fn evaluate_batch(&self, batch: &Batch) -> Result<Evaluation, LearnerError> {
+        self.check(batch)?;
+        let rows: Vec<usize> = (0..batch.len()).collect();
+        self.evaluate(&batch.observations, &rows)
+    }
+
+    /// Log-probabilities and values of the given rows of `observations`; row `i` is environment `i`'s.
+    pub(super) fn evaluate(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[usize],
+    ) -> Result<Evaluation, LearnerError> {
+        let task_ids = rows.iter().map(|&row| self.task_ids[row]);
+        let row_tasks = RowTasks::new(task_ids, &self.tasks, &self.device);
+        let bytes = rows.iter().map(|&row| observations.row(row));
+        let outputs = self.network.forward(self.layout.tensor(bytes, &self.device), &row_tasks);
+        let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
+        let [_, max_actions] = outputs.logits.dims();
+        let logits = outputs.logits.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
+        let values = outputs.values.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
+        let log_probs = rows
+            .iter()
+            .zip(logits.chunks_exact(max_actions))
+            .map(|(&row, logits)| self.legal_log_probs(row, logits))
+            .collect::<Result<_, _>>()?;
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(index) => {
+                Err(LearnerError::NonFinite { what: format!("the value of environment {}", rows[index]) })
+            }
+            None => Ok(Evaluation { log_probs, values }),
+        }
+    }
+
+    /// The log-probabilities of a row's legal actions.
+    fn legal_log_probs(&self, row: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
+        let legal = self.tasks[self.task_ids[row]].num_actions;
+        let mut log_probs = logits[..legal].to_vec();
+        if log_probs.iter().any(|logit| !logit.is_finite()) {
+            return Err(LearnerError::NonFinite { what: format!("a logit of environment {row}") });
+        }
+        categorical::log_softmax(&mut log_probs);
+        Ok(log_probs)
+    }
+
+    /// Whether a batch is of the environments that the policy was made for.
+    pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+        let [got, expected] = [batch.len(), self.task_ids.len()];
+        if got != expected {
+            return Err(LearnerError::ForeignBatch { what: "rows", got, expected });
+        }
+        let [got, expected] = [batch.observations.row_bytes(), self.layout.row_bytes()];
+        if got != expected {
+            return Err(LearnerError::ForeignBatch { what: "bytes an observation", got, expected });
+        }
+        Ok(())
+    }
+}
+
+fn names(tasks: &[Task]) -> String {
+    let name = |task: &Task| format!("{:?} with {}", task.name, task.num_actions);
+    tasks.iter().map(name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,139 @@
+//! Returns and advantages: pure functions of time-indexed slices.
+//!
+//! Index `t` is a step of one environment: `rewards[t]` is the reward of the action taken at `t`, `values[t]` the
+//! value estimate of the observation it was taken in.
+
+/// Consecutive steps of one environment, all slices of the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct Trajectory<'a> {
+    /// `r_t`: the reward of the action at `t`.
+    pub rewards: &'a [f32],
+    /// `V(s_t)`.
+    pub values: &'a [f32],
+    /// `V(s_{t+1})`: the value of what the action at `t` led to. Where the episode was truncated at `t` this is the
+    /// value of its *final* observation, never of the next episode's first one.
+    pub next_values: &'a [f32],
+    /// The task ended with the action at `t`: nothing comes after it, `next_values[t]` is not used.
+    pub terminated: &'a [bool],
+    /// The episode was cut off after the action at `t`: `next_values[t]` is used, advantages of `t + 1` are not.
+    pub truncated: &'a [bool],
+}
+
+/// Generalized advantage estimates, `advantages[t]` for every step of the trajectory.
+///
+/// Backwards in time, with `A` of the step after the last one 0 (Schulman et al. 2016, "High-dimensional continuous
+/// control using generalized advantage estimation", <https://arxiv.org/abs/1506.02438>, equation 16):
+///
+/// ```text
+/// delta_t = r_t + gamma * V(s_{t+1}) * (1 - terminated_t) - V(s_t)
+/// A_t     = delta_t + gamma * lambda * A_{t+1} * (1 - terminated_t) * (1 - truncated_t)
+/// ```
+///
+/// `lambda` 0 gives one-step temporal differences, 1 the discounted return minus the value.
+///
+/// # Panics
+/// Panics if the slices differ in length.
+pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut [f32]) {
+    let Trajectory { rewards, values, next_values, terminated, truncated } = trajectory;
+    let steps = rewards.len();
+    for length in [values.len(), next_values.len(), terminated.len(), truncated.len(), advantages.len()] {
+        assert_eq!(length, steps, "slices of a trajectory have one length");
+    }
+    let mut next_advantage = 0.0;
+    for t in (0..steps).rev() {
+        let next_value = if terminated[t] { 0.0 } else { next_values[t] };
+        let delta = rewards[t] + gamma * next_value - values[t];
+        let carried = if terminated[t] || truncated[t] { 0.0 } else { next_advantage };
+        next_advantage = delta + gamma * lambda * carried;
+        advantages[t] = next_advantage;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn advantages_of_a_short_trajectory_by_hand() {
+        // gamma 0.5, lambda 0.5:
+        // delta_2 = 4 + 0.5 * 2 - 1 = 4                    A_2 = 4
+        // delta_1 = 2 + 0.5 * 1 - 3 = -0.5                 A_1 = -0.5 + 0.25 * 4 = 0.5
+        // delta_0 = 1 + 0.5 * 3 - 2 = 0.5                  A_0 = 0.5 + 0.25 * 0.5 = 0.625
+        let mut advantages = [0.0; 3];
+        let trajectory = Trajectory {
+            rewards: &[1.0, 2.0, 4.0],
+            values: &[2.0, 3.0, 1.0],
+            next_values: &[3.0, 1.0, 2.0],
+            terminated: &[false; 3],
+            truncated: &[false; 3],
+        };
+        gae(trajectory, 0.5, 0.5, &mut advantages);
+        assert_eq!(advantages, [0.625, 0.5, 4.0]);
+    }
+
+    #[test]
+    fn a_termination_has_no_future_and_a_truncation_has_a_value() {
+        let trajectory = |terminated, truncated| Trajectory {
+            rewards: &[1.0, 10.0],
+            values: &[2.0, 3.0],
+            next_values: &[8.0, 5.0],
+            terminated,
+            truncated,
+        };
+        let mut advantages = [0.0; 2];
+        // delta_1 = 10 + 0.5 * 5 - 3 = 9.5 in both cases.
+        // Terminated at 0: A_0 = 1 - 2 = -1.
+        gae(trajectory(&[true, false], &[false; 2]), 0.5, 0.5, &mut advantages);
+        assert_eq!(advantages, [-1.0, 9.5]);
+        // Truncated at 0: A_0 = 1 + 0.5 * 8 - 2 = 3, and nothing of A_1.
+        gae(trajectory(&[false; 2], &[true, false]), 0.5, 0.5, &mut advantages);
+        assert_eq!(advantages, [3.0, 9.5]);
+    }
+
+    /// `A_t = sum over l of (gamma * lambda)^l * delta_{t+l}`, up to the end of the episode.
+    fn by_definition(trajectory: Trajectory<'_>, gamma: f64, lambda: f64, t: usize) -> f64 {
+        let mut sum = 0.0;
+        for (l, k) in (t..trajectory.rewards.len()).enumerate() {
+            let alive = if trajectory.terminated[k] { 0.0 } else { 1.0 };
+            let delta = f64::from(trajectory.rewards[k])
+                + gamma * alive * f64::from(trajectory.next_values[k])
+                - f64::from(trajectory.values[k]);
+            sum += (gamma * lambda).powi(l as i32) * delta;
+            if trajectory.terminated[k] || trajectory.truncated[k] {
+                break;
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn the_recurrence_equals_the_definition() {
+        for seed in 0..20 {
+            println!("seed {seed}");
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let steps = rng.random_range(1..60);
+            let mut floats = || (0..steps).map(|_| rng.random_range(-2.0..2.0)).collect::<Vec<f32>>();
+            let (rewards, values, next_values) = (floats(), floats(), floats());
+            let ends: Vec<f64> = (0..steps).map(|_| rng.random()).collect();
+            let terminated: Vec<bool> = ends.iter().map(|&end| end < 0.1).collect();
+            let truncated: Vec<bool> = ends.iter().map(|&end| end > 0.9).collect();
+            let trajectory = Trajectory {
+                rewards: &rewards,
+                values: &values,
+                next_values: &next_values,
+                terminated: &terminated,
+                truncated: &truncated,
+            };
+            let (gamma, lambda) = (rng.random_range(0.0..=1.0), rng.random_range(0.0..=1.0));
+            let mut advantages = vec![0.0; steps];
+            gae(trajectory, gamma, lambda, &mut advantages);
+            for (t, &advantage) in advantages.iter().enumerate() {
+                let expected = by_definition(trajectory, gamma.into(), lambda.into(), t);
+                assert!((f64::from(advantage) - expected).abs() < 1e-4, "{t}: {advantage} and {expected}");
+            }
+        }
+    }
+}

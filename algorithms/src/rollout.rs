@@ -1,0 +1,203 @@
+use rl_env::{AutoresetMode, Batch};
+use serde::{Deserialize, Serialize};
+
+use crate::returns::{Trajectory, gae};
+
+/// The last steps of every environment: what an on-policy learner learns from.
+///
+/// Entries are stored environment after environment, so that each one's steps are a slice: step `t` of environment
+/// `e` is entry `e * num_steps + t`.
+///
+/// A step is written in two halves: what was seen and done ([`begin_step`](Self::begin_step)), then what came of it
+/// ([`end_step`](Self::end_step)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Rollout {
+    num_envs: usize,
+    num_steps: usize,
+    row_bytes: usize,
+    /// Complete steps.
+    step: usize,
+    /// A step has begun and not ended.
+    acting: bool,
+    observations: Vec<u8>,
+    actions: Vec<i32>,
+    log_probs: Vec<f32>,
+    values: Vec<f32>,
+    rewards: Vec<f32>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    /// The step only reset its environment: no transition.
+    autoreset: Vec<bool>,
+    /// The value of the final observation, of truncated steps whose successor is not that observation.
+    final_values: Vec<Option<f32>>,
+}
+
+/// What the learner makes of a complete rollout, entry by entry.
+pub(crate) struct Estimates {
+    pub(crate) advantages: Vec<f32>,
+    /// Advantage plus value: what the value head is to predict.
+    pub(crate) returns: Vec<f32>,
+}
+
+impl Rollout {
+    pub(crate) fn new(num_envs: usize, num_steps: usize, row_bytes: usize) -> Self {
+        let entries = num_envs * num_steps;
+        Self {
+            num_envs,
+            num_steps,
+            row_bytes,
+            step: 0,
+            acting: false,
+            observations: vec![0; entries * row_bytes],
+            actions: vec![0; entries],
+            log_probs: vec![0.0; entries],
+            values: vec![0.0; entries],
+            rewards: vec![0.0; entries],
+            terminated: vec![false; entries],
+            truncated: vec![false; entries],
+            autoreset: vec![false; entries],
+            final_values: vec![None; entries],
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.step == self.num_steps
+    }
+
+    /// Steps to go until it is full.
+    pub(crate) fn steps_left(&self) -> usize {
+        self.num_steps - self.step
+    }
+
+    /// Whether nothing would be lost by clearing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.step == 0 && !self.acting
+    }
+
+    pub(crate) fn is_acting(&self) -> bool {
+        self.acting
+    }
+
+    /// Forgets all steps.
+    pub(crate) fn clear(&mut self) {
+        self.step = 0;
+        self.acting = false;
+    }
+
+    /// Whether `other` has the same number of environments and steps and observations of the same size, and slices
+    /// of the right lengths: false for a damaged one.
+    pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
+        let shape = |rollout: &Self| {
+            [
+                rollout.num_envs,
+                rollout.num_steps,
+                rollout.row_bytes,
+                rollout.observations.len(),
+                rollout.actions.len(),
+                rollout.log_probs.len(),
+                rollout.values.len(),
+                rollout.rewards.len(),
+                rollout.terminated.len(),
+                rollout.truncated.len(),
+                rollout.autoreset.len(),
+                rollout.final_values.len(),
+            ]
+        };
+        shape(self) == shape(other) && self.step + usize::from(self.acting) <= self.num_steps
+    }
+
+    /// Writes what was seen and done, one entry for each environment.
+    pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[i32], log_probs: &[f32], values: &[f32]) {
+        for env in 0..self.num_envs {
+            let entry = self.entry(env);
+            let start = entry * self.row_bytes;
+            self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(env));
+            self.actions[entry] = actions[env];
+            self.log_probs[entry] = log_probs[env];
+            self.values[entry] = values[env];
+        }
+        self.acting = true;
+    }
+
+    /// Writes what came of the step begun last. `final_values` has, for each environment, the value of its final
+    /// observation where that is not the observation of the next step.
+    pub(crate) fn end_step(&mut self, batch: &Batch, final_values: &[Option<f32>]) {
+        for (env, &final_value) in final_values.iter().enumerate() {
+            let entry = self.entry(env);
+            self.rewards[entry] = batch.rewards[env];
+            self.terminated[entry] = batch.terminated[env];
+            self.truncated[entry] = batch.truncated[env];
+            self.autoreset[entry] = batch.autoreset[env];
+            self.final_values[entry] = final_value;
+        }
+        self.acting = false;
+        self.step += 1;
+    }
+
+    /// Entries that are transitions: all but the steps that only reset their environment.
+    pub(crate) fn transitions(&self) -> Vec<usize> {
+        (0..self.autoreset.len()).filter(|&entry| !self.autoreset[entry]).collect()
+    }
+
+    /// Advantages and returns, given the value of every environment's observation after the last step.
+    pub(crate) fn estimates(&self, last_values: &[f32], gamma: f32, gae_lambda: f32) -> Estimates {
+        let mut advantages = vec![0.0; self.values.len()];
+        for ((env, &last_value), advantages) in
+            last_values.iter().enumerate().zip(advantages.chunks_exact_mut(self.num_steps))
+        {
+            let steps = env * self.num_steps..(env + 1) * self.num_steps;
+            let values = &self.values[steps.clone()];
+            let successors = values[1..].iter().copied().chain([last_value]);
+            let next_values: Vec<f32> = successors
+                .zip(&self.final_values[steps.clone()])
+                .map(|(successor, final_value)| final_value.unwrap_or(successor))
+                .collect();
+            let trajectory = Trajectory {
+                rewards: &self.rewards[steps.clone()],
+                values,
+                next_values: &next_values,
+                terminated: &self.terminated[steps.clone()],
+                truncated: &self.truncated[steps],
+            };
+            gae(trajectory, gamma, gae_lambda, advantages);
+        }
+        let returns =
+            advantages.iter().zip(&self.values).map(|(advantage, value)| advantage + value).collect();
+        Estimates { advantages, returns }
+    }
+
+    /// The environment of an entry.
+    pub(crate) fn env(&self, entry: usize) -> usize {
+        entry / self.num_steps
+    }
+
+    pub(crate) fn observation(&self, entry: usize) -> &[u8] {
+        &self.observations[entry * self.row_bytes..][..self.row_bytes]
+    }
+
+    pub(crate) fn action(&self, entry: usize) -> i32 {
+        self.actions[entry]
+    }
+
+    pub(crate) fn log_prob(&self, entry: usize) -> f32 {
+        self.log_probs[entry]
+    }
+
+    pub(crate) fn value(&self, entry: usize) -> f32 {
+        self.values[entry]
+    }
+
+    /// The entry of the present step of an environment.
+    fn entry(&self, env: usize) -> usize {
+        env * self.num_steps + self.step
+    }
+}
+
+/// Rows whose final observation is not the observation of the next step: those that were truncated and, in the same
+/// step, reset.
+pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<usize> {
+    match mode {
+        AutoresetMode::SameStep => (0..batch.len()).filter(|&row| batch.truncated[row]).collect(),
+        AutoresetMode::NextStep | AutoresetMode::Disabled => Vec::new(),
+    }
+}

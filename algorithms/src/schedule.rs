@@ -1,0 +1,46 @@
+//! Quantities that change in the course of training.
+
+/// A value that moves on a straight line from `start` to `end` over `steps` steps, and then stays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearSchedule {
+    /// The value at step 0.
+    pub start: f64,
+    /// The value at step `steps` and after it.
+    pub end: f64,
+    /// The length of the way.
+    pub steps: u64,
+}
+
+impl LinearSchedule {
+    /// A value that never changes.
+    pub fn constant(value: f64) -> Self {
+        Self { start: value, end: value, steps: 0 }
+    }
+
+    /// The value at `step`.
+    pub fn value(&self, step: u64) -> f64 {
+        if step >= self.steps {
+            return self.end;
+        }
+        self.start + (self.end - self.start) * (step as f64 / self.steps as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_a_straight_line_and_then_flat() {
+        let schedule = LinearSchedule { start: 2.0, end: 1.0, steps: 4 };
+        let values: Vec<f64> = (0..7).map(|step| schedule.value(step)).collect();
+        assert_eq!(values, [2.0, 1.75, 1.5, 1.25, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn constants_and_empty_ways_have_one_value() {
+        assert_eq!(LinearSchedule::constant(0.3).value(0), 0.3);
+        assert_eq!(LinearSchedule::constant(0.3).value(u64::MAX), 0.3);
+        assert_eq!(LinearSchedule { start: 1.0, end: 0.5, steps: 0 }.value(0), 0.5);
+    }
+}
