@@ -8,7 +8,7 @@ use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::{Bus, Cpu};
 use crate::mt19937::Mt19937;
-use crate::riot::{Ports, Riot};
+use crate::riot::Riot;
 use crate::tia::registers::WSYNC;
 use crate::tia::{Geometry, LINE, Tia, WIDTH};
 
@@ -51,13 +51,7 @@ pub struct ConsoleOptions {
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self {
-            wiring: Wiring::default(),
-            ystart: 34,
-            height: DEFAULT_HEIGHT,
-            hmove_blanks: true,
-            tv: None,
-        }
+        Self { wiring: Wiring::default(), ystart: 34, height: DEFAULT_HEIGHT, hmove_blanks: true, tv: None }
     }
 }
 
@@ -114,12 +108,7 @@ impl Console {
             wiring: options.wiring,
             inputs: Inputs::default(),
         };
-        let mut console = Self {
-            cpu: Cpu::default(),
-            machine,
-            random,
-            tv: TvFormat::Ntsc,
-        };
+        let mut console = Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
         console.reset();
@@ -140,11 +129,7 @@ impl Console {
                 long_frames += 1;
             }
         }
-        if long_frames >= SETTLED / 2 {
-            TvFormat::Pal
-        } else {
-            TvFormat::Ntsc
-        }
+        if long_frames >= SETTLED / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
     }
 
     /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
@@ -251,11 +236,8 @@ fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
     const LAST_LINE: i32 = 290;
     const LAST_LINE_50_HZ: i32 = 342;
     let fifty_hertz = tv != TvFormat::Ntsc;
-    let height = if fifty_hertz && options.height == DEFAULT_HEIGHT {
-        DEFAULT_HEIGHT_50_HZ
-    } else {
-        options.height
-    };
+    let height =
+        if fifty_hertz && options.height == DEFAULT_HEIGHT { DEFAULT_HEIGHT_50_HZ } else { options.height };
     Geometry {
         ystart: options.ystart.into(),
         height: height.into(),
@@ -279,13 +261,16 @@ impl Machine {
         self.cartridge.rebase(cycles);
     }
 
-    fn ports(&self) -> Ports {
-        Ports {
-            a: self.wiring.port_a(&self.inputs),
-            b: Wiring::port_b(&self.inputs),
+    #[inline(never)]
+    fn read_chip(&mut self, address: u16) -> u8 {
+        match Device::at(address) {
+            Device::Ram => self.ram[usize::from(address) % RAM],
+            Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
+            _ => self.riot.read(address, self.cycles, || self.wiring.ports(&self.inputs)),
         }
     }
 
+    #[inline(never)]
     fn write_anywhere(&mut self, address: u16, value: u8) {
         self.open_bus = value;
         match Device::at(address) {
@@ -323,15 +308,23 @@ impl Device {
 }
 
 impl Bus for Machine {
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Several for every instruction.
     fn read(&mut self, address: u16) -> u8 {
         let value = match Device::at(address) {
             Device::Cartridge => self.cartridge.read(address, self.cycles),
-            Device::Tia => self
-                .tia
-                .read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
-            Device::Ram => self.ram[usize::from(address) % RAM],
-            Device::Riot => self.riot.read(address, self.cycles, self.ports()),
+            _ => self.read_chip(address),
+        };
+        self.open_bus = value;
+        value
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn read_zero_page(&mut self, address: u8) -> u8 {
+        let value = match address {
+            0x80.. => self.ram[usize::from(address) % RAM],
+            _ => self.read_chip(address.into()),
         };
         self.open_bus = value;
         value
@@ -342,6 +335,18 @@ impl Bus for Machine {
         self.write_anywhere(address, value);
         if Device::at(address) == Device::Tia && address & 0x3F == WSYNC {
             self.cycles += self.tia.cycles_to_next_line(self.clock());
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn write_zero_page(&mut self, address: u8, value: u8) {
+        match address {
+            0x80.. => {
+                self.open_bus = value;
+                self.ram[usize::from(address) % RAM] = value;
+            }
+            _ => self.write(address.into(), value),
         }
     }
 

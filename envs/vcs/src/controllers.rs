@@ -85,9 +85,22 @@ pub(crate) enum AnaloguePin {
     Paddle(i32),
 }
 
+/// What the RIOT's ports show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    /// SWCHA: the joysticks' directions and the paddles' buttons.
+    pub(crate) a: u8,
+    /// SWCHB: the console switches.
+    pub(crate) b: u8,
+}
+
 impl Wiring {
+    pub(crate) fn ports(self, inputs: &Inputs) -> Ports {
+        Ports { a: self.port_a(inputs), b: port_b(inputs.switches) }
+    }
+
     /// SWCHA: bits 7 to 4 belong to the left port (right, left, down, up), bits 3 to 0 to the right one; 0 is pressed.
-    pub(crate) fn port_a(self, inputs: &Inputs) -> u8 {
+    fn port_a(self, inputs: &Inputs) -> u8 {
         let nibble = |port: usize| {
             if self.port(port) == Controller::Paddles {
                 let [first, second] = self.paddles(port, inputs);
@@ -98,15 +111,6 @@ impl Wiring {
             }
         };
         !(nibble(0) << 4 | nibble(1))
-    }
-
-    /// SWCHB: reset, select, colour (always on) and the difficulty switches.
-    pub(crate) fn port_b(inputs: &Inputs) -> u8 {
-        let switches = inputs.switches;
-        0x3C | u8::from(!switches.reset)
-            | u8::from(!switches.select) << 1
-            | u8::from(switches.left_difficulty_a) << 6
-            | u8::from(switches.right_difficulty_a) << 7
     }
 
     /// Whether the button on INPT4 (`port` 0) or INPT5 (`port` 1) is pressed.
@@ -133,22 +137,20 @@ impl Wiring {
 
     /// The paddles of a port in the order of its pins.
     fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
-        let [first, second] = if port == 0 {
-            inputs.paddles
-        } else {
-            [Paddle::default(); 2]
-        };
-        if self.swap_paddles {
-            [second, first]
-        } else {
-            [first, second]
-        }
+        let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
+        if self.swap_paddles { [second, first] } else { [first, second] }
     }
+}
+
+/// SWCHB: reset and select (0 is pressed), colour (always on) and the difficulty switches.
+fn port_b(switches: Switches) -> u8 {
+    0x3C | u8::from(!switches.reset)
+        | u8::from(!switches.select) << 1
+        | u8::from(switches.left_difficulty_a) << 6
+        | u8::from(switches.right_difficulty_a) << 7
 }
 
 /// Four switches as a nibble, the first in bit 3.
 fn bits(switches: [bool; 4]) -> u8 {
-    switches
-        .into_iter()
-        .fold(0, |nibble, on| nibble << 1 | u8::from(on))
+    switches.into_iter().fold(0, |nibble, on| nibble << 1 | u8::from(on))
 }

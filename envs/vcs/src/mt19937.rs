@@ -20,9 +20,7 @@ impl Mt19937 {
         let mut state = [seed; N];
         for i in 1..N {
             let previous = state[i - 1];
-            state[i] = (previous ^ (previous >> 30))
-                .wrapping_mul(1812433253)
-                .wrapping_add(i as u32);
+            state[i] = (previous ^ (previous >> 30)).wrapping_mul(1812433253).wrapping_add(i as u32);
         }
         Self { state, next: N }
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::controllers::Ports;
+
 /// The interval timer and the data direction register of port A.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Riot {
@@ -17,23 +19,10 @@ pub(crate) struct Riot {
     ddra: u8,
 }
 
-/// What the ports show.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ports {
-    /// SWCHA: the joysticks' directions and the paddles' buttons.
-    pub(crate) a: u8,
-    /// SWCHB: the console switches.
-    pub(crate) b: u8,
-}
-
 impl Riot {
     /// The state after a reset: divided by 64, started at cycle 0 with a value that differs from reset to reset.
     pub(crate) fn reset(&mut self, timer: u8) {
-        *self = Self {
-            timer,
-            shift: 6,
-            ..Self::default()
-        };
+        *self = Self { timer, shift: 6, ..Self::default() };
     }
 
     /// Moves all times `cycles` back.
@@ -42,11 +31,11 @@ impl Riot {
         self.expired_read_at = self.expired_read_at.map(|at| at.wrapping_sub(cycles));
     }
 
-    pub(crate) fn read(&mut self, address: u16, now: u32, ports: Ports) -> u8 {
+    pub(crate) fn read(&mut self, address: u16, now: u32, ports: impl FnOnce() -> Ports) -> u8 {
         match address & 7 {
-            0 => ports.a,
+            0 => ports().a,
             1 => self.ddra,
-            2 => ports.b,
+            2 => ports().b,
             3 => 0,
             4 | 6 => self.read_timer(now),
             _ => self.flag(now),
@@ -74,9 +63,7 @@ impl Riot {
 
     /// The timer's divided count; negative once it has expired.
     fn count(&self, now: u32) -> i32 {
-        i32::from(self.timer)
-            .wrapping_sub((self.elapsed(now) >> self.shift) as i32)
-            .wrapping_sub(1)
+        i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
     }
 
     /// After expiry the timer runs once per cycle until it is first read, then drops back to the divided rate with an
@@ -87,9 +74,7 @@ impl Riot {
             return count as u8;
         }
         let whole = u32::from(self.timer) << self.shift;
-        let every_cycle = (whole as i32)
-            .wrapping_sub(self.elapsed(now) as i32)
-            .wrapping_sub(1);
+        let every_cycle = (whole as i32).wrapping_sub(self.elapsed(now) as i32).wrapping_sub(1);
         if every_cycle <= -2 && self.expired_read_at.is_none() {
             self.expired_read_at = Some(now);
         }
@@ -104,10 +89,6 @@ impl Riot {
 
     /// Bit 7: the timer has expired and was not read since (king_kong, up_n_down and atlantis poll it).
     fn flag(&self, now: u32) -> u8 {
-        if self.count(now) < 0 && self.expired_read_at.is_none() {
-            0x80
-        } else {
-            0
-        }
+        if self.count(now) < 0 && self.expired_read_at.is_none() { 0x80 } else { 0 }
     }
 }

@@ -34,12 +34,7 @@ pub(super) struct Dpc {
 
 impl Default for Dpc {
     fn default() -> Self {
-        Self {
-            fetchers: [Fetcher::default(); 8],
-            random: 1,
-            music_at: 0,
-            music_fraction: 0.0,
-        }
+        Self { fetchers: [Fetcher::default(); 8], random: 1, music_at: 0, music_fraction: 0.0 }
     }
 }
 
@@ -112,11 +107,7 @@ impl Dpc {
             }
             1 => fetcher.bottom = value,
             2 => {
-                let low = if index >= FIRST_MUSIC && fetcher.music {
-                    fetcher.top
-                } else {
-                    value
-                };
+                let low = if index >= FIRST_MUSIC && fetcher.music { fetcher.top } else { value };
                 fetcher.counter = fetcher.counter & 0x700 | u16::from(low);
             }
             3 => {
@@ -139,10 +130,7 @@ impl Dpc {
         if whole <= 0 {
             return;
         }
-        for fetcher in self.fetchers[FIRST_MUSIC..]
-            .iter_mut()
-            .filter(|fetcher| fetcher.music)
-        {
+        for fetcher in self.fetchers[FIRST_MUSIC..].iter_mut().filter(|fetcher| fetcher.music) {
             let period = i32::from(fetcher.top) + 1;
             let mut low = i32::from(fetcher.counter as u8);
             if fetcher.top == 0 {
@@ -166,10 +154,7 @@ impl Dpc {
     fn amplitude(&self) -> u8 {
         const MIXER: [u8; 8] = [0, 4, 5, 9, 6, 10, 11, 15];
         let high = |fetcher: &Fetcher| fetcher.music && fetcher.flag != 0;
-        let bits = (0..3)
-            .filter(|&k| high(&self.fetchers[FIRST_MUSIC + k]))
-            .map(|k| 1 << k)
-            .sum::<usize>();
+        let bits = (0..3).filter(|&k| high(&self.fetchers[FIRST_MUSIC + k])).map(|k| 1 << k).sum::<usize>();
         MIXER[bits]
     }
 }

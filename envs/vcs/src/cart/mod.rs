@@ -48,6 +48,8 @@ pub struct Cartridge {
     scheme: Scheme,
     /// For each kilobyte of the window the offset of the slice that it shows.
     window: [u32; 4],
+    /// First address and number of addresses within the window where reading yields the mapped byte and does nothing.
+    plain: (u16, u16),
     /// Superchip RAM (F8SC, F6SC, F4SC); empty in other cartridges.
     ram: Vec<u8>,
     dpc: Option<Box<Dpc>>,
@@ -63,25 +65,11 @@ impl Cartridge {
             return Err(CartridgeError::Empty);
         }
         if !scheme.sizes().contains(&rom.len()) {
-            return Err(CartridgeError::WrongSize {
-                scheme,
-                size: rom.len(),
-                expected: scheme.sizes()[0],
-            });
+            return Err(CartridgeError::WrongSize { scheme, size: rom.len(), expected: scheme.sizes()[0] });
         }
-        let ram = if scheme.has_superchip() {
-            vec![0; SUPERCHIP]
-        } else {
-            Vec::new()
-        };
+        let ram = if scheme.has_superchip() { vec![0; SUPERCHIP] } else { Vec::new() };
         let dpc = (scheme == Scheme::Dpc).then(Box::default);
-        let mut cartridge = Self {
-            rom,
-            scheme,
-            window: [0; 4],
-            ram,
-            dpc,
-        };
+        let mut cartridge = Self { rom, scheme, window: [0; 4], plain: scheme.plain_reads(), ram, dpc };
         cartridge.select_start();
         Ok(cartridge)
     }
@@ -111,12 +99,10 @@ impl Cartridge {
     /// no later access can leave the image.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         state.scheme == self.scheme
+            && state.plain == self.plain
             && state.ram.len() == self.ram.len()
             && state.dpc.is_some() == self.dpc.is_some()
-            && state
-                .window
-                .iter()
-                .all(|&offset| offset as usize + SLICE <= self.rom.len().max(4 * SLICE))
+            && state.window.iter().all(|&offset| offset as usize + SLICE <= self.rom.len())
     }
 
     /// What a console reset does: start banks, and new random contents of the Superchip.
@@ -136,11 +122,22 @@ impl Cartridge {
     }
 
     /// Reads at a CPU address with A12 set. `now` is the time in CPU cycles.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Several for every instruction.
     pub(crate) fn read(&mut self, address: u16, now: u32) -> u8 {
+        let (first, count) = self.plain;
+        if (address & 0xFFF).wrapping_sub(first) < count {
+            self.mapped(address)
+        } else {
+            self.read_odd(address, now)
+        }
+    }
+
+    /// Reads where reading does something, or where there is no plain ROM.
+    #[inline(never)]
+    fn read_odd(&mut self, address: u16, now: u32) -> u8 {
         match self.scheme {
-            Scheme::Rom2K => self.rom[usize::from(address) & 0x7FF],
-            Scheme::Rom4K => self.rom[usize::from(address) & 0xFFF],
+            Scheme::Rom2K | Scheme::Rom4K => self.mapped(address),
             Scheme::F8 | Scheme::F6 | Scheme::F4 => {
                 self.hotspot(address);
                 self.mapped(address)
@@ -169,7 +166,6 @@ impl Cartridge {
     pub fn peek(&self, address: u16) -> u8 {
         let superchip_read_port = self.scheme.has_superchip() && address & 0xF80 == 0x080;
         match self.scheme {
-            Scheme::Rom2K => self.rom[usize::from(address) & 0x7FF],
             Scheme::Fe => {
                 let bank = if address & 0x2000 == 0 { 0x1000 } else { 0 };
                 self.rom[bank | usize::from(address) & 0xFFF]
@@ -244,7 +240,7 @@ impl Cartridge {
     fn select_start(&mut self) {
         match self.scheme {
             Scheme::E0 => self.window = [4, 5, 6, 7].map(|slice| slice * SLICE as u32),
-            Scheme::Rom2K => {}
+            Scheme::Rom2K => self.window = [0, 1, 0, 1].map(|slice| slice * SLICE as u32),
             _ => self.select(self.scheme.start_bank()),
         }
     }

@@ -67,6 +67,20 @@ impl Scheme {
         }
     }
 
+    /// The first address and the number of addresses within the 4 KB window where a read has no side effect and
+    /// yields the byte that is mapped there.
+    pub(super) fn plain_reads(self) -> (u16, u16) {
+        let (hotspots, _) = self.hotspots();
+        match self {
+            Self::Rom2K | Self::Rom4K => (0, 0x1000),
+            Self::F8 | Self::F6 | Self::F4 => (0, hotspots),
+            Self::F8Sc | Self::F6Sc | Self::F4Sc => (0x100, hotspots - 0x100),
+            Self::E0 => (0, 0xFE0),
+            Self::Fe => (0, 0),
+            Self::Dpc => (0x080, 0xFC0 - 0x080),
+        }
+    }
+
     pub(super) fn start_bank(self) -> usize {
         usize::from(matches!(self, Self::F8 | Self::F8Sc | Self::Dpc))
     }
@@ -112,8 +126,7 @@ impl fmt::Display for Scheme {
 
 /// The 256 bytes that the RAM covers cannot be read, so every bank of an image repeats one byte there.
 fn is_superchip(rom: &[u8]) -> bool {
-    rom.chunks_exact(4096)
-        .all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
+    rom.chunks_exact(4096).all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
 }
 
 /// Programs for E0 switch slices with absolute reads and writes of $xFE0 to $xFF7; others have nothing there.
@@ -129,11 +142,7 @@ fn is_parker(rom: &[u8]) -> bool {
 /// touch F8's hotspots.
 fn is_activision_fe(rom: &[u8]) -> bool {
     const ENOUGH: usize = 3;
-    let calls = |page: u16| {
-        absolute_operands(rom, &[JSR])
-            .filter(|&operand| operand >> 12 == page)
-            .count()
-    };
+    let calls = |page: u16| absolute_operands(rom, &[JSR]).filter(|&operand| operand >> 12 == page).count();
     let f8_switches = absolute_operands(rom, &[STA, STX, STY, LDA, LDX, LDY, BIT, CMP, NOP])
         .filter(|&operand| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFF8 | 0xFF9))
         .count();

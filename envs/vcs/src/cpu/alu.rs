@@ -20,11 +20,7 @@ fn to_bcd(value: i32) -> u8 {
 pub(super) fn add(a: u8, m: u8, carry: bool) -> Sum {
     let sum = u16::from(a) + u16::from(m) + u16::from(carry);
     let value = sum as u8;
-    Sum {
-        value,
-        carry: sum > 0xFF,
-        overflow: (a ^ value) & (m ^ value) & 0x80 != 0,
-    }
+    Sum { value, carry: sum > 0xFF, overflow: (a ^ value) & (m ^ value) & 0x80 != 0 }
 }
 
 pub(super) fn subtract(a: u8, m: u8, carry: bool) -> Sum {
@@ -35,11 +31,7 @@ pub(super) fn subtract(a: u8, m: u8, carry: bool) -> Sum {
 pub(super) fn add_decimal(a: u8, m: u8, carry: bool) -> Sum {
     let sum = from_bcd(a) + from_bcd(m) + i32::from(carry);
     let value = to_bcd((sum & 0xFF) % 100);
-    Sum {
-        value,
-        carry: sum > 99,
-        overflow: (a ^ value) & (value ^ m) & 0x80 != 0,
-    }
+    Sum { value, carry: sum > 99, overflow: (a ^ value) & (value ^ m) & 0x80 != 0 }
 }
 
 /// Decimal `SBC` as the reference computes it. Digits above 9 occur in tutankham.

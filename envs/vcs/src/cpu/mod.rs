@@ -63,11 +63,7 @@ pub struct Cpu {
 impl Cpu {
     /// Clears the registers and loads the program counter from the reset vector, low byte first.
     pub fn reset(&mut self, bus: &mut impl Bus) {
-        *self = Self {
-            s: 0xFF,
-            zero: 1,
-            ..Self::default()
-        };
+        *self = Self { s: 0xFF, zero: 1, ..Self::default() };
         self.pc = self.read_word(bus, RESET_VECTOR);
     }
 
@@ -361,7 +357,7 @@ impl Cpu {
             return self.fetch(bus);
         }
         let address = self.address(bus, mode, 1);
-        bus.read(address)
+        take(bus, mode, address)
     }
 
     #[inline(always)]
@@ -375,7 +371,7 @@ impl Cpu {
     #[allow(clippy::inline_always)]
     fn store(&mut self, bus: &mut impl Bus, mode: Mode, value: u8) {
         let address = self.address(bus, mode, 0);
-        bus.write(address, value);
+        put(bus, mode, address, value);
     }
 
     /// The unstable stores SHA, SHX, SHY and SHS: the value is and-ed with the final address's high byte plus one.
@@ -394,9 +390,9 @@ impl Cpu {
             return self.a;
         }
         let address = self.address(bus, mode, 0);
-        let value = bus.read(address);
+        let value = take(bus, mode, address);
         let changed = change(self, value);
-        bus.write(address, changed);
+        put(bus, mode, address, changed);
         changed
     }
 
@@ -422,11 +418,7 @@ impl Cpu {
     }
 
     fn sbc(&mut self, m: u8) {
-        let subtract = if self.decimal {
-            alu::subtract_decimal
-        } else {
-            alu::subtract
-        };
+        let subtract = if self.decimal { alu::subtract_decimal } else { alu::subtract };
         self.take_sum(subtract(self.a, m, self.carry));
     }
 
@@ -577,6 +569,18 @@ impl Cpu {
 
 fn same_page(a: u16, b: u16) -> bool {
     (a ^ b) & 0xFF00 == 0
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn take(bus: &mut impl Bus, mode: Mode, address: u16) -> u8 {
+    if mode.is_zero_page() { bus.read_zero_page(address as u8) } else { bus.read(address) }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn put(bus: &mut impl Bus, mode: Mode, address: u16, value: u8) {
+    if mode.is_zero_page() { bus.write_zero_page(address as u8, value) } else { bus.write(address, value) }
 }
 
 #[inline]

@@ -42,6 +42,13 @@ pub enum Mode {
     Relative,
 }
 
+impl Mode {
+    /// Whether the operand always lies in the zero page.
+    pub const fn is_zero_page(self) -> bool {
+        matches!(self, Self::ZeroPage | Self::ZeroPageX | Self::ZeroPageY)
+    }
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opcode {

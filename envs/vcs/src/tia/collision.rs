@@ -38,16 +38,23 @@ const PAIRS: [(u8, Object, Object); 15] = {
     ]
 };
 
-/// The latches that these masks set.
+/// The pixels where two objects or more meet.
 #[inline]
-pub(super) fn latches(objects: &Objects) -> u16 {
-    let present = objects.iter().filter(|mask| !mask.is_empty()).count();
-    if present < 2 {
-        return 0;
+pub(super) fn overlap(objects: &Objects) -> Mask {
+    let (mut once, mut twice) = (Mask::EMPTY, Mask::EMPTY);
+    for &object in objects {
+        twice |= once & object;
+        once |= object;
     }
+    twice
+}
+
+/// The latches that the objects set where they meet within `place`.
+pub(super) fn latches(objects: &Objects, place: Mask) -> u16 {
+    let met = |object: Object| objects[object as usize] & place;
     PAIRS
         .iter()
-        .filter(|&&(_, first, second)| objects[first as usize].intersects(objects[second as usize]))
+        .filter(|&&(_, first, second)| met(first).intersects(objects[second as usize]))
         .fold(0, |latches, &(latch, ..)| latches | 1 << latch)
 }
 

@@ -1,6 +1,10 @@
 //! Catching up: drawing everything between the last drawn colour clock and now.
+//!
+//! Every access to the chip is a moment at which the picture could be caught up. Most need not be used: as long as
+//! nothing that can be seen has changed, `note` only remembers the moment and the next change draws it all in one
+//! go (`flush`). What depends on the moments themselves (the overshoot of a cut-off picture) uses the last two.
 
-use super::collision::{self, Object};
+use super::collision::{self, Object, Objects};
 use super::mask::{Mask, WIDTH};
 use super::motion::CosmicArk;
 use super::objects::{MissileShape, moved};
@@ -10,11 +14,22 @@ use super::{HBLANK, LINE, Tia, paint};
 const COMB: usize = 8;
 
 impl Tia {
-    /// Draws and latches everything before the colour clock `to`. Nothing happens outside the visible window: no
-    /// pixels, no collisions, no end-of-line actions.
+    /// The picture is wanted up to the colour clock `to`, with the registers as they are now.
     #[inline]
-    pub(super) fn draw_to(&mut self, to: i32) {
+    pub(super) fn note(&mut self, to: i32) {
+        let beam = &mut self.beam;
+        if to > beam.wanted {
+            beam.wanted_before = beam.wanted;
+            beam.wanted = to;
+        }
+    }
+
+    /// Draws and latches everything that is wanted. Nothing happens outside the visible window: no pixels, no
+    /// collisions, no end-of-line actions.
+    #[inline]
+    pub(super) fn flush(&mut self) {
         let beam = &self.beam;
+        let to = beam.wanted;
         if to >= beam.display_start && beam.drawn_to < beam.display_stop && beam.drawn_to < to {
             self.draw_lines(to.min(beam.display_stop));
         }
@@ -23,26 +38,43 @@ impl Tia {
     /// A catch-up that ends exactly at a line's end leaves that line's end-of-line actions pending: they follow with
     /// the next one, after whatever is written at the boundary.
     fn draw_lines(&mut self, to: i32) {
+        // Whether the row above was drawn whole with the objects of now.
+        let mut repeats = false;
         loop {
             let start = LINE - self.beam.clocks_left;
             let line_ends = to > self.beam.drawn_to + self.beam.clocks_left;
-            let clocks = if line_ends {
-                self.beam.clocks_left
-            } else {
-                to - self.beam.drawn_to
-            };
+            let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
             let end = start + clocks;
             if end > HBLANK && end > start {
-                self.draw_piece((start.max(HBLANK) - HBLANK) as usize, (end - HBLANK) as usize);
+                let piece = (start.max(HBLANK) - HBLANK) as usize..(end - HBLANK) as usize;
+                let whole = piece == (0..WIDTH) && !self.hmove_blank;
+                if repeats && whole && self.stale == 0 {
+                    self.repeat_row();
+                } else {
+                    repeats = whole;
+                    self.draw_piece(piece.start, piece.end);
+                }
             }
             self.beam.drawn_to += clocks;
             if !line_ends {
                 self.beam.clocks_left -= clocks;
+                if end > HBLANK && end % 4 != 0 {
+                    self.overshoot((end - HBLANK) as usize);
+                }
                 return;
             }
             self.beam.clocks_left = LINE;
             self.beam.row += 1;
             self.end_line();
+        }
+    }
+
+    /// A line with the objects of the one before it: its pixels are the same, its collisions are latched.
+    fn repeat_row(&mut self) {
+        let first = self.beam.row * WIDTH;
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if first >= WIDTH && first + WIDTH <= picture.len() {
+            picture.copy_within(first - WIDTH..first, first);
         }
     }
 
@@ -105,37 +137,37 @@ impl Tia {
         if is_stale(Object::Pf) {
             self.objects[Object::Pf as usize] = self.playfield.mask();
         }
+        self.overlap = collision::overlap(&self.objects);
+        self.active = self.active_objects();
     }
 
     /// Draws the pixels `start..end` of the present line.
     fn draw_piece(&mut self, start: usize, end: usize) {
-        let blanked = self.vblank & 0x02 != 0;
+        let blanked = self.is_blanked();
         if !blanked {
             if self.stale != 0 {
                 self.refresh_objects();
             }
-            let span = Mask::span(start, end);
-            self.collisions |= collision::latches(&self.objects.map(|mask| mask & span));
+            let overlap = self.overlap & Mask::span(start, end);
+            if !overlap.is_empty() {
+                self.collisions |= collision::latches(&self.objects, overlap);
+            }
         }
         // Rows below the picture exist after a reset in the middle of a frame (qbert, tetris).
         let first = self.beam.row * WIDTH;
         let picture = &mut self.pictures[usize::from(self.current)];
-        let line = picture
-            .get_mut(first..first + WIDTH)
-            .and_then(|line| line.try_into().ok());
-        if let Some(line) = line {
-            let line: &mut [u8; WIDTH] = line;
+        if let Some(line) = picture.get_mut(first..first + WIDTH) {
+            let line: &mut [u8; WIDTH] = line.try_into().expect("a whole line");
             if blanked {
                 line[start..end].fill(0);
             } else {
-                let (layers, background) = layers(&self.objects, &self.playfield, self.colours);
+                let [.., background] = self.colours;
+                let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
+                let layers = layers(&self.objects, self.colours, score, self.playfield.priority);
                 paint::paint(line, start, end, background, &layers);
             }
             if self.hmove_blank && start < COMB {
                 line[start..COMB].fill(0);
-            }
-            if !blanked && end % 4 != 0 {
-                self.overshoot(start, end);
             }
         }
         if start < COMB && end >= COMB {
@@ -143,26 +175,24 @@ impl Tia {
         }
     }
 
+    fn is_blanked(&self) -> bool {
+        self.vblank & 0x02 != 0
+    }
+
     /// The reference paints some pieces four aligned pixels at a time and so up to three pixels too far. Later
-    /// drawing covers that, unless the frame ends here.
-    fn overshoot(&mut self, start: usize, end: usize) {
+    /// drawing covers that, unless the frame ends here, at pixel `end`.
+    fn overshoot(&mut self, end: usize) {
         let cell = end - end % 4;
-        if cell < start {
+        let Some(piece_start) = self.last_piece_start() else {
+            return;
+        };
+        let (active, score) = (self.active, self.playfield.score);
+        let paints_fours =
+            OVERSHOOTING >> active & 1 == 1 || !score && OVERSHOOTING_WITHOUT_SCORE >> active & 1 == 1;
+        if self.is_blanked() || cell < piece_start || !paints_fours {
             return;
         }
-        let active = self.active_objects();
-        let score = self.playfield.score;
-        if !(OVERSHOOTING.contains(&active) || !score && OVERSHOOTING_WITHOUT_SCORE.contains(&active)) {
-            return;
-        }
-        let quad = Mask::span(cell, cell + 4);
-        let bit = |object: Object| active >> object as u8 & 1 == 1;
-        let covered = bit(Object::P0) && self.players[0].area().intersects(quad)
-            || bit(Object::P1) && self.players[1].area().intersects(quad)
-            || bit(Object::M0) && self.missiles[0].area().intersects(quad)
-            || bit(Object::M1) && self.missiles[1].area().intersects(quad)
-            || bit(Object::Bl) && self.ball.area().intersects(quad);
-        if covered {
+        if self.area_of(active).intersects(Mask::span(cell, cell + 4)) {
             return;
         }
         let [colup0, colup1, colupf, colubk] = self.colours;
@@ -172,10 +202,34 @@ impl Tia {
             (true, true) => [colup0, colup1][cell / (WIDTH / 2)],
         };
         let first = self.beam.row * WIDTH;
-        self.pictures[usize::from(self.current)][first + end..first + cell + 4].fill(colour);
+        if let Some(pixels) = self.pictures[usize::from(self.current)].get_mut(first + end..first + cell + 4)
+        {
+            pixels.fill(colour);
+        }
     }
 
-    /// A bit for each object that its registers switch on, whether it has pixels on this line or not.
+    /// Where on the present line the piece between the last two accesses begins; `None` if it has no pixel on it.
+    fn last_piece_start(&self) -> Option<usize> {
+        let beam = &self.beam;
+        let line_start = beam.drawn_to + beam.clocks_left - LINE;
+        let start = beam.wanted_before.max(line_start).max(beam.display_start) - line_start;
+        (beam.drawn_to == beam.wanted).then(|| (start.max(HBLANK) - HBLANK) as usize)
+    }
+
+    /// All pixels that these players, missiles and ball could cover, whatever their graphics.
+    fn area_of(&self, active: u8) -> Mask {
+        let areas = [
+            (P0, self.players[0].area()),
+            (P1, self.players[1].area()),
+            (M0, self.missiles[0].area()),
+            (M1, self.missiles[1].area()),
+            (BL, self.ball.area()),
+        ];
+        areas.into_iter().filter(|(bit, _)| active & bit != 0).fold(Mask::EMPTY, |all, (_, area)| all | area)
+    }
+
+    /// A bit for each object that its registers switch on, whether it has pixels on this line or not. The priority bit
+    /// switches score mode off, unless the playfield is the only active object.
     fn active_objects(&self) -> u8 {
         u8::from(self.players[0].shown() != 0) * P0
             | u8::from(self.players[1].shown() != 0) * P1
@@ -193,44 +247,37 @@ const M1: u8 = 1 << Object::M1 as u8;
 const BL: u8 = 1 << Object::Bl as u8;
 const PF: u8 = 1 << Object::Pf as u8;
 
-/// The sets of active objects that the reference paints four pixels at a time.
-const OVERSHOOTING: [u8; 11] = [
-    PF,
-    P0,
-    P1,
-    P0 | P1,
-    M0,
-    M1,
-    M0 | M1,
-    BL,
-    BL | M0,
-    BL | M1,
-    BL | P1,
-];
-const OVERSHOOTING_WITHOUT_SCORE: [u8; 3] = [PF | P0, PF | P1, PF | BL];
+/// The sets of active objects that the reference paints four pixels at a time: bit `s` stands for set `s`.
+const OVERSHOOTING: u64 = sets(&[PF, P0, P1, P0 | P1, M0, M1, M0 | M1, BL, BL | M0, BL | M1, BL | P1]);
+const OVERSHOOTING_WITHOUT_SCORE: u64 = sets(&[PF | P0, PF | P1, PF | BL]);
 
-/// The colours of a line from back to front, and the background.
+const fn sets(members: &[u8]) -> u64 {
+    let mut bits = 0;
+    let mut index = 0;
+    while index < members.len() {
+        bits |= 1 << members[index];
+        index += 1;
+    }
+    bits
+}
+
+/// The colours of a line's objects from back to front.
 ///
 /// Playfield pixels in score mode take the players' colours and stand before player 1 and the ball, but behind
-/// player 0. The priority bit switches score mode off, unless the playfield is the only active object.
-fn layers(
-    objects: &collision::Objects,
-    playfield: &super::playfield::Playfield,
-    colours: [u8; 4],
-) -> ([(Mask, u8); 4], u8) {
+/// player 0.
+fn layers(objects: &Objects, colours: [u8; 4], score: bool, priority: bool) -> [(Mask, u8); 4] {
     let [p0, p1, m0, m1, ball, field] = *objects;
-    let [colup0, colup1, colupf, colubk] = colours;
+    let [colup0, colup1, colupf, _] = colours;
     let first = (p0 | m0, colup0);
     let second = (p1 | m1, colup1);
-    let layers = if playfield.priority {
-        [(Mask::EMPTY, 0), second, first, (field | ball, colupf)]
-    } else if playfield.score {
+    if score {
         // Left of the middle the field has player 0's colour, so it may share its layer.
         let left = field & Mask::span(0, WIDTH / 2);
         let right = field & Mask::span(WIDTH / 2, WIDTH);
         [(ball, colupf), second, (right, colup1), (first.0 | left, colup0)]
+    } else if priority {
+        [(Mask::EMPTY, 0), second, first, (field | ball, colupf)]
     } else {
         [(Mask::EMPTY, 0), (field | ball, colupf), second, first]
-    };
-    (layers, colubk)
+    }
 }

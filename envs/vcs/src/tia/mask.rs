@@ -7,6 +7,18 @@ pub(crate) const WIDTH: usize = 160;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mask([u64; 3]);
 
+/// For each `x` the pixels left of it.
+static BELOW: [Mask; WIDTH + 1] = {
+    let mut table = [Mask::EMPTY; WIDTH + 1];
+    let mut x = 0;
+    while x < WIDTH {
+        table[x + 1] = table[x];
+        table[x + 1].0[x / 64] |= 1 << (x % 64);
+        x += 1;
+    }
+    table
+};
+
 /// The bits of the last word that are pixels.
 const LAST: u64 = 0xFFFF_FFFF;
 
@@ -14,17 +26,9 @@ impl Mask {
     pub(super) const EMPTY: Self = Self([0; 3]);
 
     /// The pixels `start..end`.
+    #[inline]
     pub(super) fn span(start: usize, end: usize) -> Self {
-        let below = |x: usize| {
-            let word = |first: usize| match x.saturating_sub(first) {
-                0 => 0,
-                n @ 1..=63 => (1 << n) - 1,
-                _ => u64::MAX,
-            };
-            [word(0), word(64), word(128) & LAST]
-        };
-        let (low, high) = (below(start), below(end));
-        Self([high[0] & !low[0], high[1] & !low[1], high[2] & !low[2]])
+        BELOW[end] & !BELOW[start]
     }
 
     /// A pattern of up to 33 pixels, its bit 0 at pixel `x` (0..160), wrapping at the line's end.
@@ -41,17 +45,15 @@ impl Mask {
 
     /// 80 pixels of the left half and 80 of the right one.
     pub(super) fn halves(left: u128, right: u128) -> Self {
-        Self([
-            left as u64,
-            (left >> 64 | right << 16) as u64,
-            (right >> 48) as u64 & LAST,
-        ])
+        Self([left as u64, (left >> 64 | right << 16) as u64, (right >> 48) as u64 & LAST])
     }
 
+    #[inline]
     pub(super) fn is_empty(self) -> bool {
         self.0[0] | self.0[1] | self.0[2] == 0
     }
 
+    #[inline]
     pub(super) fn intersects(self, other: Self) -> bool {
         !(self & other).is_empty()
     }
@@ -67,11 +69,7 @@ impl BitAnd for Mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
-        Self([
-            self.0[0] & other.0[0],
-            self.0[1] & other.0[1],
-            self.0[2] & other.0[2],
-        ])
+        Self([self.0[0] & other.0[0], self.0[1] & other.0[1], self.0[2] & other.0[2]])
     }
 }
 
@@ -79,21 +77,19 @@ impl BitOr for Mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
-        Self([
-            self.0[0] | other.0[0],
-            self.0[1] | other.0[1],
-            self.0[2] | other.0[2],
-        ])
+        Self([self.0[0] | other.0[0], self.0[1] | other.0[1], self.0[2] | other.0[2]])
     }
 }
 
 impl BitAndAssign for Mask {
+    #[inline]
     fn bitand_assign(&mut self, other: Self) {
         *self = *self & other;
     }
 }
 
 impl BitOrAssign for Mask {
+    #[inline]
     fn bitor_assign(&mut self, other: Self) {
         *self = *self | other;
     }
@@ -101,6 +97,7 @@ impl BitOrAssign for Mask {
 
 impl Not for Mask {
     type Output = Self;
+    #[inline]
     fn not(self) -> Self {
         Self([!self.0[0], !self.0[1], !self.0[2] & LAST])
     }
@@ -111,27 +108,13 @@ mod tests {
     use super::*;
 
     fn pixels(mask: Mask) -> Vec<usize> {
-        (0..WIDTH)
-            .filter(|&x| mask.group(x / 8) >> (x % 8) & 1 == 1)
-            .collect()
+        (0..WIDTH).filter(|&x| mask.group(x / 8) >> (x % 8) & 1 == 1).collect()
     }
 
     #[test]
     fn spans_hold_exactly_their_pixels() {
-        for (start, end) in [
-            (0, 160),
-            (0, 1),
-            (63, 65),
-            (64, 128),
-            (127, 129),
-            (150, 160),
-            (40, 40),
-        ] {
-            assert_eq!(
-                pixels(Mask::span(start, end)),
-                (start..end).collect::<Vec<_>>(),
-                "{start}..{end}"
-            );
+        for (start, end) in [(0, 160), (0, 1), (63, 65), (64, 128), (127, 129), (150, 160), (40, 40)] {
+            assert_eq!(pixels(Mask::span(start, end)), (start..end).collect::<Vec<_>>(), "{start}..{end}");
         }
     }
 

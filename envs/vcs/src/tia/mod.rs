@@ -20,6 +20,7 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 use collision::Objects;
+use mask::Mask;
 pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
@@ -59,6 +60,10 @@ struct Beam {
     drawn_to: i32,
     /// Clocks from there to the end of the line.
     clocks_left: i32,
+    /// Where the picture is wanted to: the latest moment at which an access could have caught it up.
+    wanted: i32,
+    /// The moment before that one.
+    wanted_before: i32,
     /// The row of the picture that is being drawn.
     row: usize,
 }
@@ -105,6 +110,12 @@ pub(crate) struct Tia {
     /// The pixels of each object on the line being drawn, kept until one of its registers changes.
     #[serde(skip)]
     objects: Objects,
+    /// The pixels where they meet.
+    #[serde(skip)]
+    overlap: Mask,
+    /// Which of them are switched on, a bit each.
+    #[serde(skip)]
+    active: u8,
     /// Which of `objects` are out of date, a bit each.
     #[serde(skip, default = "all_stale")]
     stale: u8,
@@ -142,6 +153,8 @@ impl Tia {
             dump: false,
             dump_end: 0,
             objects: Objects::default(),
+            overlap: Mask::EMPTY,
+            active: 0,
             stale: ALL_STALE,
         }
     }
@@ -150,13 +163,7 @@ impl Tia {
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
-        self.beam = Beam {
-            frame_start: now,
-            drawn_to: now,
-            clocks_left: LINE,
-            row: 0,
-            ..old.beam
-        };
+        self.beam = Beam { frame_start: now, drawn_to: now, clocks_left: LINE, row: 0, ..old.beam };
         self.current = old.current;
         self.unfinished = old.unfinished;
         self.greyed = old.greyed;
@@ -181,6 +188,8 @@ impl Tia {
             &mut self.beam.display_start,
             &mut self.beam.display_stop,
             &mut self.beam.drawn_to,
+            &mut self.beam.wanted,
+            &mut self.beam.wanted_before,
             &mut self.vsync_finish,
             &mut self.last_hmove,
         ] {
@@ -204,6 +213,8 @@ impl Tia {
             display_stop: display_start + LINE * self.geometry.height,
             drawn_to: display_start,
             clocks_left: LINE,
+            wanted: display_start,
+            wanted_before: display_start,
             row: 0,
         };
         self.greyed = false;
@@ -221,6 +232,7 @@ impl Tia {
 
     /// What happens when a request for a frame is over, at the colour clock `now`.
     pub(crate) fn end_request(&mut self, now: i32) {
+        self.flush();
         if self.unfinished {
             self.grey_out(now);
         } else {
@@ -270,10 +282,7 @@ impl Tia {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry.height == self.geometry.height
             && state.geometry.ystart == self.geometry.ystart
-            && state
-                .pictures
-                .iter()
-                .all(|picture| picture.len() == self.pictures[0].len())
+            && state.pictures.iter().all(|picture| picture.len() == self.pictures[0].len())
             && (0..=LINE).contains(&state.beam.clocks_left)
             && state.cosmic_ark.counter < 4
             && state

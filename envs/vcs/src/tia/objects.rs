@@ -5,16 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::mask::{Mask, WIDTH};
 
 /// Offsets of an object's copies by the low three bits of NUSIZ.
-pub(super) const COPIES: [&[u8]; 8] = [
-    &[0],
-    &[0, 16],
-    &[0, 32],
-    &[0, 16, 32],
-    &[0, 64],
-    &[0],
-    &[0, 32, 64],
-    &[0],
-];
+pub(super) const COPIES: [&[u8]; 8] =
+    [&[0], &[0, 16], &[0, 32], &[0, 16, 32], &[0, 64], &[0], &[0, 32, 64], &[0]];
 
 /// The pixels from a player's position that belong to one of its copies, by the low three bits of NUSIZ. The two
 /// stretched forms begin one pixel late.
@@ -25,17 +17,17 @@ pub(super) fn distance(from: u8, to: i32) -> i32 {
     (to - i32::from(from)).rem_euclid(WIDTH as i32)
 }
 
-/// `position + offset` around the line.
+/// `position + offset` around the line; the offset is less than a line.
+#[inline]
 pub(super) fn moved(position: u8, offset: i32) -> u8 {
-    (i32::from(position) + offset).rem_euclid(WIDTH as i32) as u8
+    let there = i32::from(position) + offset;
+    let around = WIDTH as i32;
+    (there + if there < 0 { around } else { 0 } - if there >= around { around } else { 0 }) as u8
 }
 
 fn copies(pattern: u64, position: u8, offsets: &[u8]) -> Mask {
     let place = |&offset: &u8| Mask::placed(pattern, usize::from(moved(position, offset.into())));
-    offsets
-        .iter()
-        .map(place)
-        .fold(Mask::EMPTY, |all, copy| all | copy)
+    offsets.iter().map(place).fold(Mask::EMPTY, |all, copy| all | copy)
 }
 
 /// One player.
@@ -59,11 +51,7 @@ pub(super) struct Player {
 
 impl Player {
     pub(super) fn shown(&self) -> u8 {
-        if self.delayed {
-            self.graphics_old
-        } else {
-            self.graphics
-        }
+        if self.delayed { self.graphics_old } else { self.graphics }
     }
 
     pub(super) fn mask(&self) -> Mask {
@@ -71,11 +59,7 @@ impl Player {
         if shown == 0 {
             return Mask::EMPTY;
         }
-        let bits = u64::from(if self.reflected {
-            shown
-        } else {
-            shown.reverse_bits()
-        });
+        let bits = u64::from(if self.reflected { shown } else { shown.reverse_bits() });
         let pattern = match self.copies {
             5 => stretched(bits, 2) << 1,
             7 => stretched(bits, 4) << 1,
@@ -102,10 +86,7 @@ impl Player {
 /// Every bit `factor` times.
 fn stretched(bits: u64, factor: usize) -> u64 {
     let run = (1 << factor) - 1;
-    (0..8)
-        .filter(|bit| bits >> bit & 1 == 1)
-        .map(|bit| run << (bit * factor))
-        .sum()
+    (0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| run << (bit * factor)).sum()
 }
 
 /// What the Cosmic Ark trick makes of missile 0 in a line.
@@ -172,11 +153,7 @@ pub(super) struct Ball {
 
 impl Ball {
     pub(super) fn active(&self) -> bool {
-        if self.delayed {
-            self.enabled_old
-        } else {
-            self.enabled
-        }
+        if self.delayed { self.enabled_old } else { self.enabled }
     }
 
     pub(super) fn mask(&self) -> Mask {

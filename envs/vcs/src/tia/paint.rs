@@ -24,17 +24,29 @@ fn splat(colour: u8) -> u64 {
 }
 
 /// Paints the pixels `start..end` of a line: the background, then layer upon layer.
-pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &[(Mask, u8)]) {
+#[inline]
+pub(super) fn paint(
+    line: &mut [u8; WIDTH],
+    start: usize,
+    end: usize,
+    background: u8,
+    layers: &[(Mask, u8); 4],
+) {
     let span = Mask::span(start, end);
+    let covered = layers.iter().fold(Mask::EMPTY, |all, &(mask, _)| all | mask);
+    if !covered.intersects(span) {
+        line[start..end].fill(background);
+        return;
+    }
     for group in start / 8..end.div_ceil(8) {
         let mut pixels = splat(background);
-        for &(mask, colour) in layers {
-            let cover = SPREAD[usize::from(mask.group(group))];
-            pixels = pixels & !cover | splat(colour) & cover;
+        if covered.group(group) != 0 {
+            for &(mask, colour) in layers {
+                let cover = SPREAD[usize::from(mask.group(group))];
+                pixels = pixels & !cover | splat(colour) & cover;
+            }
         }
-        let target: &mut [u8; 8] = (&mut line[8 * group..8 * group + 8])
-            .try_into()
-            .expect("eight pixels");
+        let target: &mut [u8; 8] = (&mut line[8 * group..8 * group + 8]).try_into().expect("eight pixels");
         let keep = !SPREAD[usize::from(span.group(group))];
         *target = (pixels & !keep | u64::from_le_bytes(*target) & keep).to_le_bytes();
     }

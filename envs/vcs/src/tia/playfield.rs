@@ -7,8 +7,8 @@ use super::mask::Mask;
 /// The playfield's registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Playfield {
-    /// The 20 cells of the left half, the leftmost in bit 0.
-    cells: u32,
+    /// The 20 cells of the left half, the leftmost in bit 0: PF0 from bit 4 on, PF1 from bit 7 down, PF2 from bit 0 on.
+    pub(super) cells: u32,
     /// The right half mirrors the left one. This is what the picture uses; CTRLPF's own bit reaches it late when it
     /// changes in the right part of a line.
     pub(super) reflected: bool,
@@ -24,21 +24,6 @@ pub(super) struct Playfield {
 const CELLS: u32 = 20;
 
 impl Playfield {
-    /// PF0: bits 4 to 7, the lowest first.
-    pub(super) fn write_pf0(&mut self, value: u8) {
-        self.cells = self.cells & !0xF | u32::from(value >> 4);
-    }
-
-    /// PF1: the highest bit first.
-    pub(super) fn write_pf1(&mut self, value: u8) {
-        self.cells = self.cells & !0xFF0 | u32::from(value.reverse_bits()) << 4;
-    }
-
-    /// PF2: the lowest bit first.
-    pub(super) fn write_pf2(&mut self, value: u8) {
-        self.cells = self.cells & !0xFF000 | u32::from(value) << 12;
-    }
-
     pub(super) fn active(&self) -> bool {
         self.cells != 0
     }
@@ -52,20 +37,17 @@ impl Playfield {
         if self.cells == 0 {
             return Mask::EMPTY;
         }
-        let right = if self.reflected {
-            self.cells.reverse_bits() >> (32 - CELLS)
-        } else {
-            self.cells
-        };
+        let right = if self.reflected { self.cells.reverse_bits() >> (32 - CELLS) } else { self.cells };
         Mask::halves(pixels(self.cells), pixels(right))
     }
 }
 
 /// Four pixels for every cell.
 fn pixels(cells: u32) -> u128 {
-    cells.to_le_bytes()[..3].iter().rev().fold(0, |all, &byte| {
-        all << 32 | u128::from(QUADRUPLED[usize::from(byte)])
-    })
+    cells.to_le_bytes()[..3]
+        .iter()
+        .rev()
+        .fold(0, |all, &byte| all << 32 | u128::from(QUADRUPLED[usize::from(byte)]))
 }
 
 /// Every bit of a byte four times.

@@ -1,4 +1,6 @@
 //! Writing the TIA's registers.
+//!
+//! A write that changes nothing visible only notes the moment; one that does first draws what the old values show.
 
 use super::collision::Object;
 use super::motion::{self, CosmicArk};
@@ -8,7 +10,7 @@ use super::registers::{
     HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
     VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
 };
-use super::{HBLANK, NEVER, Tia, WIDTH};
+use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
 
 /// Colour clocks that pass until a write shows in the picture. The playfield's depend on the cycle.
 const DELAYS: [u8; 64] = {
@@ -31,6 +33,9 @@ const PLAYFIELD_DELAYS: [i32; 4] = [4, 5, 2, 3];
 /// CTRLPF's reflection bit takes effect at once only before this colour clock of a line.
 const LAST_REFLECTION: i32 = 147;
 
+const PLAYERS: [Object; 2] = [Object::P0, Object::P1];
+const MISSILES: [Object; 2] = [Object::M0, Object::M1];
+
 impl Tia {
     /// Writes register `address & 0x3F` at CPU cycle `now`.
     pub(crate) fn write(&mut self, address: u16, value: u8, now: u32) {
@@ -40,91 +45,102 @@ impl Tia {
             PF0..=PF2 => PLAYFIELD_DELAYS[(self.horizontal(clock) / 3 % 4) as usize],
             _ => DELAYS[usize::from(register)].into(),
         };
-        self.draw_to(clock + delay);
-        if self.line(clock) > self.geometry.last_line {
+        self.note(clock + delay);
+        if clock.wrapping_sub(self.beam.frame_start) >= (self.geometry.last_line + 1) * LINE {
             self.finish_frame();
         }
+        let bit = |mask: u8| value & mask != 0;
         match register {
             VSYNC => self.write_vsync(value, clock),
             VBLANK => self.write_vblank(value, now),
             NUSIZ0 | NUSIZ1 => self.write_nusiz(register - NUSIZ0, value),
             COLUP0..=COLUBK => {
-                let colour = &mut self.colours[usize::from(register - COLUP0)];
+                let index = usize::from(register - COLUP0);
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
-                *colour = value & 0xFE | *colour & 1;
+                let colour = value & 0xFE | self.colours[index] & 1;
+                if self.colours[index] != colour {
+                    self.flush();
+                    self.colours[index] = colour;
+                }
             }
             CTRLPF => self.write_ctrlpf(value, clock),
             REFP0 | REFP1 => {
-                self.players[usize::from(register - REFP0)].reflected = value & 0x08 != 0;
-                self.touch_player(register - REFP0);
+                let index = usize::from(register - REFP0);
+                self.change(|tia| &mut tia.players[index].reflected, bit(0x08), PLAYERS[index]);
             }
-            PF0 | PF1 | PF2 => {
-                match register {
-                    PF0 => self.playfield.write_pf0(value),
-                    PF1 => self.playfield.write_pf1(value),
-                    _ => self.playfield.write_pf2(value),
-                }
-                self.touch(Object::Pf);
-            }
+            PF0 => self.change_cells(0, 0xF, value >> 4),
+            PF1 => self.change_cells(4, 0xFF, value.reverse_bits()),
+            PF2 => self.change_cells(12, 0xFF, value),
             RESP0 | RESP1 => self.reset_player(register - RESP0, clock),
             RESM0 | RESM1 => self.reset_missile(register - RESM0, clock),
             RESBL => {
-                self.ball.position = self.strobed_ball(clock);
-                self.touch(Object::Bl);
+                let position = self.strobed_ball(clock);
+                self.change(|tia| &mut tia.ball.position, position, Object::Bl);
             }
             GRP0 => {
-                self.players[0].graphics = value;
-                self.players[1].graphics_old = self.players[1].graphics;
-                self.touch(Object::P0);
-                self.touch(Object::P1);
+                self.change_graphics(0, value, self.players[0].graphics_old);
+                self.change_graphics(1, self.players[1].graphics, self.players[1].graphics);
             }
             GRP1 => {
-                self.players[1].graphics = value;
-                self.players[0].graphics_old = self.players[0].graphics;
-                self.ball.enabled_old = self.ball.enabled;
-                self.touch(Object::P0);
-                self.touch(Object::P1);
-                self.touch(Object::Bl);
+                self.change_graphics(1, value, self.players[1].graphics_old);
+                self.change_graphics(0, self.players[0].graphics, self.players[0].graphics);
+                let enabled = self.ball.enabled;
+                self.change(|tia| &mut tia.ball.enabled_old, enabled, Object::Bl);
             }
             ENAM0 | ENAM1 => {
-                self.missiles[usize::from(register - ENAM0)].enabled = value & 0x02 != 0;
-                self.touch_missile(register - ENAM0);
+                let index = usize::from(register - ENAM0);
+                self.change(|tia| &mut tia.missiles[index].enabled, bit(0x02), MISSILES[index]);
             }
-            ENABL => {
-                self.ball.enabled = value & 0x02 != 0;
-                self.touch(Object::Bl);
-            }
+            ENABL => self.change(|tia| &mut tia.ball.enabled, bit(0x02), Object::Bl),
             HMP0 | HMP1 => self.players[usize::from(register - HMP0)].motion = value >> 4,
             HMM0 => self.write_hmm0(value >> 4, clock),
             HMM1 => self.missiles[1].motion = value >> 4,
             HMBL => self.ball.motion = value >> 4,
             VDELP0 | VDELP1 => {
-                self.players[usize::from(register - VDELP0)].delayed = value & 0x01 != 0;
-                self.touch_player(register - VDELP0);
+                let index = usize::from(register - VDELP0);
+                self.change(|tia| &mut tia.players[index].delayed, bit(0x01), PLAYERS[index]);
             }
-            VDELBL => {
-                self.ball.delayed = value & 0x01 != 0;
-                self.touch(Object::Bl);
-            }
+            VDELBL => self.change(|tia| &mut tia.ball.delayed, bit(0x01), Object::Bl),
             RESMP0 | RESMP1 => self.write_resmp(register - RESMP0, value),
             HMOVE => self.write_hmove(clock),
-            HMCLR => {
-                for motion in self.motions() {
-                    *motion = 0;
-                }
+            HMCLR => self.clear_motion(),
+            CXCLR => {
+                self.flush();
+                self.collisions = 0;
             }
-            CXCLR => self.collisions = 0,
             // WSYNC holds the CPU, which is the console's affair; RSYNC and the sound registers leave no trace.
             _ => {}
         }
     }
 
-    fn touch_player(&mut self, index: u16) {
-        self.touch(if index == 0 { Object::P0 } else { Object::P1 });
+    /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first.
+    #[inline]
+    fn change<T: PartialEq>(&mut self, part: impl Fn(&mut Self) -> &mut T, value: T, object: Object) {
+        if *part(self) != value {
+            self.flush();
+            *part(self) = value;
+            self.touch(object);
+        }
     }
 
-    fn touch_missile(&mut self, index: u16) {
-        self.touch(if index == 0 { Object::M0 } else { Object::M1 });
+    #[inline]
+    fn change_cells(&mut self, first: u32, mask: u32, value: u8) {
+        let cells = self.playfield.cells & !(mask << first) | u32::from(value) << first;
+        self.change(|tia| &mut tia.playfield.cells, cells, Object::Pf);
+    }
+
+    /// Gives a player new graphics and old graphics. Only the ones that are shown matter to the picture.
+    #[inline]
+    fn change_graphics(&mut self, index: usize, graphics: u8, graphics_old: u8) {
+        let player = &self.players[index];
+        let shown = if player.delayed { graphics_old } else { graphics };
+        if player.shown() != shown {
+            self.flush();
+            self.touch(PLAYERS[index]);
+        }
+        let player = &mut self.players[index];
+        player.graphics = graphics;
+        player.graphics_old = graphics_old;
     }
 
     fn finish_frame(&mut self) {
@@ -134,7 +150,7 @@ impl Tia {
     /// The frame ends when VSYNC is cleared at least a line after it was set (alien once clears it too early).
     fn write_vsync(&mut self, value: u8, clock: i32) {
         if value & 0x02 != 0 {
-            self.vsync_finish = clock.wrapping_add(super::LINE);
+            self.vsync_finish = clock.wrapping_add(LINE);
         } else if clock >= self.vsync_finish {
             self.vsync_finish = NEVER;
             self.finish_frame();
@@ -147,24 +163,27 @@ impl Tia {
             self.dump_end = now;
         }
         self.dump = dump;
-        self.vblank = value;
+        if self.vblank != value {
+            self.flush();
+            self.vblank = value;
+        }
     }
 
     fn write_nusiz(&mut self, index: u16, value: u8) {
-        let (player, missile) = (
-            &mut self.players[usize::from(index)],
-            &mut self.missiles[usize::from(index)],
-        );
+        self.flush();
+        let index = usize::from(index);
+        let (player, missile) = (&mut self.players[index], &mut self.missiles[index]);
         player.copies = value & 7;
         player.first_suppressed = false;
         missile.copies = value & 7;
         missile.size = value >> 4 & 3;
         missile.shape = MissileShape::Normal;
-        self.touch_player(index);
-        self.touch_missile(index);
+        self.touch(PLAYERS[index]);
+        self.touch(MISSILES[index]);
     }
 
     fn write_ctrlpf(&mut self, value: u8, clock: i32) {
+        self.flush();
         let field = &mut self.playfield;
         field.reflect = value & 0x01 != 0;
         field.score = value & 0x02 != 0;
@@ -180,23 +199,25 @@ impl Tia {
     /// RESP0 and RESP1. What happens to the first copy depends on what the player was doing at its old position:
     /// a copy being shown ends first, and one that is about to be shown still comes.
     fn reset_player(&mut self, index: u16, clock: i32) {
+        let index = usize::from(index);
         let position = match self.horizontal(clock) {
             horizontal if horizontal < HBLANK => 3,
             horizontal => (horizontal - HBLANK + 5) % WIDTH as i32,
         };
-        let player = &self.players[usize::from(index)];
+        let player = &self.players[index];
         let width = i32::from(PLAYER_WIDTH[usize::from(player.copies)]);
         let since = |&offset: &u8| distance(player.position, position - i32::from(offset));
         let copies = COPIES[usize::from(player.copies)];
         let starting = copies.iter().any(|copy| (0..4).contains(&since(copy)));
         let showing = copies.iter().any(|copy| (4..4 + width).contains(&since(copy)));
         if showing {
-            self.draw_to(clock + 11);
+            self.note(clock + 11);
         }
-        let player = &mut self.players[usize::from(index)];
+        self.flush();
+        let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
-        self.touch_player(index);
+        self.touch(PLAYERS[index]);
     }
 
     fn reset_missile(&mut self, index: u16, clock: i32) {
@@ -208,12 +229,11 @@ impl Tia {
             (1, 9, 18) => 3,
             _ => strobed(horizontal),
         };
-        let missile = &mut self.missiles[usize::from(index)];
-        missile.position = position;
-        if index == 0 {
-            missile.shape = MissileShape::Normal;
-        }
-        self.touch_missile(index);
+        self.flush();
+        let index = usize::from(index);
+        self.missiles[index].position = position;
+        self.missiles[index].shape = MissileShape::Normal;
+        self.touch(MISSILES[index]);
     }
 
     fn strobed_ball(&self, clock: i32) -> u8 {
@@ -229,10 +249,15 @@ impl Tia {
 
     /// Releasing a missile leaves it in the middle of its player.
     fn write_resmp(&mut self, index: u16, value: u8) {
-        let player = &self.players[usize::from(index)];
-        let missile = &mut self.missiles[usize::from(index)];
+        let index = usize::from(index);
         let lock = value & 0x02 != 0;
-        if missile.locked && !lock {
+        if self.missiles[index].locked == lock {
+            return;
+        }
+        self.flush();
+        let player = &self.players[index];
+        let missile = &mut self.missiles[index];
+        if !lock {
             let middle = match player.copies {
                 5 => 8,
                 7 => 16,
@@ -242,54 +267,62 @@ impl Tia {
             missile.shape = MissileShape::Normal;
         }
         missile.locked = lock;
-        self.touch_missile(index);
+        self.touch(MISSILES[index]);
     }
 
     fn write_hmm0(&mut self, motion: u8, clock: i32) {
         let change = (self.missiles[0].motion, motion);
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
-            self.cosmic_ark = CosmicArk {
-                active: true,
-                counter: 0,
-            };
+            self.flush();
+            self.cosmic_ark = CosmicArk { active: true, counter: 0 };
         }
         self.missiles[0].motion = motion;
     }
 
     fn write_hmove(&mut self, clock: i32) {
+        self.flush();
         let cycle = (self.horizontal(clock) / 3) as u32;
         if self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75) {
             self.hmove_blank = true;
         }
-        let shift =
-            |position: &mut u8, motion: u8| *position = moved(*position, motion::hmove(cycle, motion));
-        for player in &mut self.players {
-            shift(&mut player.position, player.motion);
+        for index in 0..2 {
+            let player = &mut self.players[index];
+            if shift(&mut player.position, player.motion, cycle) {
+                self.touch(PLAYERS[index]);
+            }
+            let missile = &mut self.missiles[index];
+            if shift(&mut missile.position, missile.motion, cycle) {
+                self.touch(MISSILES[index]);
+            }
         }
-        for missile in &mut self.missiles {
-            shift(&mut missile.position, missile.motion);
+        if shift(&mut self.ball.position, self.ball.motion, cycle) {
+            self.touch(Object::Bl);
         }
-        shift(&mut self.ball.position, self.ball.motion);
-        self.missiles[0].shape = MissileShape::Normal;
+        if self.missiles[0].shape != MissileShape::Normal {
+            self.missiles[0].shape = MissileShape::Normal;
+            self.touch(Object::M0);
+        }
         self.cosmic_ark.active = false;
         self.last_hmove = clock;
         self.show_first_copies();
-        for object in [Object::P0, Object::P1, Object::M0, Object::M1, Object::Bl] {
-            self.touch(object);
-        }
     }
 
-    fn motions(&mut self) -> [&mut u8; 5] {
-        let [p0, p1] = &mut self.players;
-        let [m0, m1] = &mut self.missiles;
-        [
-            &mut p0.motion,
-            &mut p1.motion,
-            &mut m0.motion,
-            &mut m1.motion,
-            &mut self.ball.motion,
-        ]
+    fn clear_motion(&mut self) {
+        for player in &mut self.players {
+            player.motion = 0;
+        }
+        for missile in &mut self.missiles {
+            missile.motion = 0;
+        }
+        self.ball.motion = 0;
     }
+}
+
+/// Moves an object by what HMOVE at `cycle` makes of its motion value; tells whether it moved.
+fn shift(position: &mut u8, motion: u8, cycle: u32) -> bool {
+    let pixels = motion::hmove(cycle, motion);
+    *position = moved(*position, pixels);
+    pixels != 0
 }
 
 /// Where a missile or the ball appears when it is strobed at this colour clock of a line.
