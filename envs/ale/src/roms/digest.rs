@@ -59,12 +59,7 @@ mod tests {
 
     #[test]
     fn only_32_hexadecimal_digits_are_a_sum() {
-        for wrong in [
-            "",
-            "90",
-            "900150983cd24fb0d6963f7d28e17fzz",
-            "900150983cd24fb0d6963f7d28e17f7ä",
-        ] {
+        for wrong in ["", "90", "900150983cd24fb0d6963f7d28e17fzz", "900150983cd24fb0d6963f7d28e17f7ä"] {
             assert_eq!(Md5Sum::parse(wrong), None, "{wrong}");
         }
     }

@@ -37,20 +37,20 @@ pub enum RomError {
         expected: Md5Sum,
     },
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {reason}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The store's folder cannot be written.
-    #[error("cannot write the ROM folder {}: {source}; choose another with --rom-dir or ALE_TRAIN_ROMS", path.display())]
+    #[error("cannot write the ROM folder {}: {reason}; choose another with --rom-dir or ALE_TRAIN_ROMS", path.display())]
     Unwritable {
         /// The folder.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        reason: io::Error,
     },
     /// Neither a flag nor the environment says where ROMs are kept.
     #[error(

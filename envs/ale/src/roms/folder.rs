@@ -28,8 +28,7 @@ fn from(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> R
         .filter(|folder| folder.is_absolute())
         .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".local/share")))
         .or_else(|| variable("LOCALAPPDATA").map(PathBuf::from));
-    data.map(|folder| folder.join("ale-train").join("roms"))
-        .ok_or(RomError::NoFolder)
+    data.map(|folder| folder.join("ale-train").join("roms")).ok_or(RomError::NoFolder)
 }
 
 #[cfg(test)]

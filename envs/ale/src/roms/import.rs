@@ -19,26 +19,16 @@ pub struct Imported {
 
 /// See [`RomStore::import`].
 pub(super) fn import(store: &RomStore, source: &Path) -> Result<Imported, RomError> {
-    let mut search = Search {
-        store,
-        imported: Imported::default(),
-    };
+    let mut search = Search { store, imported: Imported::default() };
     let metadata = fs::metadata(source).map_err(unreadable(source))?;
     if metadata.is_dir() {
         search.folder(source)?;
     } else {
         search.file(source)?;
     }
-    let Imported {
-        files,
-        written,
-        already_present,
-    } = &search.imported;
+    let Imported { files, written, already_present } = &search.imported;
     if written.is_empty() && *already_present == 0 {
-        return Err(RomError::NothingToImport {
-            path: source.to_owned(),
-            files: *files,
-        });
+        return Err(RomError::NothingToImport { path: source.to_owned(), files: *files });
     }
     Ok(search.imported)
 }
@@ -77,18 +67,13 @@ impl Search<'_> {
 
     /// Every file in a zip archive; a wheel is one.
     fn archive(&mut self, path: &Path, file: File) -> Result<(), RomError> {
-        let bad = |reason: String| RomError::BadArchive {
-            path: path.to_owned(),
-            reason,
-        };
+        let bad = |reason: String| RomError::BadArchive { path: path.to_owned(), reason };
         let mut archive =
             ZipArchive::new(io::BufReader::new(file)).map_err(|error| bad(error.to_string()))?;
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(|error| bad(error.to_string()))?;
             if entry.is_file() {
-                let image = self
-                    .read_image(&mut entry)
-                    .map_err(|error| bad(error.to_string()))?;
+                let image = self.read_image(&mut entry).map_err(|error| bad(error.to_string()))?;
                 self.image(image.as_deref())?;
             }
         }
@@ -129,5 +114,5 @@ fn is_archive(path: &Path) -> bool {
 
 fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> RomError {
     let path = path.to_owned();
-    move |source| RomError::Unreadable { path, source }
+    move |reason| RomError::Unreadable { path, reason }
 }

@@ -106,10 +106,7 @@ mod tests {
     #[test]
     fn an_unknown_id_comes_back_with_the_nearest_ones() {
         let error = Manifest::shipped().entry("brekout").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unknown game 'brekout', did you mean 'breakout'?"
-        );
+        assert_eq!(error.to_string(), "unknown game 'brekout', did you mean 'breakout'?");
     }
 
     #[test]

@@ -23,24 +23,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 fn plain(word: &str) -> String {
-    word.chars()
-        .filter(|c| !matches!(c, '-' | '_' | ' '))
-        .flat_map(char::to_lowercase)
-        .collect()
+    word.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const GAMES: [&str; 6] = [
-        "pong",
-        "phoenix",
-        "space_invaders",
-        "ms_pacman",
-        "pacman",
-        "breakout",
-    ];
+    const GAMES: [&str; 6] = ["pong", "phoenix", "space_invaders", "ms_pacman", "pacman", "breakout"];
 
     #[test]
     fn finds_slips_of_the_finger_other_spellings_and_beginnings() {

@@ -51,10 +51,7 @@ impl Wheel {
 impl Pip {
     /// The pip of `python3`, else of `python`. `announce` is called with one line before anything is downloaded.
     pub fn new(announce: fn(&str)) -> Self {
-        Self {
-            interpreters: ["python3", "python"].map(OsString::from).to_vec(),
-            announce,
-        }
+        Self { interpreters: ["python3", "python"].map(OsString::from).to_vec(), announce }
     }
 
     /// The same with the given interpreter in the place of `python3`.
@@ -66,10 +63,8 @@ impl Pip {
 
     /// Downloads the wheel into a temporary folder.
     pub(super) fn download(&self) -> Result<Wheel, RomError> {
-        let folder = tempfile::tempdir().map_err(|source| RomError::Unwritable {
-            path: std::env::temp_dir(),
-            source,
-        })?;
+        let folder = tempfile::tempdir()
+            .map_err(|reason| RomError::Unwritable { path: std::env::temp_dir(), reason })?;
         (self.announce)(&format!("downloading {WHEEL} with pip for its ROMs"));
         match self.run(folder.path(), &[]) {
             Err(RomError::PipFailed { .. }) => self.run(folder.path(), &ANY_PLATFORM)?,
@@ -78,23 +73,14 @@ impl Pip {
         let path = find_wheel(folder.path()).ok_or_else(|| RomError::PipFailed {
             detail: "it reported success but left no wheel".to_owned(),
         })?;
-        Ok(Wheel {
-            path,
-            _folder: folder,
-        })
+        Ok(Wheel { path, _folder: folder })
     }
 
     fn run(&self, folder: &Path, choice: &[&str]) -> Result<(), RomError> {
         for interpreter in &self.interpreters {
             let mut command = Command::new(interpreter);
             command
-                .args([
-                    "-m",
-                    "pip",
-                    "download",
-                    "--no-deps",
-                    "--disable-pip-version-check",
-                ])
+                .args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"])
                 .args(choice)
                 .arg("--dest")
                 .arg(folder)
@@ -112,14 +98,8 @@ impl Pip {
                 }
             }
         }
-        let tried: Vec<_> = self
-            .interpreters
-            .iter()
-            .map(|name| name.to_string_lossy())
-            .collect();
-        Err(RomError::NoPython {
-            tried: tried.join(", "),
-        })
+        let tried: Vec<_> = self.interpreters.iter().map(|name| name.to_string_lossy()).collect();
+        Err(RomError::NoPython { tried: tried.join(", ") })
     }
 }
 
@@ -127,14 +107,10 @@ impl Pip {
 fn explain(python: &str, output: &Output) -> RomError {
     let words = String::from_utf8_lossy(&output.stderr);
     if words.contains("No module named pip") {
-        return RomError::NoPip {
-            python: python.to_owned(),
-        };
+        return RomError::NoPip { python: python.to_owned() };
     }
     if let Some(sign) = NETWORK_SIGNS.into_iter().find(|sign| words.contains(sign)) {
-        return RomError::NoNetwork {
-            detail: sign.to_owned(),
-        };
+        return RomError::NoNetwork { detail: sign.to_owned() };
     }
     let last = words.lines().rev().find(|line| !line.trim().is_empty());
     let detail = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
@@ -142,9 +118,6 @@ fn explain(python: &str, output: &Output) -> RomError {
 }
 
 fn find_wheel(folder: &Path) -> Option<PathBuf> {
-    let mut files = fs::read_dir(folder)
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|entry| entry.path());
+    let mut files = fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
     files.find(|path| path.extension().is_some_and(|extension| extension == "whl"))
 }

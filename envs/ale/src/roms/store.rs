@@ -39,10 +39,7 @@ impl RomStore {
 
     /// A store in `folder` for the images of `manifest`. Touches no file.
     pub fn new(folder: PathBuf, manifest: Manifest) -> Self {
-        Self {
-            folder,
-            manifest: Arc::new(manifest),
-        }
+        Self { folder, manifest: Arc::new(manifest) }
     }
 
     /// The folder, which need not exist yet.
@@ -68,10 +65,7 @@ impl RomStore {
         let entry = self.manifest.entry(id)?;
         let path = self.path(id);
         match read_file(&path)? {
-            None => Err(RomError::Missing {
-                id: id.to_owned(),
-                path,
-            }),
+            None => Err(RomError::Missing { id: id.to_owned(), path }),
             Some(bytes) if entry.matches(&bytes) => Ok(bytes.into()),
             Some(bytes) => Err(RomError::Damaged {
                 id: id.to_owned(),
@@ -126,18 +120,13 @@ impl RomStore {
         if missing.is_empty() {
             return Ok(imported);
         }
-        Err(RomError::IncompleteWheel {
-            missing,
-            expected: self.manifest.len(),
-        })
+        Err(RomError::IncompleteWheel { missing, expected: self.manifest.len() })
     }
 
     /// The games whose images are missing or damaged.
     fn absent(&self) -> Result<Vec<String>, RomError> {
         let states = self.list()?;
-        let absent = states
-            .into_iter()
-            .filter(|(_, state)| *state != RomState::Present);
+        let absent = states.into_iter().filter(|(_, state)| *state != RomState::Present);
         Ok(absent.map(|(id, _)| id.to_owned()).collect())
     }
 
@@ -145,10 +134,7 @@ impl RomStore {
     /// moment there is either the old file or the new one.
     pub(super) fn write(&self, id: &str, bytes: &[u8]) -> Result<(), RomError> {
         self.create_folder()?;
-        let unwritable = |source| RomError::Unwritable {
-            path: self.folder.clone(),
-            source,
-        };
+        let unwritable = |reason| RomError::Unwritable { path: self.folder.clone(), reason };
         let write = || -> io::Result<()> {
             let mut file = temporary_file(&self.folder)?;
             file.write_all(bytes)?;
@@ -160,10 +146,8 @@ impl RomStore {
     }
 
     fn create_folder(&self) -> Result<(), RomError> {
-        fs::create_dir_all(&self.folder).map_err(|source| RomError::Unwritable {
-            path: self.folder.clone(),
-            source,
-        })
+        fs::create_dir_all(&self.folder)
+            .map_err(|reason| RomError::Unwritable { path: self.folder.clone(), reason })
     }
 
     /// Waits until no other process downloads into this folder. The lock ends with the returned file.
@@ -174,10 +158,7 @@ impl RomStore {
             file.lock()?;
             Ok(file)
         };
-        lock().map_err(|source| RomError::Unwritable {
-            path: self.folder.clone(),
-            source,
-        })
+        lock().map_err(|reason| RomError::Unwritable { path: self.folder.clone(), reason })
     }
 }
 
@@ -186,10 +167,7 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(RomError::Unreadable {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(reason) => Err(RomError::Unreadable { path: path.to_owned(), reason }),
     }
 }
 

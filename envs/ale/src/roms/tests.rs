@@ -15,11 +15,7 @@ const BETA: &[u8] = b"the image of beta";
 
 fn store(folder: &Path) -> RomStore {
     let line = |id: &str, image: &[u8]| {
-        format!(
-            "{id} = {{ md5 = \"{}\", size = {} }}\n",
-            Md5Sum::of(image),
-            image.len()
-        )
+        format!("{id} = {{ md5 = \"{}\", size = {} }}\n", Md5Sum::of(image), image.len())
     };
     let manifest = line("alpha", ALPHA) + &line("beta", BETA);
     RomStore::new(folder.join("roms"), Manifest::parse(&manifest).unwrap())
@@ -37,12 +33,9 @@ fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
 
 /// Everything in the folder of the store but the images.
 fn leftovers(store: &RomStore) -> Vec<String> {
-    let names = fs::read_dir(store.folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names
-        .filter(|name| !name.ends_with(".bin") && name != ".lock")
-        .collect()
+    let names =
+        fs::read_dir(store.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| !name.ends_with(".bin") && name != ".lock").collect()
 }
 
 #[test]
@@ -53,10 +46,7 @@ fn images_are_found_by_their_bytes_in_folders_and_in_archives() {
     fs::write(source.join("deep/er/Some Name (1981) [!].a26"), ALPHA).unwrap();
     fs::write(source.join("alpha.bin"), "not what the name says").unwrap();
     fs::write(source.join("notes.txt"), vec![0; 100_000]).unwrap();
-    zip(
-        source.join("pack.ZIP"),
-        &[("x/whatever", BETA), ("again", BETA), ("other", b"?")],
-    );
+    zip(source.join("pack.ZIP"), &[("x/whatever", BETA), ("again", BETA), ("other", b"?")]);
 
     let store = store(temp.path());
     let imported = store.import(&source).unwrap();
@@ -79,10 +69,7 @@ fn a_source_without_known_images_is_an_error_and_writes_nothing() {
     let source = zip(temp.path().join("other.zip"), &[("a", b"1"), ("b", b"2")]);
     let store = store(temp.path());
     let error = store.import(&source).unwrap_err();
-    assert!(
-        matches!(error, RomError::NothingToImport { files: 2, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RomError::NothingToImport { files: 2, .. }), "{error}");
     assert!(!store.folder().exists());
 
     fs::write(temp.path().join("broken.whl"), "no archive").unwrap();
@@ -101,10 +88,7 @@ fn a_damaged_image_is_told_with_both_sums_and_replaced_by_an_import() {
 
     let found = Md5Sum::of(b"the image of alphA");
     let damaged = RomState::Damaged { found };
-    assert_eq!(
-        store.list().unwrap(),
-        [("alpha", damaged), ("beta", RomState::Missing)]
-    );
+    assert_eq!(store.list().unwrap(), [("alpha", damaged), ("beta", RomState::Missing)]);
     let message = store.read("alpha").unwrap_err().to_string();
     assert!(
         message.contains(&found.to_string()) && message.contains(&Md5Sum::of(ALPHA).to_string()),
@@ -141,10 +125,7 @@ fn a_folder_that_cannot_be_made_is_told() {
     fs::write(temp.path().join("alpha"), ALPHA).unwrap();
     let error = store(temp.path()).import(&temp.path().join("alpha")).unwrap_err();
     // Looking below a file already fails on some systems, writing below it on the others.
-    assert!(
-        matches!(error, RomError::Unwritable { .. } | RomError::Unreadable { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, RomError::Unwritable { .. } | RomError::Unreadable { .. }), "{error}");
 }
 
 /// Downloads, with a shell script in the place of Python.
@@ -164,11 +145,7 @@ mod downloads {
         let path = folder.join("python3");
         let parse = "for last; do [ \"$previous\" = --dest ] && dest=$last; previous=$last; done";
         let mut shell = Command::new("sh");
-        shell.args([
-            "-c",
-            "printf '#!/bin/sh\n%s\n%s\n' \"$2\" \"$3\" > \"$1\" && chmod +x \"$1\"",
-            "sh",
-        ]);
+        shell.args(["-c", "printf '#!/bin/sh\n%s\n%s\n' \"$2\" \"$3\" > \"$1\" && chmod +x \"$1\"", "sh"]);
         assert!(shell.arg(&path).args([parse, script]).status().unwrap().success());
         Pip::new(|_| ()).with_interpreter(path)
     }
@@ -185,16 +162,9 @@ mod downloads {
     #[test]
     fn several_processes_at_once_download_once() {
         let temp = TempDir::new().unwrap();
-        let wheel = zip(
-            temp.path().join("ale.whl"),
-            &[("roms/a.bin", ALPHA), ("roms/b.bin", BETA)],
-        );
+        let wheel = zip(temp.path().join("ale.whl"), &[("roms/a.bin", ALPHA), ("roms/b.bin", BETA)]);
         let count = temp.path().join("count");
-        let script = format!(
-            "echo x >> {}; sleep 0.2; cp {} \"$dest\"",
-            count.display(),
-            wheel.display()
-        );
+        let script = format!("echo x >> {}; sleep 0.2; cp {} \"$dest\"", count.display(), wheel.display());
         let pip = python(temp.path(), &script);
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -224,10 +194,7 @@ mod downloads {
         let error = fetch_error("echo 'WARNING: Retrying after NewConnectionError(...)' >&2; exit 1");
         assert!(matches!(error, RomError::NoNetwork { .. }), "{error}");
         let error = fetch_error("echo 'ERROR: disk quota exceeded' >&2; exit 1");
-        assert!(
-            error.to_string().ends_with("ERROR: disk quota exceeded"),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with("ERROR: disk quota exceeded"), "{error}");
         let error = fetch_error("exit 0");
         assert!(error.to_string().ends_with("left no wheel"), "{error}");
     }
@@ -237,10 +204,7 @@ mod downloads {
         let temp = TempDir::new().unwrap();
         let pip = Pip::new(|_| ()).with_interpreter("no-such-python");
         let error = store(temp.path()).fetch(&pip).unwrap_err();
-        assert!(
-            matches!(&error, RomError::NoPython { tried } if tried == "no-such-python"),
-            "{error}"
-        );
+        assert!(matches!(&error, RomError::NoPython { tried } if tried == "no-such-python"), "{error}");
     }
 
     #[test]
