@@ -12,11 +12,7 @@ use vcs::{Cpu, OPCODES};
 #[test]
 fn the_table_says_what_the_datasheet_says() {
     for (code, (ours, theirs)) in OPCODES.iter().zip(instructions()).enumerate() {
-        assert_eq!(
-            format!("{:?}", ours.operation).to_uppercase(),
-            theirs.mnemonic,
-            "{code:02X}"
-        );
+        assert_eq!(format!("{:?}", ours.operation).to_uppercase(), theirs.mnemonic, "{code:02X}");
         let mode = match format!("{:?}", ours.mode).as_str() {
             "Implied" => "imp",
             "Accumulator" => "acc",
@@ -68,14 +64,7 @@ fn arithmetic_is_right_for_all_operands() {
             bench.place(START, &[code, m]);
             for a in 0..=255 {
                 for flags in [0, C, D, C | D] {
-                    bench.compare(Registers {
-                        a,
-                        x: 0x5F,
-                        y: 0,
-                        s: 0xFF,
-                        p: 0x30 | flags,
-                        pc: START,
-                    });
+                    bench.compare(Registers { a, x: 0x5F, y: 0, s: 0xFF, p: 0x30 | flags, pc: START });
                 }
             }
         }
@@ -86,21 +75,10 @@ fn arithmetic_is_right_for_all_operands() {
 fn random_registers(random: &mut StdRng) -> Registers {
     let mut byte = || {
         let edges = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF];
-        if random.random_bool(0.25) {
-            edges[random.random_range(0..edges.len())]
-        } else {
-            random.random()
-        }
+        if random.random_bool(0.25) { edges[random.random_range(0..edges.len())] } else { random.random() }
     };
     let [a, x, y, s, low, high] = std::array::from_fn(|_| byte());
-    Registers {
-        a,
-        x,
-        y,
-        s,
-        p: random.random::<u8>() | 0x30,
-        pc: u16::from_be_bytes([high, low]),
-    }
+    Registers { a, x, y, s, p: random.random::<u8>() | 0x30, pc: u16::from_be_bytes([high, low]) }
 }
 
 /// The emulator and the model side by side, each with its own copy of the same memory.
@@ -112,11 +90,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(datasheet: &'a [Instruction; 256]) -> Self {
-        Self {
-            datasheet,
-            emulated: Memory::new(),
-            modelled: Memory::new(),
-        }
+        Self { datasheet, emulated: Memory::new(), modelled: Memory::new() }
     }
 
     fn fill(&mut self, random: &mut StdRng) {
@@ -139,14 +113,7 @@ impl<'a> Bench<'a> {
         (cpu.a, cpu.x, cpu.y, cpu.s, cpu.pc) = (before.a, before.x, before.y, before.s, before.pc);
         cpu.set_status(before.p);
         cpu.step(&mut self.emulated);
-        let after = Registers {
-            a: cpu.a,
-            x: cpu.x,
-            y: cpu.y,
-            s: cpu.s,
-            p: cpu.status(),
-            pc: cpu.pc,
-        };
+        let after = Registers { a: cpu.a, x: cpu.x, y: cpu.y, s: cpu.s, p: cpu.status(), pc: cpu.pc };
 
         let mut model = Model::new(before, &mut self.modelled);
         model.step(self.datasheet);
@@ -155,19 +122,9 @@ impl<'a> Bench<'a> {
         let circumstances = || format!("{code:02X} {instruction:?} from {before:02X?}");
         assert_eq!(after, model.registers, "registers: {}", circumstances());
         assert_eq!(cpu.jammed, model.jammed, "jammed: {}", circumstances());
-        assert_eq!(
-            self.emulated.accesses,
-            self.modelled.accesses,
-            "accesses: {}",
-            circumstances()
-        );
+        assert_eq!(self.emulated.accesses, self.modelled.accesses, "accesses: {}", circumstances());
         if instruction.mnemonic != "JAM" {
-            assert_eq!(
-                self.emulated.cycles,
-                self.modelled.cycles,
-                "cycles: {}",
-                circumstances()
-            );
+            assert_eq!(self.emulated.cycles, self.modelled.cycles, "cycles: {}", circumstances());
         }
     }
 }

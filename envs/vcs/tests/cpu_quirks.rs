@@ -37,27 +37,15 @@ fn flags(cpu: &Cpu) -> u8 {
 }
 
 fn read(cycle: u32, address: u16, value: u8) -> Access {
-    Access::Read {
-        cycle,
-        address,
-        value,
-    }
+    Access::Read { cycle, address, value }
 }
 
 fn write(cycle: u32, address: u16, value: u8) -> Access {
-    Access::Write {
-        cycle,
-        address,
-        value,
-    }
+    Access::Write { cycle, address, value }
 }
 
 fn write_again(cycle: u32, address: u16, value: u8) -> Access {
-    Access::WriteAgain {
-        cycle,
-        address,
-        value,
-    }
+    Access::WriteAgain { cycle, address, value }
 }
 
 /// Runs an immediate instruction; returns A, X and the flags.
@@ -83,11 +71,7 @@ fn decimal_addition() {
         (0x0F, 0x01, 0, 0x16, 0),
         (0xFF, 0xFF, C, 0x75, V | C),
     ] {
-        assert_eq!(
-            immediate(0x69, (a, 0, D | carry), m),
-            (sum, 0, D | after),
-            "{a:02X} + {m:02X} + {carry}"
-        );
+        assert_eq!(immediate(0x69, (a, 0, D | carry), m), (sum, 0, D | after), "{a:02X} + {m:02X} + {carry}");
     }
 }
 
@@ -170,13 +154,8 @@ fn reads_pay_for_a_crossed_page_and_stores_do_not() {
             assert_eq!(memory.cycles, cycles, "{code:02X} indexed by {index:02X}");
         }
     }
-    for (code, same_page, next_page) in [
-        (0xB1, 5, 6),
-        (0xB3, 5, 6),
-        (0x91, 6, 6),
-        (0x93, 6, 6),
-        (0x13, 8, 8),
-    ] {
+    for (code, same_page, next_page) in [(0xB1, 5, 6), (0xB3, 5, 6), (0x91, 6, 6), (0x93, 6, 6), (0x13, 8, 8)]
+    {
         for (index, cycles) in [(0x0F, same_page), (0x10, next_page)] {
             let (mut cpu, mut memory) = chip(&[code, 0x20]);
             memory.place(0x20, &[0xF0, 0x11]);
@@ -200,11 +179,7 @@ fn branches_pay_when_taken_and_more_when_they_leave_the_page() {
         let (mut cpu, mut memory) = chip(&[0xD0, distance]);
         cpu.set_status(if zero { Z } else { 0 });
         cpu.step(&mut memory);
-        assert_eq!(
-            (cpu.pc, memory.cycles),
-            (target, cycles),
-            "distance {distance:02X}"
-        );
+        assert_eq!((cpu.pc, memory.cycles), (target, cycles), "distance {distance:02X}");
     }
     // The page that counts is that of the next instruction, not the branch's own.
     let (mut cpu, mut memory) = chip_at(0x10FE, &[0xD0, 0xFE]);
@@ -249,24 +224,15 @@ fn accesses_come_at_the_end_of_the_instruction_without_dummies() {
     // INC $20: one read, one write, both in the last cycle.
     let (mut cpu, mut memory) = chip(&[0xE6, 0x20]);
     cpu.step(&mut memory);
-    let expected = [
-        read(0, START, 0xE6),
-        read(5, START + 1, 0x20),
-        read(5, 0x20, 0),
-        write(5, 0x20, 1),
-    ];
+    let expected = [read(0, START, 0xE6), read(5, START + 1, 0x20), read(5, 0x20, 0), write(5, 0x20, 1)];
     assert_eq!(memory.accesses, expected);
 
     // LDA $11F0,X over a page: low byte, high byte, the extra cycle, the operand.
     let (mut cpu, mut memory) = chip(&[0xBD, 0xF0, 0x11]);
     cpu.x = 0x10;
     cpu.step(&mut memory);
-    let expected = [
-        read(0, START, 0xBD),
-        read(4, START + 1, 0xF0),
-        read(4, START + 2, 0x11),
-        read(5, 0x1200, 0),
-    ];
+    let expected =
+        [read(0, START, 0xBD), read(4, START + 1, 0xF0), read(4, START + 2, 0x11), read(5, 0x1200, 0)];
     assert_eq!(memory.accesses, expected);
 
     // An implied instruction reads nothing but its opcode.
@@ -334,9 +300,7 @@ fn the_stack_and_the_program_counter_wrap() {
 
 #[test]
 fn a_jam_lasts_until_the_next_reset() {
-    for code in [
-        0x02, 0x12, 0x22, 0x32, 0x42, 0x52, 0x62, 0x72, 0x92, 0xB2, 0xD2, 0xF2,
-    ] {
+    for code in [0x02, 0x12, 0x22, 0x32, 0x42, 0x52, 0x62, 0x72, 0x92, 0xB2, 0xD2, 0xF2] {
         let (mut cpu, mut memory) = chip(&[code, 0xE8]);
         memory.place(0xFFFC, &[0x81, 0x10]);
         cpu.step(&mut memory);
@@ -350,10 +314,7 @@ fn a_jam_lasts_until_the_next_reset() {
 
         cpu.reset(&mut memory);
         assert_eq!(memory.accesses, [read(0, 0xFFFC, 0x81), read(0, 0xFFFD, 0x10)]);
-        assert_eq!(
-            (cpu.a, cpu.x, cpu.y, cpu.s, cpu.status(), cpu.pc),
-            (0, 0, 0, 0xFF, 0x30, START + 1)
-        );
+        assert_eq!((cpu.a, cpu.x, cpu.y, cpu.s, cpu.status(), cpu.pc), (0, 0, 0, 0xFF, 0x30, START + 1));
         cpu.step(&mut memory);
         assert_eq!(cpu.x, 1);
     }
@@ -379,10 +340,7 @@ fn the_open_bus_shows_the_access_before() {
     let mut rom = vec![0xEA; 4096];
     rom[..program.len()].copy_from_slice(&program);
     rom[0xFFC..].copy_from_slice(&[0x00, 0xF0, 0x00, 0xF0]);
-    let options = ConsoleOptions {
-        tv: Some(TvFormat::Ntsc),
-        ..ConsoleOptions::default()
-    };
+    let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
     let mut console = Console::new(Cartridge::detect(rom.into()).unwrap(), &options);
     console.run_frame();
     assert_eq!(console.ram()[..6], [0x0E, 0x2D, 0x2B, 0x2C, 0x28, 0x0E]);

@@ -11,7 +11,7 @@ impl Model<'_> {
         if self.flag(D) {
             self.set(V, (v ^ rotated) & 0x40 != 0);
             if (v & 0x0F) + (v & 0x01) > 5 {
-                self.registers.a = (rotated & 0xF0) | ((rotated & 0x0F) + 6) % 0x10;
+                self.registers.a = (rotated & 0xF0) | (((rotated & 0x0F) + 6) % 0x10);
             }
             let high = u16::from(v & 0xF0) + u16::from(v & 0x10);
             self.set(C, high > 0x50);

@@ -13,9 +13,8 @@ pub(crate) struct Instruction {
 /// All instructions by their opcode.
 pub(crate) fn instructions() -> [Instruction; 256] {
     let mut table = [None; 256];
-    for line in include_str!("datasheet.txt")
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    for line in
+        include_str!("datasheet.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
     {
         let (mnemonic, entries) = line.split_once(' ').unwrap();
         for entry in entries.split('|') {

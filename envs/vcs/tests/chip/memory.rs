@@ -26,18 +26,14 @@ pub(crate) enum Access {
 /// Memory at every address, and the accesses so far.
 #[derive(Clone)]
 pub(crate) struct Memory {
-    pub(crate) bytes: Box<[u8; 0x1_0000]>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) cycles: u32,
     pub(crate) accesses: Vec<Access>,
 }
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self {
-            bytes: Box::new([0; 0x1_0000]),
-            cycles: 0,
-            accesses: Vec::new(),
-        }
+        Self { bytes: vec![0; 0x1_0000], cycles: 0, accesses: Vec::new() }
     }
 
     /// Puts `bytes` at `address` and what follows.
@@ -57,30 +53,18 @@ impl Memory {
 impl Bus for Memory {
     fn read(&mut self, address: u16) -> u8 {
         let value = self.bytes[usize::from(address)];
-        self.accesses.push(Access::Read {
-            cycle: self.cycles,
-            address,
-            value,
-        });
+        self.accesses.push(Access::Read { cycle: self.cycles, address, value });
         value
     }
 
     fn write(&mut self, address: u16, value: u8) {
         self.bytes[usize::from(address)] = value;
-        self.accesses.push(Access::Write {
-            cycle: self.cycles,
-            address,
-            value,
-        });
+        self.accesses.push(Access::Write { cycle: self.cycles, address, value });
     }
 
     fn write_again(&mut self, address: u16, value: u8) {
         self.bytes[usize::from(address)] = value;
-        self.accesses.push(Access::WriteAgain {
-            cycle: self.cycles,
-            address,
-            value,
-        });
+        self.accesses.push(Access::WriteAgain { cycle: self.cycles, address, value });
     }
 
     fn tick(&mut self, cycles: u32) {

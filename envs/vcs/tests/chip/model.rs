@@ -36,12 +36,7 @@ pub(crate) struct Model<'a> {
 
 impl<'a> Model<'a> {
     pub(crate) fn new(registers: Registers, memory: &'a mut Memory) -> Self {
-        Self {
-            registers,
-            memory,
-            jammed: false,
-            pushed: false,
-        }
+        Self { registers, memory, jammed: false, pushed: false }
     }
 
     /// Executes the instruction at PC.
@@ -129,8 +124,7 @@ impl<'a> Model<'a> {
     /// Stores `value` AND the high byte of the address plus one.
     fn store_with_high(&mut self, instruction: Instruction, value: u8) {
         let address = self.address(instruction);
-        self.memory
-            .write(address, value & ((address / 0x100) as u8).wrapping_add(1));
+        self.memory.write(address, value & ((address / 0x100) as u8).wrapping_add(1));
     }
 
     /// Reads, changes and writes; returns what was written.
@@ -211,8 +205,7 @@ impl<'a> Model<'a> {
         if condition {
             let next = i32::from(self.registers.pc);
             let target = (next + offset).rem_euclid(0x1_0000);
-            self.memory
-                .tick(if target / 0x100 == next / 0x100 { 1 } else { 2 });
+            self.memory.tick(if target / 0x100 == next / 0x100 { 1 } else { 2 });
             self.registers.pc = target as u16;
         }
     }
@@ -252,7 +245,7 @@ impl<'a> Model<'a> {
             "BEQ" => self.branch(self.flag(Z)),
             "JAM" => self.jammed = true,
             "JMP" | "JSR" | "RTS" | "RTI" | "BRK" | "PHA" | "PHP" | "PLA" | "PLP" => {
-                self.jump_or_stack(instruction)
+                self.jump_or_stack(instruction);
             }
             "ASL" | "LSR" | "ROL" | "ROR" | "INC" | "DEC" | "SLO" | "SRE" | "RLA" | "RRA" | "ISC" | "DCP" => {
                 self.read_modify_write(instruction);
@@ -282,11 +275,8 @@ impl<'a> Model<'a> {
                 // The pointer's high byte comes from the same page.
                 let pointer = self.next_word();
                 let low = self.memory.read(pointer);
-                let high = self.memory.read(if pointer % 0x100 == 0xFF {
-                    pointer - 0xFF
-                } else {
-                    pointer + 1
-                });
+                let high =
+                    self.memory.read(if pointer % 0x100 == 0xFF { pointer - 0xFF } else { pointer + 1 });
                 self.registers.pc = u16::from(high) * 0x100 + u16::from(low);
             }
             ("JSR", _) => {
