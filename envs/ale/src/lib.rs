@@ -5,13 +5,18 @@
 
 mod action;
 mod ale;
+mod atari_env;
 mod error;
 mod games;
 mod mode_select;
+mod palette;
+mod preprocess;
 pub mod roms;
 mod rules;
 
 pub use action::{ACTION_NAMES, ACTIONS, Action};
 pub use ale::{Ale, AleSettings, PoweredGame};
+pub use atari_env::{AtariEnv, AtariInfo, AtariOptions};
 pub use error::AleError;
 pub use games::{Game, game, games};
+pub use palette::Palette;

@@ -51,24 +51,14 @@ fn step(criterion: &mut Criterion) {
                 action_space: Space::Discrete { n: 18 },
             };
             let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
-            let options = PoolOptions {
-                num_threads,
-                ..PoolOptions::default()
-            };
+            let options = PoolOptions { num_threads, ..PoolOptions::default() };
             let mut env = PoolVectorEnv::new(envs, options).expect("equal environments form a vector");
             env.reset(ResetSeeds::Continue).expect("resetting cannot fail");
             let actions = vec![0; num_envs];
             group.throughput(Throughput::Elements(num_envs as u64));
-            group.bench_function(
-                BenchmarkId::new(format!("{num_threads} threads"), num_envs),
-                |bencher| {
-                    bencher.iter(|| {
-                        env.step(Actions::Discrete(&actions))
-                            .expect("every action is valid")
-                            .len()
-                    });
-                },
-            );
+            group.bench_function(BenchmarkId::new(format!("{num_threads} threads"), num_envs), |bencher| {
+                bencher.iter(|| env.step(Actions::Discrete(&actions)).expect("every action is valid").len());
+            });
         }
     }
     group.finish();

@@ -92,13 +92,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let mode = options.autoreset_mode;
         let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode);
         let pool = Pool::new(options.threads_for(num_envs), slots).map_err(BuildError::Threads)?;
-        let batch = || {
-            Batch::new(
-                num_envs.get(),
-                observation_space.byte_len(),
-                mode == AutoresetMode::SameStep,
-            )
-        };
+        let batch =
+            || Batch::new(num_envs.get(), observation_space.byte_len(), mode == AutoresetMode::SameStep);
         Ok(Self {
             pool,
             batches: [batch(), batch()],
@@ -106,10 +101,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             infos: vec![E::Info::default(); num_envs.get()],
             phase: Phase::NeedsReset,
             observation_space,
-            action_lens: action_spaces
-                .iter()
-                .map(|space| ActionBuffer::new(space).len())
-                .collect(),
+            action_lens: action_spaces.iter().map(|space| ActionBuffer::new(space).len()).collect(),
             action_spaces,
             tasks,
             task_ids,
@@ -181,12 +173,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         // touches this batch: it is the received one's twin, which only `finish_round` (after the round) and
         // `restore` (refused during a round) use. It is dropped after the pool.
         #[allow(unsafe_code)]
-        let (rows, mut final_rows) = unsafe {
-            (
-                row::lend(&mut batch.observations),
-                row::lend(&mut batch.final_observations),
-            )
-        };
+        let (rows, mut final_rows) =
+            unsafe { (row::lend(&mut batch.observations), row::lend(&mut batch.final_observations)) };
         let slots = self.pool.task();
         for (env, row) in rows.enumerate() {
             slots.lock(env).accept(order_of(env), row, final_rows.next());
@@ -216,11 +204,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 Err(error @ EnvError::Panicked { .. }) => return Some(error.clone()),
                 // An environment does not know its index among the others.
                 Err(EnvError::InvalidAction { action, space, .. }) if first.is_none() => {
-                    first = Some(EnvError::InvalidAction {
-                        env,
-                        action: action.clone(),
-                        space: space.clone(),
-                    });
+                    first =
+                        Some(EnvError::InvalidAction { env, action: action.clone(), space: space.clone() });
                 }
                 Err(error) => first = first.or_else(|| Some(error.clone())),
             }
@@ -366,12 +351,8 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
                 final_observation: has_final.then(|| self.batch().final_observations.row(env).to_vec()),
             })
         });
-        VectorState::new(
-            self.autoreset_mode(),
-            self.task_names(),
-            slots.collect::<Result<_, EnvError>>()?,
-        )
-        .encode()
+        VectorState::new(self.autoreset_mode(), self.task_names(), slots.collect::<Result<_, EnvError>>()?)
+            .encode()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError> {
@@ -403,11 +384,7 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
 }
 
 fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), EnvError> {
-    if got == expected {
-        Ok(())
-    } else {
-        Err(EnvError::WrongLength { what, got, expected })
-    }
+    if got == expected { Ok(()) } else { Err(EnvError::WrongLength { what, got, expected }) }
 }
 
 /// Whether the environments can share batches of observations and of actions.

@@ -193,11 +193,7 @@ impl<E: Env> Slot<E> {
         self.episode.total_reward += f64::from(step.raw_reward);
         self.episode.length += 1;
         self.episode_over = step.ends_episode();
-        Ok(Outcome {
-            step,
-            autoreset: false,
-            episode: self.episode_over.then_some(self.episode),
-        })
+        Ok(Outcome { step, autoreset: false, episode: self.episode_over.then_some(self.episode) })
     }
 }
 
@@ -209,10 +205,7 @@ pub(crate) struct Slots<E: Env> {
 
 impl<E: Env> Slots<E> {
     pub(crate) fn new(envs: impl IntoIterator<Item = E>, mode: AutoresetMode) -> Self {
-        Self {
-            slots: envs.into_iter().map(|env| Mutex::new(Slot::new(env))).collect(),
-            mode,
-        }
+        Self { slots: envs.into_iter().map(|env| Mutex::new(Slot::new(env))).collect(), mode }
     }
 
     pub(crate) fn len(&self) -> usize {

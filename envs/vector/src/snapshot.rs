@@ -30,12 +30,7 @@ pub(crate) struct SlotState {
 
 impl VectorState {
     pub(crate) fn new(mode: AutoresetMode, tasks: Vec<String>, slots: Vec<SlotState>) -> Self {
-        Self {
-            version: VERSION,
-            mode,
-            tasks,
-            slots,
-        }
+        Self { version: VERSION, mode, tasks, slots }
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, EnvError> {
@@ -56,10 +51,7 @@ impl VectorState {
             Err(error) => return bad(error.to_string()),
         };
         if state.version != VERSION {
-            return bad(format!(
-                "it has format {}, this program reads format {VERSION}",
-                state.version
-            ));
+            return bad(format!("it has format {}, this program reads format {VERSION}", state.version));
         }
         if state.mode != mode {
             return bad(format!("its autoreset mode is {:?}, not {mode:?}", state.mode));
@@ -67,11 +59,8 @@ impl VectorState {
         if state.tasks != tasks || state.slots.len() != tasks.len() {
             return bad(format!("its environments are {:?}, not {tasks:?}", state.tasks));
         }
-        let wrong_length = |slot: &SlotState| {
-            slot.final_observation
-                .as_ref()
-                .is_some_and(|row| row.len() != row_bytes)
-        };
+        let wrong_length =
+            |slot: &SlotState| slot.final_observation.as_ref().is_some_and(|row| row.len() != row_bytes);
         if state.slots.iter().any(wrong_length) {
             return bad(format!("a final observation does not have {row_bytes} bytes"));
         }

@@ -40,10 +40,7 @@ fn a_step_allocates_nothing() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for num_threads in [1, 2, 4] {
             let envs = (0..num_envs).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
-            let options = PoolOptions {
-                num_threads,
-                autoreset_mode,
-            };
+            let options = PoolOptions { num_threads, autoreset_mode };
             let mut env = PoolVectorEnv::new(envs, options).unwrap();
             env.reset(ResetSeeds::From(1)).unwrap();
             // Every thread takes part for the first time somewhere in here.
@@ -53,13 +50,7 @@ fn a_step_allocates_nothing() {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let mut ends = 0;
             for _ in 0..2000 {
-                ends += env
-                    .step(Actions::Discrete(&actions))
-                    .unwrap()
-                    .episodes
-                    .iter()
-                    .flatten()
-                    .count();
+                ends += env.step(Actions::Discrete(&actions)).unwrap().episodes.iter().flatten().count();
             }
             let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
             assert_eq!(allocations, 0, "{autoreset_mode:?}, {num_threads} threads");

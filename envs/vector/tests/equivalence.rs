@@ -68,37 +68,24 @@ impl Alone {
 
     fn step(&mut self, action: i32) -> Row {
         if self.over && self.mode == AutoresetMode::NextStep {
-            return Row {
-                autoreset: true,
-                ..self.reset(None)
-            };
+            return Row { autoreset: true, ..self.reset(None) };
         }
         let mut observation = vec![0; OBSERVATION_BYTES];
-        let step = self
-            .env
-            .step(Action::Discrete(&[action]), &mut observation)
-            .unwrap();
+        let step = self.env.step(Action::Discrete(&[action]), &mut observation).unwrap();
         self.episode.total_reward += f64::from(step.raw_reward);
         self.episode.length += 1;
         self.over = step.truncated || step.terminated && !step.continues;
         let row = Row {
             final_observation: (self.mode == AutoresetMode::SameStep).then(|| observation.clone()),
             observation,
-            step: Step {
-                continues: false,
-                ..step
-            },
+            step: Step { continues: false, ..step },
             autoreset: false,
             episode: self.over.then_some(self.episode),
             info: self.env.info(),
         };
         if self.over && self.mode == AutoresetMode::SameStep {
             let begun = self.reset(None);
-            return Row {
-                observation: begun.observation,
-                info: begun.info,
-                ..row
-            };
+            return Row { observation: begun.observation, info: begun.info, ..row };
         }
         row
     }
@@ -106,53 +93,35 @@ impl Alone {
 
 /// Stubs with different numbers of actions, two for each task.
 fn stubs() -> Vec<(String, Stub)> {
-    (0..NUM_ENVS)
-        .map(|index| (format!("task {}", index / 2), Stub::new(2 + index / 2)))
-        .collect()
+    (0..NUM_ENVS).map(|index| (format!("task {}", index / 2), Stub::new(2 + index / 2))).collect()
 }
 
 fn pooled(num_threads: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
-    let options = PoolOptions {
-        num_threads,
-        autoreset_mode,
-    };
+    let options = PoolOptions { num_threads, autoreset_mode };
     PoolVectorEnv::new(stubs(), options).unwrap()
 }
 
 fn alone(mode: AutoresetMode) -> Vec<Alone> {
-    let alone = |(_, env)| Alone {
-        env,
-        mode,
-        over: false,
-        episode: EpisodeStats::default(),
-    };
+    let alone = |(_, env)| Alone { env, mode, over: false, episode: EpisodeStats::default() };
     stubs().into_iter().map(alone).collect()
 }
 
 fn random_actions(rng: &mut ChaCha8Rng) -> Vec<i32> {
-    (0..NUM_ENVS)
-        .map(|index| rng.random_range(0..2 + index as i32 / 2))
-        .collect()
+    (0..NUM_ENVS).map(|index| rng.random_range(0..2 + index as i32 / 2)).collect()
 }
 
 #[test]
 fn pooled_equals_one_by_one() {
     let seed = rand::random();
     println!("seed {seed}");
-    for mode in [
-        AutoresetMode::NextStep,
-        AutoresetMode::SameStep,
-        AutoresetMode::Disabled,
-    ] {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep, AutoresetMode::Disabled] {
         for num_threads in [1, 2, 5] {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let mut env = pooled(num_threads, mode);
             let mut reference = alone(mode);
             env.reset(ResetSeeds::From(seed)).unwrap();
-            let expected: Vec<Row> = (0..)
-                .zip(&mut reference)
-                .map(|(i, env)| env.reset(Some(seed.wrapping_add(i))))
-                .collect();
+            let expected: Vec<Row> =
+                (0..).zip(&mut reference).map(|(i, env)| env.reset(Some(seed.wrapping_add(i)))).collect();
             assert_eq!(rows(env.batch(), env.infos()), expected);
             let mut ends = 0;
             for step in 0..500 {
@@ -165,11 +134,8 @@ fn pooled_equals_one_by_one() {
                 }
                 let actions = random_actions(&mut rng);
                 env.step(Actions::Discrete(&actions)).unwrap();
-                let expected: Vec<Row> = reference
-                    .iter_mut()
-                    .zip(&actions)
-                    .map(|(env, &action)| env.step(action))
-                    .collect();
+                let expected: Vec<Row> =
+                    reference.iter_mut().zip(&actions).map(|(env, &action)| env.step(action)).collect();
                 assert_eq!(
                     rows(env.batch(), env.infos()),
                     expected,
@@ -177,10 +143,7 @@ fn pooled_equals_one_by_one() {
                 );
                 ends += expected.iter().filter(|row| row.episode.is_some()).count();
             }
-            assert!(
-                ends > 100,
-                "episodes must end for this test to mean anything: {ends}"
-            );
+            assert!(ends > 100, "episodes must end for this test to mean anything: {ends}");
         }
     }
 }
@@ -209,12 +172,7 @@ fn a_masked_reset_leaves_the_others_alone() {
             if mask[index] {
                 return env.reset(seeds.next());
             }
-            Row {
-                step: Step::default(),
-                episode: None,
-                autoreset: false,
-                ..last
-            }
+            Row { step: Step::default(), episode: None, autoreset: false, ..last }
         })
         .collect();
     assert_eq!(rows(env.batch(), env.infos()), expected);
@@ -251,20 +209,12 @@ fn a_restored_snapshot_continues_as_if_never_left() {
         let there = run(&mut env);
 
         env.restore(&snapshot).unwrap();
-        assert_eq!(
-            rows(env.batch(), env.infos()),
-            here,
-            "the batch of the snapshot is reported again"
-        );
+        assert_eq!(rows(env.batch(), env.infos()), here, "the batch of the snapshot is reported again");
         assert_eq!(run(&mut env), there);
 
         let mut other = pooled(5, mode);
         other.restore(&snapshot).unwrap();
-        assert_eq!(
-            rows(other.batch(), other.infos()),
-            here,
-            "in a new vector environment too"
-        );
+        assert_eq!(rows(other.batch(), other.infos()), here, "in a new vector environment too");
         assert_eq!(run(&mut other), there);
     }
 }
@@ -284,10 +234,7 @@ fn a_bad_snapshot_changes_nothing() {
     later.reset(ResetSeeds::From(77)).unwrap();
     let mut damaged = later.snapshot().unwrap();
     let state_bytes = Stub::new(2).snapshot().len();
-    let prefix = damaged
-        .iter()
-        .rposition(|&byte| usize::from(byte) == state_bytes)
-        .unwrap();
+    let prefix = damaged.iter().rposition(|&byte| usize::from(byte) == state_bytes).unwrap();
     damaged[prefix] -= 1;
     damaged.remove(prefix + 1);
     let other_mode = {
@@ -295,18 +242,9 @@ fn a_bad_snapshot_changes_nothing() {
         other.reset(ResetSeeds::Continue).unwrap();
         other.snapshot().unwrap()
     };
-    for bad in [
-        &snapshot[..snapshot.len() - 1],
-        &longer,
-        &damaged,
-        &other_mode,
-        &[],
-    ] {
+    for bad in [&snapshot[..snapshot.len() - 1], &longer, &damaged, &other_mode, &[]] {
         let error = env.restore(bad).unwrap_err();
-        assert!(
-            error.to_string().starts_with("snapshot cannot be restored"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("snapshot cannot be restored"), "{error}");
         assert!(env.is_usable());
     }
     for _ in 0..20 {
@@ -320,14 +258,8 @@ fn a_bad_snapshot_changes_nothing() {
 #[test]
 fn tasks_and_action_spaces_follow_the_environments() {
     let env = pooled(3, AutoresetMode::NextStep);
-    assert_eq!(
-        (env.num_envs(), env.batch_size(), env.num_threads()),
-        (NUM_ENVS, NUM_ENVS, 3)
-    );
-    assert_eq!(
-        env.tasks(),
-        ["task 0", "task 1", "task 2", "task 3", "task 4", "task 5"]
-    );
+    assert_eq!((env.num_envs(), env.batch_size(), env.num_threads()), (NUM_ENVS, NUM_ENVS, 3));
+    assert_eq!(env.tasks(), ["task 0", "task 1", "task 2", "task 3", "task 4", "task 5"]);
     assert_eq!(env.task_ids(), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5]);
     assert_eq!(env.action_spaces()[10].to_string(), "Discrete(7)");
     assert_eq!(pooled(99, AutoresetMode::NextStep).num_threads(), NUM_ENVS);

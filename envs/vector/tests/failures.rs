@@ -27,10 +27,7 @@ fn build<E: Env + 'static>(
     num_threads: usize,
     autoreset_mode: AutoresetMode,
 ) -> PoolVectorEnv<E> {
-    let options = PoolOptions {
-        num_threads,
-        autoreset_mode,
-    };
+    let options = PoolOptions { num_threads, autoreset_mode };
     PoolVectorEnv::new(envs.map(|env| ("stub".to_owned(), env)).collect(), options).unwrap()
 }
 
@@ -43,10 +40,7 @@ fn a_panic_comes_back_as_an_error_within_a_second() {
         let begin = Instant::now();
         let error = env.recv().unwrap_err();
         assert!(begin.elapsed() < Duration::from_secs(1));
-        assert_eq!(
-            error.to_string(),
-            "environment 3 panicked: the stub was told to panic"
-        );
+        assert_eq!(error.to_string(), "environment 3 panicked: the stub was told to panic");
         assert!(!env.is_usable());
         assert_eq!(env.recv().unwrap_err(), error);
         assert_eq!(env.send(Actions::Discrete(&[0; 6])).unwrap_err(), error);
@@ -66,33 +60,19 @@ fn after_an_error_the_vector_has_to_be_reset() {
     let error = env.step(Actions::Discrete(&[0; 6])).unwrap_err();
     assert_eq!(error.to_string(), "the stub was told to fail");
     assert!(env.is_usable());
-    assert!(matches!(
-        env.send(Actions::Discrete(&[0; 6])),
-        Err(EnvError::OutOfOrder(_))
-    ));
+    assert!(matches!(env.send(Actions::Discrete(&[0; 6])), Err(EnvError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(2)).unwrap();
     env.step(Actions::Discrete(&[0; 6])).unwrap();
 }
 
 #[test]
 fn an_invalid_action_sends_nothing() {
-    let mut env = build(
-        (0..3).map(|index| Stub::new(2 + index)),
-        2,
-        AutoresetMode::NextStep,
-    );
-    let mut twin = build(
-        (0..3).map(|index| Stub::new(2 + index)),
-        2,
-        AutoresetMode::NextStep,
-    );
+    let mut env = build((0..3).map(|index| Stub::new(2 + index)), 2, AutoresetMode::NextStep);
+    let mut twin = build((0..3).map(|index| Stub::new(2 + index)), 2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(5)).unwrap();
     twin.reset(ResetSeeds::From(5)).unwrap();
     let error = env.send(Actions::Discrete(&[1, 3, 0])).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "environment 1: action 3 is not in its action space, Discrete(3)"
-    );
+    assert_eq!(error.to_string(), "environment 1: action 3 is not in its action space, Discrete(3)");
     for bad in [
         Actions::Discrete(&[0, 0, -1]),
         Actions::Discrete(&[0, 0]),
@@ -100,10 +80,7 @@ fn an_invalid_action_sends_nothing() {
         Actions::Continuous(&[0.0; 3]),
     ] {
         assert!(env.send(bad).is_err(), "{bad:?}");
-        assert!(
-            matches!(env.recv(), Err(EnvError::OutOfOrder(_))),
-            "nothing was sent"
-        );
+        assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))), "nothing was sent");
     }
     env.step(Actions::Discrete(&[1, 2, 3])).unwrap();
     twin.step(Actions::Discrete(&[1, 2, 3])).unwrap();
@@ -133,10 +110,7 @@ fn without_autoreset_a_finished_environment_refuses_to_step() {
     while env.batch().episodes.iter().all(Option::is_none) {
         env.step(Actions::Discrete(&[0; 2])).unwrap();
     }
-    assert!(matches!(
-        env.send(Actions::Discrete(&[0; 2])),
-        Err(EnvError::OutOfOrder(_))
-    ));
+    assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
     let over: Vec<bool> = env.batch().episodes.iter().map(Option::is_some).collect();
     env.reset_masked(&over, ResetSeeds::Continue).unwrap();
     env.step(Actions::Discrete(&[0; 2])).unwrap();
@@ -161,11 +135,7 @@ fn calls_out_of_order_are_errors() {
     out_of_order(env.recv().map(|_| ()));
     assert!(matches!(
         env.reset(ResetSeeds::Each(&[Some(1)])),
-        Err(EnvError::WrongLength {
-            got: 1,
-            expected: 2,
-            ..
-        })
+        Err(EnvError::WrongLength { got: 1, expected: 2, .. })
     ));
 }
 
@@ -185,33 +155,12 @@ fn the_received_batch_stays_while_the_next_is_made() {
 #[test]
 fn environments_must_fit_together() {
     let build = |envs| PoolVectorEnv::new(envs, PoolOptions::default());
-    assert!(matches!(
-        build(Vec::<(String, Slow)>::new()),
-        Err(BuildError::NoEnvironments)
-    ));
-    let error = build(vec![
-        ("a".to_owned(), Slow::new(1)),
-        ("b".to_owned(), Slow::new(2)),
-    ])
-    .err()
-    .unwrap();
-    assert!(
-        error
-            .to_string()
-            .starts_with("environment 1 (b) observes Box(0, 255, [2], U8)"),
-        "{error}"
-    );
-    let continuous = Slow {
-        action_space: Space::floats(1, -1.0, 1.0),
-        ..Slow::new(1)
-    };
-    let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), continuous)])
-        .err()
-        .unwrap();
-    assert!(
-        matches!(error, BuildError::DifferentActions { env: 1, .. }),
-        "{error}"
-    );
+    assert!(matches!(build(Vec::<(String, Slow)>::new()), Err(BuildError::NoEnvironments)));
+    let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), Slow::new(2))]).err().unwrap();
+    assert!(error.to_string().starts_with("environment 1 (b) observes Box(0, 255, [2], U8)"), "{error}");
+    let continuous = Slow { action_space: Space::floats(1, -1.0, 1.0), ..Slow::new(1) };
+    let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), continuous)]).err().unwrap();
+    assert!(matches!(error, BuildError::DifferentActions { env: 1, .. }), "{error}");
 }
 
 /// An environment whose step takes 20 milliseconds.
@@ -222,10 +171,7 @@ struct Slow {
 
 impl Slow {
     fn new(observation_bytes: usize) -> Self {
-        Self {
-            observation_space: Space::bytes([observation_bytes]),
-            action_space: Space::Discrete { n: 1 },
-        }
+        Self { observation_space: Space::bytes([observation_bytes]), action_space: Space::Discrete { n: 1 } }
     }
 }
 
@@ -272,8 +218,7 @@ fn dropping_in_the_middle_of_a_step_abandons_the_rest() {
         dropped.send(()).unwrap();
     });
     // All 500 would take two threads five seconds.
-    wait.recv_timeout(Duration::from_secs(2))
-        .expect("the drop does not finish the step first");
+    wait.recv_timeout(Duration::from_secs(2)).expect("the drop does not finish the step first");
 }
 
 #[test]

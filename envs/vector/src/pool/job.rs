@@ -14,10 +14,7 @@ impl Job {
     /// The indices `start..end`.
     pub(super) fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end && u32::try_from(end).is_ok());
-        Self {
-            start: start as u32,
-            end: end as u32,
-        }
+        Self { start: start as u32, end: end as u32 }
     }
 
     /// The first index.
@@ -28,13 +25,7 @@ impl Job {
     /// The near and the far half of a range of two or more indices.
     pub(super) fn split(self) -> Option<(Self, Self)> {
         let middle = self.start + (self.end - self.start).div_ceil(2);
-        (self.end - self.start > 1).then_some((
-            Self { end: middle, ..self },
-            Self {
-                start: middle,
-                ..self
-            },
-        ))
+        (self.end - self.start > 1).then_some((Self { end: middle, ..self }, Self { start: middle, ..self }))
     }
 }
 
@@ -50,11 +41,8 @@ impl Mailbox {
 
     /// Puts a job in. The mailbox must be empty.
     pub(super) fn put(&self, job: Job) {
-        let word = if job.start == job.end {
-            Self::EMPTY
-        } else {
-            u64::from(job.start) << 32 | u64::from(job.end)
-        };
+        let word =
+            if job.start == job.end { Self::EMPTY } else { u64::from(job.start) << 32 | u64::from(job.end) };
         // Release: whoever takes the job sees what its sender wrote before.
         self.0.store(word, Ordering::Release);
     }
@@ -66,10 +54,7 @@ impl Mailbox {
             return None;
         }
         let word = self.0.swap(Self::EMPTY, Ordering::Acquire);
-        (word != Self::EMPTY).then_some(Job {
-            start: (word >> 32) as u32,
-            end: word as u32,
-        })
+        (word != Self::EMPTY).then_some(Job { start: (word >> 32) as u32, end: word as u32 })
     }
 }
 

@@ -49,11 +49,7 @@ impl<T: Task> Pool<T> {
         let shared = Arc::new(Shared::new(task, &workers));
         let others = workers.split_off(1);
         let caller = workers.remove(0);
-        let mut pool = Self {
-            shared,
-            caller,
-            threads: Vec::with_capacity(others.len()),
-        };
+        let mut pool = Self { shared, caller, threads: Vec::with_capacity(others.len()) };
         for worker in others {
             let shared = Arc::clone(&pool.shared);
             // On an error the pool is dropped, which ends the threads that have already been started.

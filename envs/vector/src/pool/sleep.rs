@@ -60,10 +60,7 @@ impl Sleep {
     pub(super) fn park(&self, ticket: &Ticket) {
         let mut generation = self.lock();
         while *generation == ticket.0 {
-            generation = self
-                .woken
-                .wait(generation)
-                .unwrap_or_else(PoisonError::into_inner);
+            generation = self.woken.wait(generation).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

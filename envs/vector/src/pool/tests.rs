@@ -17,17 +17,11 @@ struct Counting {
 
 impl Counting {
     fn new(count: usize) -> Self {
-        Self {
-            runs: (0..count).map(|_| AtomicUsize::new(0)).collect(),
-            ..Self::default()
-        }
+        Self { runs: (0..count).map(|_| AtomicUsize::new(0)).collect(), ..Self::default() }
     }
 
     fn runs(&self) -> Vec<usize> {
-        self.runs
-            .iter()
-            .map(|runs| runs.load(Ordering::Relaxed))
-            .collect()
+        self.runs.iter().map(|runs| runs.load(Ordering::Relaxed)).collect()
     }
 }
 
@@ -72,11 +66,7 @@ fn parked_threads_wake_up_for_a_new_round() {
         pool.start(10);
         let deadline = Instant::now() + Duration::from_secs(10);
         while pool.task().runs() != [round; 10] {
-            assert!(
-                Instant::now() < deadline,
-                "round {round}: {:?}",
-                pool.task().runs()
-            );
+            assert!(Instant::now() < deadline, "round {round}: {:?}", pool.task().runs());
             thread::yield_now();
         }
         pool.finish();
@@ -85,10 +75,7 @@ fn parked_threads_wake_up_for_a_new_round() {
 
 #[test]
 fn the_neighbours_of_a_slow_index_are_stolen() {
-    let slow = Counting {
-        slow: Some(0),
-        ..Counting::new(4)
-    };
+    let slow = Counting { slow: Some(0), ..Counting::new(4) };
     let mut pool = pool(2, slow);
     pool.start(4);
     thread::scope(|scope| {
@@ -110,10 +97,7 @@ fn the_neighbours_of_a_slow_index_are_stolen() {
 #[test]
 fn a_panic_is_reported_and_the_pool_goes_on() {
     for num_threads in [1, 3] {
-        let panicking = Counting {
-            panicking: Some(5),
-            ..Counting::new(8)
-        };
+        let panicking = Counting { panicking: Some(5), ..Counting::new(8) };
         let mut pool = pool(num_threads, panicking);
         for round in 1..=3 {
             pool.start(8);
@@ -127,17 +111,10 @@ fn a_panic_is_reported_and_the_pool_goes_on() {
 
 #[test]
 fn dropping_a_busy_pool_ends_its_threads() {
-    let slow = Counting {
-        slow: Some(90),
-        ..Counting::new(100)
-    };
+    let slow = Counting { slow: Some(90), ..Counting::new(100) };
     let mut pool = pool(4, slow);
     pool.start(100);
     let shared = std::sync::Arc::clone(&pool.shared);
     drop(pool);
-    assert_eq!(
-        std::sync::Arc::strong_count(&shared),
-        1,
-        "a thread still holds the pool"
-    );
+    assert_eq!(std::sync::Arc::strong_count(&shared), 1, "a thread still holds the pool");
 }

@@ -55,10 +55,7 @@ pub(super) struct Worker {
 impl Worker {
     /// The participant with this index.
     pub(super) fn new(index: usize) -> Self {
-        Self {
-            index,
-            deque: Deque::new_lifo(),
-        }
+        Self { index, deque: Deque::new_lifo() }
     }
 
     /// The participant's index; the caller's is 0.

@@ -94,19 +94,10 @@ impl Env for Stub {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        let numbers = [
-            self.rng.get_word_pos() as u64,
-            u64::from(self.remaining),
-            self.info.steps,
-            self.info.resets,
-        ];
+        let numbers =
+            [self.rng.get_word_pos() as u64, u64::from(self.remaining), self.info.steps, self.info.resets];
         let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
-        self.rng
-            .get_seed()
-            .into_iter()
-            .chain(numbers)
-            .chain(self.observation)
-            .collect()
+        self.rng.get_seed().into_iter().chain(numbers).chain(self.observation).collect()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
@@ -120,10 +111,7 @@ impl Env for Stub {
         self.rng = ChaCha8Rng::from_seed(bytes[..32].try_into().expect("32 bytes"));
         self.rng.set_word_pos(u128::from(number(0)));
         self.remaining = number(1) as u32;
-        self.info = StubInfo {
-            steps: number(2),
-            resets: number(3),
-        };
+        self.info = StubInfo { steps: number(2), resets: number(3) };
         self.observation.copy_from_slice(&bytes[64..]);
         Ok(())
     }

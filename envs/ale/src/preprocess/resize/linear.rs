@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use super::{Axis, any_changed};
+
+/// One in the weights' 11-bit fixed point.
+const ONE: f32 = 2048.0;
+
+/// A weighted mean of two neighbours in each direction, in integers.
+///
+/// `OpenCV` enlarges like this, with positions that continue the area rule. It also shrinks one direction like this when
+/// the other grows.
+#[derive(Clone, Debug)]
+pub(super) struct Linear {
+    tables: Arc<Tables>,
+    /// Every source row after the horizontal means, kept for the rows that do not change.
+    rows: Box<[i32]>,
+}
+
+#[derive(Debug)]
+struct Tables {
+    /// Elements (pixels times channels) of a source row.
+    source_len: usize,
+    /// Elements of a target row.
+    target_len: usize,
+    horizontal: Box<[Pair]>,
+    vertical: Box<[Pair]>,
+}
+
+/// Two neighbouring source elements and their weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pair {
+    first: usize,
+    second: usize,
+    first_weight: i32,
+    second_weight: i32,
+}
+
+impl Pair {
+    /// The pair of target pixel `index`.
+    fn new(axis: &Axis, index: usize) -> Self {
+        let last = axis.source - 1;
+        let first = (index as f64 * axis.scale).floor() as usize;
+        let position = ((index + 1) as f64 - (first + 1) as f64 * axis.inverse_scale) as f32;
+        let fraction = if first >= last || position <= 0.0 { 0.0 } else { position - position.floor() };
+        Self {
+            first: first.min(last),
+            second: (first + 1).min(last),
+            first_weight: ((1.0 - fraction) * ONE).round_ties_even() as i32,
+            second_weight: (fraction * ONE).round_ties_even() as i32,
+        }
+    }
+
+    /// The pair of the same pixels' elements in `channel` of `channels`.
+    fn in_channel(self, channel: usize, channels: usize) -> Self {
+        Self { first: self.first * channels + channel, second: self.second * channels + channel, ..self }
+    }
+
+    fn of(axis: &Axis) -> impl Iterator<Item = Self> {
+        (0..axis.target).map(|index| Self::new(axis, index))
+    }
+}
+
+impl Linear {
+    pub(super) fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
+        let horizontal = Pair::of(columns)
+            .flat_map(|pair| (0..channels).map(move |channel| pair.in_channel(channel, channels)));
+        let tables = Tables {
+            source_len: columns.source * channels,
+            target_len: columns.target * channels,
+            horizontal: horizontal.collect(),
+            vertical: Pair::of(rows).collect(),
+        };
+        Self { rows: vec![0; rows.source * tables.target_len].into(), tables: Arc::new(tables) }
+    }
+
+    pub(super) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
+        let tables = &*self.tables;
+        let pixels = source.chunks_exact(tables.source_len);
+        let rows = self.rows.chunks_exact_mut(tables.target_len);
+        for ((pixels, row), _) in pixels.zip(rows).zip(changed).filter(|(_, changed)| **changed) {
+            for (element, pair) in row.iter_mut().zip(&tables.horizontal) {
+                *element = i32::from(pixels[pair.first]) * pair.first_weight
+                    + i32::from(pixels[pair.second]) * pair.second_weight;
+            }
+        }
+        let targets = target.chunks_exact_mut(tables.target_len);
+        for (pair, target) in tables.vertical.iter().zip(targets) {
+            if any_changed(changed, pair.first..pair.second + 1) {
+                let row = |index: usize| &self.rows[index * tables.target_len..][..tables.target_len];
+                mix(pair, row(pair.first), row(pair.second), target);
+            }
+        }
+    }
+}
+
+/// The weighted mean of two rows. The shifts drop bits at the same places as `OpenCV`'s.
+fn mix(pair: &Pair, first: &[i32], second: &[i32], target: &mut [u8]) {
+    for ((target, &first), &second) in target.iter_mut().zip(first).zip(second) {
+        let first = (pair.first_weight * (first >> 4)) >> 16;
+        let second = (pair.second_weight * (second >> 4)) >> 16;
+        *target = ((first + second + 2) >> 2).clamp(0, 255) as u8;
+    }
+}

@@ -1,0 +1,73 @@
+use super::*;
+
+/// Bytes of the generator SplitMix64, each output's least significant byte first.
+fn picture(seed: u64, len: usize) -> Vec<u8> {
+    let output = |index: u64| {
+        let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
+        let z = (z ^ z >> 30).wrapping_mul(0xBF58476D1CE4E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D049BB133111EB);
+        z ^ z >> 31
+    };
+    (1..).flat_map(|index| output(index).to_le_bytes()).take(len).collect()
+}
+
+/// The recorded results of `OpenCV`: the resizer, the bytes of source and target, the seed, the checksum.
+fn recorded() -> impl Iterator<Item = (String, Resizer, [usize; 2], usize, u64, u32)> {
+    let lines = include_str!("../../../tests/data/resize.txt").lines();
+    lines.filter(|line| !line.starts_with('#')).map(|line| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let number = |index: usize| fields[index].parse::<usize>().unwrap();
+        let source = Size { height: number(0), width: 160 };
+        let target = Size { height: number(1), width: number(2) };
+        let channels = number(3);
+        (
+            line.to_owned(),
+            Resizer::new(source, target, channels),
+            [source.height * 160 * channels, target.height * target.width * channels],
+            source.height,
+            number(4) as u64,
+            u32::from_str_radix(fields[5], 16).unwrap(),
+        )
+    })
+}
+
+#[test]
+fn equals_opencv_on_random_pictures() {
+    for (line, mut resizer, [source_len, target_len], rows, seed, expected) in recorded() {
+        let mut target = vec![0; target_len];
+        resizer.resize(&picture(seed, source_len), &vec![true; rows], &mut target);
+        assert_eq!(crc32fast::hash(&target), expected, "{line}");
+    }
+}
+
+#[test]
+fn updating_the_changed_rows_equals_resizing_everything() {
+    for (line, mut resizer, [source_len, target_len], rows, seed, expected) in recorded() {
+        let (from, to) = (picture(seed + 10, source_len), picture(seed, source_len));
+        let mut target = vec![0; target_len];
+        resizer.resize(&from, &vec![true; rows], &mut target);
+        // First every third row becomes that of the other picture, then the rest.
+        let row_len = source_len / rows;
+        let mut source = from;
+        for third in [true, false] {
+            let changed: Vec<bool> = (0..rows).map(|row| (row % 3 == 0) == third).collect();
+            for row in (0..rows).filter(|&row| changed[row]) {
+                source[row * row_len..][..row_len].copy_from_slice(&to[row * row_len..][..row_len]);
+            }
+            resizer.resize(&source, &changed, &mut target);
+        }
+        assert_eq!(crc32fast::hash(&target), expected, "{line}");
+    }
+}
+
+#[test]
+fn scales_choose_the_arithmetic() {
+    let source = Size { height: 210, width: 160 };
+    let kernel = |height, width| Resizer::new(source, Size { height, width }, 1).kernel;
+    assert!(matches!(kernel(210, 160), Kernel::Copy));
+    assert!(matches!(kernel(105, 80), Kernel::Blocks(_)));
+    assert!(matches!(kernel(210, 80), Kernel::Blocks(_)));
+    assert!(matches!(kernel(84, 84), Kernel::Area(_)));
+    assert!(matches!(kernel(84, 160), Kernel::Area(_)));
+    assert!(matches!(kernel(100, 161), Kernel::Linear(_)));
+}

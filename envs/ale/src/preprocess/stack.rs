@@ -1,0 +1,78 @@
+/// The newest frames, in a ring.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameStack {
+    frames: Box<[u8]>,
+    frame_bytes: usize,
+    /// Index of the newest frame; the oldest comes after it.
+    newest: usize,
+}
+
+impl FrameStack {
+    /// A stack of `depth` black frames.
+    pub(crate) fn new(depth: usize, frame_bytes: usize) -> Self {
+        Self { frames: vec![0; depth * frame_bytes].into(), frame_bytes, newest: 0 }
+    }
+
+    /// Makes all frames black.
+    pub(crate) fn clear(&mut self) {
+        self.frames.fill(0);
+    }
+
+    /// Replaces the oldest frame by a copy of the newest, which becomes the newest, and returns it for changes.
+    pub(crate) fn push(&mut self) -> &mut [u8] {
+        let bytes = self.frame_bytes;
+        let from = self.newest * bytes;
+        self.newest = (self.newest + 1) % (self.frames.len() / bytes);
+        let to = self.newest * bytes;
+        self.frames.copy_within(from..from + bytes, to);
+        &mut self.frames[to..to + bytes]
+    }
+
+    /// Bytes of all frames.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Writes the frames, oldest first.
+    pub(crate) fn write(&self, frames: &mut [u8]) {
+        let (up_to_newest, oldest) = self.frames.split_at((self.newest + 1) * self.frame_bytes);
+        let (first, last) = frames.split_at_mut(oldest.len());
+        first.copy_from_slice(oldest);
+        last.copy_from_slice(up_to_newest);
+    }
+
+    /// Takes frames over, oldest first.
+    pub(crate) fn read(&mut self, frames: &[u8]) {
+        self.frames.copy_from_slice(frames);
+        self.newest = self.frames.len() / self.frame_bytes - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_oldest_first_and_a_push_copies_the_newest() {
+        let mut stack = FrameStack::new(3, 2);
+        let mut frames = [9; 6];
+        stack.push().copy_from_slice(&[1, 1]);
+        stack.write(&mut frames);
+        assert_eq!(frames, [0, 0, 0, 0, 1, 1]);
+        stack.push()[0] = 2;
+        for _ in 0..2 {
+            stack.push()[1] += 1;
+        }
+        stack.write(&mut frames);
+        assert_eq!(frames, [2, 1, 2, 2, 2, 3]);
+        let mut other = FrameStack::new(3, 2);
+        other.read(&frames);
+        stack.push()[0] = 7;
+        other.push()[0] = 7;
+        let mut others = [0; 6];
+        stack.write(&mut frames);
+        other.write(&mut others);
+        assert_eq!(frames, [2, 2, 2, 3, 7, 3]);
+        assert_eq!(others, frames);
+    }
+}

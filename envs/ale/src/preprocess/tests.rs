@@ -1,0 +1,124 @@
+use vcs::TvFormat;
+
+use super::*;
+
+const HEIGHT: usize = 4;
+const PIXELS: usize = HEIGHT * SCREEN_WIDTH;
+
+fn preprocessor(grayscale: bool, maxpool: bool) -> Preprocessor {
+    Preprocessor::new(Preprocessing {
+        screen_height: HEIGHT,
+        palette: Palette::of(TvFormat::Ntsc),
+        grayscale,
+        maxpool,
+        target: Size { height: HEIGHT, width: SCREEN_WIDTH },
+        stack_num: 2,
+    })
+}
+
+/// The first byte of each frame of the observation.
+fn corners(preprocessor: &Preprocessor) -> [u8; 2] {
+    let mut observation = vec![0; 2 * PIXELS * preprocessor.how.channels()];
+    preprocessor.observe(&mut observation);
+    [observation[0], observation[observation.len() / 2]]
+}
+
+// NTSC: byte 2 is grey 74, byte 4 is grey 111, byte 6 is grey 142.
+
+#[test]
+fn the_first_observation_is_black_but_for_its_newest_frame() {
+    let mut preprocessor = preprocessor(true, true);
+    preprocessor.restart(&[2; PIXELS]);
+    assert_eq!(corners(&preprocessor), [0, 74]);
+}
+
+#[test]
+fn the_larger_of_two_frames_is_shown() {
+    let mut preprocessor = preprocessor(true, true);
+    preprocessor.restart(&[0; PIXELS]);
+    preprocessor.capture_before(&[4; PIXELS]);
+    preprocessor.capture_last(&[2; PIXELS]);
+    preprocessor.process();
+    assert_eq!(corners(&preprocessor), [0, 111]);
+    // The next step does not remember the frame before.
+    preprocessor.capture_before(&[0; PIXELS]);
+    preprocessor.capture_last(&[2; PIXELS]);
+    preprocessor.process();
+    assert_eq!(corners(&preprocessor), [111, 74]);
+}
+
+#[test]
+fn a_step_that_ends_early_pools_the_pooled_picture_again() {
+    let mut preprocessor = preprocessor(true, true);
+    preprocessor.restart(&[2; PIXELS]);
+    // It ends before either frame is captured.
+    preprocessor.process();
+    assert_eq!(corners(&preprocessor), [74, 74]);
+    // It ends between the two.
+    preprocessor.capture_before(&[6; PIXELS]);
+    preprocessor.process();
+    assert_eq!(corners(&preprocessor), [74, 142]);
+    // The next whole step forgets that picture, also where the captured frames have not changed.
+    preprocessor.capture_before(&[0; PIXELS]);
+    preprocessor.capture_last(&[2; PIXELS]);
+    preprocessor.process();
+    assert_eq!(corners(&preprocessor), [142, 74]);
+}
+
+#[test]
+fn without_pooling_the_last_frame_alone_counts() {
+    for grayscale in [true, false] {
+        let mut preprocessor = preprocessor(grayscale, false);
+        preprocessor.restart(&[2; PIXELS]);
+        preprocessor.capture_before(&[6; PIXELS]);
+        preprocessor.process();
+        assert_eq!(corners(&preprocessor), [74, 74]);
+        preprocessor.capture_before(&[6; PIXELS]);
+        preprocessor.capture_last(&[4; PIXELS]);
+        preprocessor.process();
+        assert_eq!(corners(&preprocessor), [74, 111]);
+    }
+}
+
+#[test]
+fn colours_are_pooled_channel_by_channel() {
+    let mut preprocessor = preprocessor(false, true);
+    let palette = Palette::of(TvFormat::Ntsc);
+    preprocessor.restart(&[0x44; PIXELS]);
+    preprocessor.capture_before(&[0x84; PIXELS]);
+    preprocessor.capture_last(&[0x44; PIXELS]);
+    preprocessor.process();
+    let (red, blue) = (palette.rgb[0x44], palette.rgb[0x84]);
+    let expected = [0, 1, 2].map(|channel| red[channel].max(blue[channel]));
+    assert!(expected != red && expected != blue);
+    let mut observation = vec![0; 6 * PIXELS];
+    preprocessor.observe(&mut observation);
+    assert_eq!(observation[..3], red);
+    assert_eq!(observation[3 * PIXELS..3 * PIXELS + 3], expected);
+    assert_eq!(observation[6 * PIXELS - 3..], expected);
+}
+
+#[test]
+fn a_restored_state_continues_alike() {
+    let mut original = preprocessor(true, true);
+    original.restart(&[2; PIXELS]);
+    original.capture_before(&[6; PIXELS]);
+    original.process();
+    let mut copy = preprocessor(true, true);
+    copy.restore(&original.state());
+    for preprocessor in [&mut original, &mut copy] {
+        assert_eq!(corners(preprocessor), [74, 142]);
+        preprocessor.process();
+        assert_eq!(corners(preprocessor), [142, 142]);
+        preprocessor.capture_last(&[2; PIXELS]);
+        preprocessor.process();
+        assert_eq!(corners(preprocessor), [142, 142], "the frame before is still there");
+        preprocessor.capture_before(&[2; PIXELS]);
+        preprocessor.capture_last(&[2; PIXELS]);
+        preprocessor.process();
+        assert_eq!(corners(preprocessor), [142, 74]);
+    }
+    let mut state = original.state();
+    state.pooled.pop();
+    assert!(!copy.fits(&state));
+}
