@@ -48,11 +48,7 @@ impl Action {
 
     /// An action of a game's reset sequence: 0 to 17 or 40.
     pub(crate) fn from_sequence(code: u8) -> Option<Self> {
-        if code == Self::RESET.0 {
-            Some(Self::RESET)
-        } else {
-            Self::new(code)
-        }
+        if code == Self::RESET.0 { Some(Self::RESET) } else { Self::new(code) }
     }
 
     /// The code.

@@ -51,14 +51,9 @@ pub struct PoweredGame {
 impl PoweredGame {
     /// Puts the ROM into a console and switches it on.
     pub fn new(game: &'static Game, rom: Arc<[u8]>) -> Result<Self, AleError> {
-        let cartridge = game.cartridge(rom).map_err(|source| AleError::Cartridge {
-            game: game.id.to_owned(),
-            source,
-        })?;
-        Ok(Self {
-            game,
-            console: Arc::new(Console::new(cartridge, &game.console_options())),
-        })
+        let cartridge =
+            game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
+        Ok(Self { game, console: Arc::new(Console::new(cartridge, &game.console_options())) })
     }
 
     /// The game.
@@ -84,10 +79,7 @@ struct Remembered {
     strength: f32,
 }
 
-const IDLE: Remembered = Remembered {
-    action: 0,
-    strength: 1.0,
-};
+const IDLE: Remembered = Remembered { action: 0, strength: 1.0 };
 
 /// A running game: the counterpart of ale-py's `ALEInterface`.
 #[derive(Clone, Debug)]
@@ -137,11 +129,7 @@ impl Ale {
             frame_number: 0,
             episode_frame_number: 0,
         };
-        let mut ale = Self {
-            powered: powered.clone(),
-            settings,
-            state,
-        };
+        let mut ale = Self { powered: powered.clone(), settings, state };
         ale.load(seed);
         Ok(ale)
     }
@@ -226,12 +214,7 @@ impl Ale {
     }
 
     fn evaluate(&mut self, expression: &crate::rules::Expression) -> i32 {
-        let State {
-            console,
-            random,
-            variables,
-            ..
-        } = &mut self.state;
+        let State { console, random, variables, .. } = &mut self.state;
         expression.value(&mut variables.scope(console, Some(random)))
     }
 
@@ -257,10 +240,7 @@ impl Ale {
         for _ in 0..self.settings.frame_skip {
             let p = f64::from(self.settings.repeat_action_probability);
             if self.state.random.next_f64() >= p {
-                self.state.remembered = Remembered {
-                    action: action.code(),
-                    strength,
-                };
+                self.state.remembered = Remembered { action: action.code(), strength };
             }
             self.state.random.next_f64();
             reward = reward.wrapping_add(self.frame());
@@ -323,27 +303,11 @@ impl Ale {
         let stick = action.joystick();
         if self.powered.game.has_paddles() {
             let [first, second] = state.paddles;
-            let paddles = [
-                Paddle {
-                    resistance: first,
-                    fire: stick.fire,
-                },
-                Paddle {
-                    resistance: second,
-                    fire: false,
-                },
-            ];
-            Inputs {
-                paddles,
-                switches,
-                ..Inputs::default()
-            }
+            let paddles =
+                [Paddle { resistance: first, fire: stick.fire }, Paddle { resistance: second, fire: false }];
+            Inputs { paddles, switches, ..Inputs::default() }
         } else {
-            Inputs {
-                joysticks: [stick, Joystick::default()],
-                switches,
-                ..Inputs::default()
-            }
+            Inputs { joysticks: [stick, Joystick::default()], switches, ..Inputs::default() }
         }
     }
 
@@ -433,10 +397,7 @@ impl Ale {
             return Err(bad);
         }
         let State { console, .. } = state;
-        let mut restored = State {
-            console: self.state.console.clone(),
-            ..state
-        };
+        let mut restored = State { console: self.state.console.clone(), ..state };
         restored.console.restore(console).map_err(|_| bad)?;
         self.state = restored;
         Ok(())
@@ -454,36 +415,22 @@ fn check(game: &'static Game, settings: &AleSettings) -> Result<(), AleError> {
         });
     }
     if settings.frame_skip == 0 {
-        return Err(AleError::Setting {
-            name: "frame_skip",
-            value: "0".to_owned(),
-            allowed: "at least 1",
-        });
+        return Err(AleError::Setting { name: "frame_skip", value: "0".to_owned(), allowed: "at least 1" });
     }
     settings.mode.map_or(Ok(()), |mode| check_mode(game, mode))?;
-    settings
-        .difficulty
-        .map_or(Ok(()), |difficulty| check_difficulty(game, difficulty))
+    settings.difficulty.map_or(Ok(()), |difficulty| check_difficulty(game, difficulty))
 }
 
 fn check_mode(game: &'static Game, mode: u32) -> Result<(), AleError> {
     if game.modes.contains(&mode) {
         return Ok(());
     }
-    Err(AleError::UnknownMode {
-        game: game.id,
-        mode,
-        allowed: game.modes,
-    })
+    Err(AleError::UnknownMode { game: game.id, mode, allowed: game.modes })
 }
 
 fn check_difficulty(game: &'static Game, difficulty: u32) -> Result<(), AleError> {
     if game.difficulties.contains(&difficulty) {
         return Ok(());
     }
-    Err(AleError::UnknownDifficulty {
-        game: game.id,
-        difficulty,
-        allowed: game.difficulties,
-    })
+    Err(AleError::UnknownDifficulty { game: game.id, difficulty, allowed: game.difficulties })
 }

@@ -59,9 +59,5 @@ pub enum AleError {
 }
 
 fn nearest(similar: &[&str]) -> String {
-    if similar.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean {}?", similar.join(" or "))
-    }
+    if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) }
 }

@@ -8,23 +8,11 @@ use crate::rules::{Expression, ParseError, Symbols};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum OperationSource {
-    Select {
-        hold: Number,
-    },
+    Select { hold: Number },
     Reset,
-    Act {
-        action: Number,
-        times: Option<u32>,
-    },
-    Let {
-        name: String,
-        expr: String,
-    },
-    Until {
-        cond: String,
-        r#do: Vec<OperationSource>,
-        max: Option<u32>,
-    },
+    Act { action: Number, times: Option<u32> },
+    Let { name: String, expr: String },
+    Until { cond: String, r#do: Vec<OperationSource>, max: Option<u32> },
 }
 
 /// A number or an expression.
@@ -47,11 +35,7 @@ pub(crate) enum Operation {
     /// Remembers a value.
     Let { slot: usize, value: Expression },
     /// Repeats until the condition holds, `max` times at most.
-    Until {
-        condition: Expression,
-        body: Vec<Operation>,
-        max: u32,
-    },
+    Until { condition: Expression, body: Vec<Operation>, max: u32 },
 }
 
 /// The reference repeats without end. No game of the table needs a tenth of this.
@@ -73,20 +57,14 @@ impl Operation {
     ) -> Result<Vec<Self>, ParseError> {
         let compile = |source: &OperationSource| {
             Ok(match source {
-                OperationSource::Select { hold } => Self::Select {
-                    hold: hold.compile(symbols)?,
-                },
+                OperationSource::Select { hold } => Self::Select { hold: hold.compile(symbols)? },
                 OperationSource::Reset => Self::Reset,
-                OperationSource::Act { action, times } => Self::Act {
-                    action: action.compile(symbols)?,
-                    times: times.unwrap_or(1),
-                },
+                OperationSource::Act { action, times } => {
+                    Self::Act { action: action.compile(symbols)?, times: times.unwrap_or(1) }
+                }
                 OperationSource::Let { name, expr } => {
                     let value = symbols.parse(expr)?;
-                    Self::Let {
-                        slot: symbols.slot(name),
-                        value,
-                    }
+                    Self::Let { slot: symbols.slot(name), value }
                 }
                 OperationSource::Until { cond, r#do, max } => Self::Until {
                     condition: symbols.parse(cond)?,

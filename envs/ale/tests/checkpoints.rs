@@ -26,9 +26,8 @@ struct Expected {
 fn main() {
     let table: BTreeMap<String, Expected> =
         toml::from_str(include_str!("checkpoints.toml")).expect("a TOML table");
-    let trials = table
-        .into_iter()
-        .map(|(id, expected)| Trial::test(id.clone(), move || compare(&id, &expected)));
+    let trials =
+        table.into_iter().map(|(id, expected)| Trial::test(id.clone(), move || compare(&id, &expected)));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
@@ -37,22 +36,14 @@ fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {
         return Ok(());
     };
     let powered = PoweredGame::new(game(id)?, rom)?;
-    let settings = AleSettings {
-        repeat_action_probability: 0.0,
-        ..AleSettings::default()
-    };
+    let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
     let mut ale = Ale::new(&powered, settings, 1)?;
     equal("load", &picture(&ale), &expected.load)?;
     ale.reset_game();
     equal("reset2", &picture(&ale), &expected.reset2)?;
 
     let legal = powered.game().legal_actions;
-    let points = [
-        (1, &expected.f1),
-        (60, &expected.f60),
-        (300, &expected.f300),
-        (600, &expected.f600),
-    ];
+    let points = [(1, &expected.f1), (60, &expected.f60), (300, &expected.f300), (600, &expected.f600)];
     let mut points = points.into_iter().chain([(1800, &expected.f1800)]).peekable();
     let (mut rewards, mut resets) = (0, 0);
     for act in 1.. {
@@ -79,9 +70,5 @@ fn picture(ale: &Ale) -> Picture {
 }
 
 fn equal<T: PartialEq + std::fmt::Debug>(point: &str, got: &T, expected: &T) -> Result<(), Failed> {
-    if got == expected {
-        Ok(())
-    } else {
-        Err(format!("{point}: {got:?} instead of {expected:?}").into())
-    }
+    if got == expected { Ok(()) } else { Err(format!("{point}: {got:?} instead of {expected:?}").into()) }
 }

@@ -51,12 +51,7 @@ fn compare(id: &str, path: &Path) -> Result<(), Failed> {
     };
     let powered = PoweredGame::new(game(id)?, rom)?;
     if powered.tv() != powered.game().tv || powered.height() != usize::from(powered.game().height) {
-        return Err(format!(
-            "{} lines of {:?} instead of the table's",
-            powered.height(),
-            powered.tv()
-        )
-        .into());
+        return Err(format!("{} lines of {:?} instead of the table's", powered.height(), powered.tv()).into());
     }
     let trace = fs::read(path)?;
     let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
@@ -73,11 +68,7 @@ fn compare(id: &str, path: &Path) -> Result<(), Failed> {
             }
         }
     }
-    if checks.next().is_some() {
-        Err("the trace goes on".into())
-    } else {
-        Ok(())
-    }
+    if checks.next().is_some() { Err("the trace goes on".into()) } else { Ok(()) }
 }
 
 fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
@@ -91,23 +82,18 @@ fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
     let mut ale = Ale::new(powered, settings, run.seed)?;
     ale.reset_game();
     let (mut state, mut screen) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
-    let checks = actions(run.seed, powered.game().legal_actions)
-        .take(run.acts)
-        .map(|action| {
-            let reward = ale.act(action, 1.0);
-            state.update(ale.ram());
-            state.update(&reward.to_le_bytes());
-            state.update(&ale.lives().to_le_bytes());
-            state.update(&[ale.game_over().into()]);
-            screen.update(ale.screen());
-            if ale.game_over() {
-                ale.reset_game();
-            }
-            Check {
-                state: state.clone().finalize() as u16,
-                screen: screen.clone().finalize() as u16,
-            }
-        });
+    let checks = actions(run.seed, powered.game().legal_actions).take(run.acts).map(|action| {
+        let reward = ale.act(action, 1.0);
+        state.update(ale.ram());
+        state.update(&reward.to_le_bytes());
+        state.update(&ale.lives().to_le_bytes());
+        state.update(&[ale.game_over().into()]);
+        screen.update(ale.screen());
+        if ale.game_over() {
+            ale.reset_game();
+        }
+        Check { state: state.clone().finalize() as u16, screen: screen.clone().finalize() as u16 }
+    });
     Ok(checks.collect())
 }
 
@@ -117,10 +103,7 @@ fn actions(seed: u32, legal: &'static [u8]) -> impl Iterator<Item = Action> {
     std::iter::repeat_with(move || {
         state = state.wrapping_mul(1664525).wrapping_add(1013904223);
         let code = legal[(state >> 16) as usize % legal.len()];
-        std::iter::repeat_n(
-            Action::new(code).expect("a legal action"),
-            1 + (state >> 8 & 15) as usize,
-        )
+        std::iter::repeat_n(Action::new(code).expect("a legal action"), 1 + (state >> 8 & 15) as usize)
     })
     .flatten()
 }

@@ -263,6 +263,9 @@ impl Machine {
 
     #[inline(never)]
     fn read_chip(&mut self, address: u16) -> u8 {
+        if self.cartridge.listens() {
+            self.cartridge.listen(address, None);
+        }
         match Device::at(address) {
             Device::Ram => self.ram[usize::from(address) % RAM],
             Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
@@ -273,6 +276,9 @@ impl Machine {
     #[inline(never)]
     fn write_anywhere(&mut self, address: u16, value: u8) {
         self.open_bus = value;
+        if self.cartridge.listens() {
+            self.cartridge.listen(address, Some(value));
+        }
         match Device::at(address) {
             Device::Cartridge => self.cartridge.write(address, value),
             Device::Tia => self.tia.write(address, value, self.cycles),

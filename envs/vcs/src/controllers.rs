@@ -22,7 +22,7 @@ pub struct Wiring {
     pub left: Controller,
     /// The right port.
     pub right: Controller,
-    /// Player A's joystick is in the right port and player B's in the left (surround, wizard_of_wor).
+    /// Player A's joystick is in the right port and player B's in the left (surround, `wizard_of_wor`).
     pub swap_ports: bool,
     /// The two paddles of a port change places (pong).
     pub swap_paddles: bool,

@@ -67,7 +67,7 @@ impl Riot {
     }
 
     /// After expiry the timer runs once per cycle until it is first read, then drops back to the divided rate with an
-    /// offset fixed at that read (human_cannonball, surround, beam_rider, hangman and klax read it then).
+    /// offset fixed at that read (`human_cannonball`, surround, `beam_rider`, hangman and klax read it then).
     fn read_timer(&mut self, now: u32) -> u8 {
         let count = self.count(now);
         if count >= 0 {
@@ -87,7 +87,7 @@ impl Riot {
         }
     }
 
-    /// Bit 7: the timer has expired and was not read since (king_kong, up_n_down and atlantis poll it).
+    /// Bit 7: the timer has expired and was not read since (`king_kong`, `up_n_down` and atlantis poll it).
     fn flag(&self, now: u32) -> u8 {
         if self.count(now) < 0 && self.expired_read_at.is_none() { 0x80 } else { 0 }
     }

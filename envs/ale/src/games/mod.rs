@@ -19,7 +19,7 @@ const OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
 /// What the Arcade Learning Environment knows about a game.
 #[derive(Clone, Debug)]
 pub struct Game {
-    /// The snake_case name by which the game is asked for.
+    /// The `snake_case` name by which the game is asked for.
     pub id: &'static str,
     /// The name on the box.
     pub title: &'static str,
@@ -87,11 +87,7 @@ impl Game {
     pub(crate) fn console_options(&self) -> ConsoleOptions {
         let default = ConsoleOptions::default();
         // The console itself makes the picture higher once it has found out that the game is for PAL.
-        let height = if self.tv == TvFormat::Ntsc {
-            self.height
-        } else {
-            default.height
-        };
+        let height = if self.tv == TvFormat::Ntsc { self.height } else { default.height };
         ConsoleOptions {
             wiring: self.wiring,
             ystart: self.ystart,
@@ -121,18 +117,12 @@ pub fn games() -> &'static [Game] {
 
 /// The game with this id.
 pub fn game(id: &str) -> Result<&'static Game, AleError> {
-    games()
-        .iter()
-        .find(|game| game.id == id)
-        .ok_or_else(|| unknown(id))
+    games().iter().find(|game| game.id == id).ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> AleError {
     let similar = nearest(id, games().iter().map(|game| game.id));
-    AleError::UnknownGame {
-        id: id.to_owned(),
-        similar,
-    }
+    AleError::UnknownGame { id: id.to_owned(), similar }
 }
 
 #[derive(Deserialize)]
@@ -282,19 +272,12 @@ mod tests {
         for game in games() {
             assert!(game.modes.contains(&game.default_mode), "{}", game.id);
             assert!(
-                game.minimal_actions
-                    .iter()
-                    .all(|action| game.legal_actions.contains(action)),
+                game.minimal_actions.iter().all(|action| game.legal_actions.contains(action)),
                 "{}",
                 game.id
             );
             assert_eq!(game.has_paddles(), game.paddle_range.is_some(), "{}", game.id);
-            assert_eq!(
-                game.random_score.is_some(),
-                game.human_score.is_some(),
-                "{}",
-                game.id
-            );
+            assert_eq!(game.random_score.is_some(), game.human_score.is_some(), "{}", game.id);
         }
     }
 

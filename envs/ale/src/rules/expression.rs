@@ -153,10 +153,9 @@ impl Expression {
                 range.filter(each).count() as i32
             }
             // Without its top bit, so that the value is not negative.
-            Self::Random => scope
-                .random
-                .as_deref_mut()
-                .map_or(0, |random| random.next_u32() & 0x7FFF_FFFF) as i32,
+            Self::Random => {
+                scope.random.as_deref_mut().map_or(0, |random| random.next_u32() & 0x7FFF_FFFF) as i32
+            }
             Self::Unary(operator, value) => {
                 let value = eval(value);
                 match operator {

@@ -32,11 +32,7 @@ impl Symbols {
 
     /// Parses an expression. Names may be used that the table does not know yet.
     pub(crate) fn parse(&mut self, text: &str) -> Result<Expression, ParseError> {
-        let mut parser = Parser {
-            text,
-            rest: text,
-            symbols: self,
-        };
+        let mut parser = Parser { text, rest: text, symbols: self };
         let expression = parser.expression()?;
         parser.skip_blanks();
         if parser.rest.is_empty() {
@@ -78,11 +74,7 @@ const LEVELS: [&[(&str, Binary)]; 9] = [
     &[("&", Binary::BitAnd)],
     &[("<<", Binary::ShiftLeft), (">>", Binary::ShiftRight)],
     &[("+", Binary::Add), ("-", Binary::Subtract)],
-    &[
-        ("*", Binary::Multiply),
-        ("/", Binary::Divide),
-        ("%", Binary::Remainder),
-    ],
+    &[("*", Binary::Multiply), ("/", Binary::Divide), ("%", Binary::Remainder)],
 ];
 
 struct Parser<'t, 's> {
@@ -119,9 +111,8 @@ impl<'t> Parser<'t, '_> {
     fn operator(&mut self, operators: &[(&str, Binary)]) -> Option<Binary> {
         self.skip_blanks();
         let all = LEVELS.iter().copied().flatten();
-        let longest = all
-            .filter(|(sign, _)| self.rest.starts_with(sign))
-            .max_by_key(|(sign, _)| sign.len())?;
+        let longest =
+            all.filter(|(sign, _)| self.rest.starts_with(sign)).max_by_key(|(sign, _)| sign.len())?;
         let &(sign, operator) = operators.iter().find(|candidate| *candidate == longest)?;
         self.rest = &self.rest[sign.len()..];
         Some(operator)
@@ -164,9 +155,7 @@ impl<'t> Parser<'t, '_> {
             Some(digits) => i32::from_str_radix(digits, 16),
             None => word.parse(),
         };
-        value
-            .map(Expression::Constant)
-            .map_err(|_| self.error("not a number"))
+        value.map(Expression::Constant).map_err(|_| self.error("not a number"))
     }
 
     fn subscript(&mut self) -> Result<Box<Expression>, ParseError> {
@@ -202,11 +191,7 @@ impl<'t> Parser<'t, '_> {
             }
             ("min" | "max", 2) => {
                 let [a, b] = boxed.try_into().expect("two arguments");
-                Ok(if name == "min" {
-                    Expression::Min(a, b)
-                } else {
-                    Expression::Max(a, b)
-                })
+                Ok(if name == "min" { Expression::Min(a, b) } else { Expression::Max(a, b) })
             }
             ("sum" | "count", 3) => {
                 let [from, to, each] = boxed.try_into().expect("three arguments");
@@ -221,10 +206,7 @@ impl<'t> Parser<'t, '_> {
 
     fn word(&mut self) -> &'t str {
         self.skip_blanks();
-        let end = self
-            .rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word
@@ -242,11 +224,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn expect(&mut self, sign: &str) -> Result<(), ParseError> {
-        if self.take(sign) {
-            Ok(())
-        } else {
-            Err(self.error(&format!("expected `{sign}`")))
-        }
+        if self.take(sign) { Ok(()) } else { Err(self.error(&format!("expected `{sign}`"))) }
     }
 
     fn skip_blanks(&mut self) {
@@ -255,10 +233,6 @@ impl<'t> Parser<'t, '_> {
 
     fn error(&self, message: &str) -> ParseError {
         let position = self.text.len() - self.rest.len();
-        ParseError {
-            message: message.to_owned(),
-            position,
-            text: self.text.to_owned(),
-        }
+        ParseError { message: message.to_owned(), position, text: self.text.to_owned() }
     }
 }

@@ -51,17 +51,8 @@ impl Rules {
         }
         // A reset clears reward and terminal where the row does not say otherwise.
         let mut init = vec![(REWARD, 0), (TERMINAL, 0)];
-        init.extend(
-            source
-                .init
-                .iter()
-                .map(|(name, &value)| (symbols.slot(name), value)),
-        );
-        let step = source
-            .step
-            .iter()
-            .map(|line| symbols.parse_assignment(line))
-            .collect::<Result<_, _>>()?;
+        init.extend(source.init.iter().map(|(name, &value)| (symbols.slot(name), value)));
+        let step = source.step.iter().map(|line| symbols.parse_assignment(line)).collect::<Result<_, _>>()?;
         Ok((Self { init, step, slots: 0 }, symbols))
     }
 
@@ -72,10 +63,7 @@ impl Rules {
 
     /// The variables of a new environment.
     pub(crate) fn variables(&self) -> Variables {
-        let mut variables = Variables {
-            current: vec![0; self.slots],
-            old: vec![0; self.slots],
-        };
+        let mut variables = Variables { current: vec![0; self.slots], old: vec![0; self.slots] };
         self.reset(&mut variables);
         variables
     }
@@ -92,12 +80,7 @@ impl Rules {
         let Variables { current, old } = variables;
         old.copy_from_slice(current);
         for (slot, expression) in &self.step {
-            current[*slot] = expression.value(&mut Scope {
-                memory,
-                current,
-                old,
-                random: None,
-            });
+            current[*slot] = expression.value(&mut Scope { memory, current, old, random: None });
         }
     }
 
@@ -137,12 +120,7 @@ impl Variables {
         memory: &'a M,
         random: Option<&'a mut vcs::Mt19937>,
     ) -> Scope<'a, M> {
-        Scope {
-            memory,
-            current: &self.current,
-            old: &self.old,
-            random,
-        }
+        Scope { memory, current: &self.current, old: &self.old, random }
     }
 }
 
@@ -168,12 +146,7 @@ mod tests {
         let mut symbols = Symbols::default();
         let expression = symbols.parse(text).unwrap();
         let zeros = vec![7; symbols.len()];
-        expression.value(&mut Scope {
-            memory: &Ram(ram),
-            current: &zeros,
-            old: &zeros,
-            random: None,
-        })
+        expression.value(&mut Scope { memory: &Ram(ram), current: &zeros, old: &zeros, random: None })
     }
 
     #[test]
@@ -225,10 +198,7 @@ mod tests {
         let source = RulesSource {
             init: BTreeMap::from([("score".into(), 3)]),
             keep: vec!["games".into()],
-            step: vec![
-                "score = old.score + r[0x82]".into(),
-                "reward = score - old.score".into(),
-            ],
+            step: vec!["score = old.score + r[0x82]".into(), "reward = score - old.score".into()],
         };
         let (mut rules, symbols) = Rules::compile(&source).unwrap();
         rules.finish(&symbols);

@@ -2,6 +2,8 @@
 
 mod dpc;
 mod scheme;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ pub enum CartridgeError {
     #[error("the ROM image is empty")]
     Empty,
     /// No known cartridge has this size.
-    #[error("no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10240, 12288, 16384 and 32768")]
+    #[error("no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10495, 12288, 16384 and 32768")]
     UnknownSize {
         /// Length of the image in bytes.
         size: usize,
@@ -38,6 +40,10 @@ pub enum CartridgeError {
 
 /// Bytes in a slice, the unit of the window's map.
 const SLICE: usize = 1024;
+/// Bytes in the window, and in a bank of most schemes.
+const BANK: usize = 4096;
+/// Bytes in a bank of the schemes that switch half the window.
+const HALF_BANK: usize = 2048;
 
 /// A cartridge: the image, which never changes, and the state of its electronics.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,13 +56,13 @@ pub struct Cartridge {
     window: [u32; 4],
     /// First address and number of addresses within the window where reading yields the mapped byte and does nothing.
     plain: (u16, u16),
-    /// Superchip RAM (F8SC, F6SC, F4SC); empty in other cartridges.
+    /// RAM on the cartridge, where there is some.
     ram: Vec<u8>,
+    /// E7: the page of 256 bytes of RAM that is mapped, and whether the large RAM takes the place of the lower bank.
+    ram_page: u8,
+    ram_below: bool,
     dpc: Option<Box<Dpc>>,
 }
-
-/// Bytes of RAM in a Superchip. It is written at $x000-$x07F and read at $x080-$x0FF.
-const SUPERCHIP: usize = 128;
 
 impl Cartridge {
     /// A cartridge of a known scheme.
@@ -67,9 +73,18 @@ impl Cartridge {
         if !scheme.sizes().contains(&rom.len()) {
             return Err(CartridgeError::WrongSize { scheme, size: rom.len(), expected: scheme.sizes()[0] });
         }
-        let ram = if scheme.has_superchip() { vec![0; SUPERCHIP] } else { Vec::new() };
+        let ram = vec![0; scheme.ram_bytes()];
         let dpc = (scheme == Scheme::Dpc).then(Box::default);
-        let mut cartridge = Self { rom, scheme, window: [0; 4], plain: scheme.plain_reads(), ram, dpc };
+        let mut cartridge = Self {
+            rom,
+            scheme,
+            window: [0; 4],
+            plain: scheme.plain_reads(),
+            ram,
+            ram_page: 0,
+            ram_below: false,
+            dpc,
+        };
         cartridge.select_start();
         Ok(cartridge)
     }
@@ -101,11 +116,12 @@ impl Cartridge {
         state.scheme == self.scheme
             && state.plain == self.plain
             && state.ram.len() == self.ram.len()
+            && state.ram_page < 4
             && state.dpc.is_some() == self.dpc.is_some()
             && state.window.iter().all(|&offset| offset as usize + SLICE <= self.rom.len())
     }
 
-    /// What a console reset does: start banks, and new random contents of the Superchip.
+    /// What a console reset does: start banks, and new random contents of the RAM.
     pub(crate) fn reset(&mut self, random: &mut Mt19937) {
         self.select_start();
         self.ram.fill_with(|| random.next_u32() as u8);
@@ -133,115 +149,148 @@ impl Cartridge {
         }
     }
 
-    /// Reads where reading does something, or where there is no plain ROM.
+    /// Reads where reading does something, or where there is no plain ROM. A hotspot's byte is that of the bank that it
+    /// selects.
     #[inline(never)]
     fn read_odd(&mut self, address: u16, now: u32) -> u8 {
-        match self.scheme {
-            Scheme::Rom2K | Scheme::Rom4K => self.mapped(address),
-            Scheme::F8 | Scheme::F6 | Scheme::F4 => {
-                self.hotspot(address);
-                self.mapped(address)
+        if let Some(dpc) = self.dpc.as_deref_mut() {
+            dpc.clock_if_selected(address);
+            if address & 0xFFF < 0x040 {
+                let display = &self.rom[dpc::DISPLAY_OFFSET..];
+                return dpc.read(address, display, now);
             }
-            Scheme::F8Sc | Scheme::F6Sc | Scheme::F4Sc => {
-                self.hotspot(address);
-                match address & 0xF80 {
-                    0x080 => self.ram[usize::from(address) & 0x7F],
-                    _ => self.mapped(address),
-                }
-            }
-            Scheme::E0 => {
-                self.parker_hotspot(address);
-                self.mapped(address)
-            }
-            // A13 of the full CPU address chooses the bank; there is no state.
-            Scheme::Fe => {
-                let bank = if address & 0x2000 == 0 { 0x1000 } else { 0 };
-                self.rom[bank | usize::from(address) & 0xFFF]
-            }
-            Scheme::Dpc => self.read_dpc(address, now),
         }
+        self.switch(address);
+        self.peek(address)
     }
 
     /// Reads without side effects, as a game's rules do (klax keeps its score in Superchip RAM).
     pub fn peek(&self, address: u16) -> u8 {
-        let superchip_read_port = self.scheme.has_superchip() && address & 0xF80 == 0x080;
-        match self.scheme {
-            Scheme::Fe => {
-                let bank = if address & 0x2000 == 0 { 0x1000 } else { 0 };
-                self.rom[bank | usize::from(address) & 0xFFF]
-            }
-            _ if superchip_read_port => self.ram[usize::from(address) & 0x7F],
+        if self.scheme == Scheme::Fe {
+            // A13 of the full CPU address chooses the bank; there is no state.
+            let bank = if address & 0x2000 == 0 { BANK } else { 0 };
+            return self.rom[bank + usize::from(address) % BANK];
+        }
+        match self.ram_at(address) {
+            Some(RamPort::Read(offset)) => self.ram[offset],
             _ => self.mapped(address),
         }
     }
 
     /// Writes at a CPU address with A12 set.
     pub(crate) fn write(&mut self, address: u16, value: u8) {
-        match self.scheme {
-            Scheme::Rom2K | Scheme::Rom4K | Scheme::Fe => {}
-            Scheme::F8 | Scheme::F6 | Scheme::F4 => self.hotspot(address),
-            Scheme::F8Sc | Scheme::F6Sc | Scheme::F4Sc => {
-                self.hotspot(address);
-                if address & 0xF80 == 0 {
-                    self.ram[usize::from(address) & 0x7F] = value;
-                }
-            }
-            Scheme::E0 => self.parker_hotspot(address),
-            Scheme::Dpc => {
-                let dpc = self.dpc.as_deref_mut().expect("a DPC cartridge has a DPC");
-                dpc.write(address, value);
-                self.hotspot(address);
-            }
+        if let Some(dpc) = self.dpc.as_deref_mut() {
+            dpc.write(address, value);
+        }
+        self.switch(address);
+        if let Some(RamPort::Write(offset)) = self.ram_at(address) {
+            self.ram[offset] = value;
         }
     }
 
-    fn read_dpc(&mut self, address: u16, now: u32) -> u8 {
-        let dpc = self.dpc.as_deref_mut().expect("a DPC cartridge has a DPC");
-        dpc.clock_if_selected(address);
-        if address & 0xFFF < 0x040 {
-            let display = &self.rom[dpc::DISPLAY_OFFSET..];
-            return dpc.read(address, display, now);
+    /// Whether the cartridge listens to accesses outside of its window.
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        matches!(self.scheme, Scheme::Tigervision | Scheme::Ua | Scheme::Econobanking)
+    }
+
+    /// An access with A12 clear; `written` is the value of a write.
+    pub(crate) fn listen(&mut self, address: u16, written: Option<u8>) {
+        match (self.scheme, written) {
+            (Scheme::Tigervision, Some(value)) if address & 0x1FFF < 0x40 => {
+                let bank = usize::from(value) % (self.rom.len() / HALF_BANK);
+                self.map(0, bank * HALF_BANK, 2);
+            }
+            (Scheme::Ua, _) if address & 0x1260 == 0x0220 => self.select(0),
+            (Scheme::Ua, _) if address & 0x1260 == 0x0240 => self.select(1),
+            (Scheme::Econobanking, _) if address & 0x1840 == 0x0800 => self.select(0),
+            (Scheme::Econobanking, _) if address & 0x1840 == 0x0840 => self.select(1),
+            _ => {}
         }
-        self.hotspot(address);
-        self.mapped(address)
     }
 
     #[inline]
     fn mapped(&self, address: u16) -> u8 {
-        let address = usize::from(address) & 0xFFF;
+        let address = usize::from(address) % BANK;
         self.rom[self.window[address / SLICE] as usize + address % SLICE]
     }
 
-    /// Switches a whole 4 KB bank when the address is one of the scheme's hotspots.
-    #[inline]
-    fn hotspot(&mut self, address: u16) {
-        let (first, banks) = self.scheme.hotspots();
-        let bank = (address & 0xFFF).wrapping_sub(first);
-        if bank < banks {
-            self.select(bank.into());
+    /// Switches banks when the address is one of the scheme's hotspots.
+    fn switch(&mut self, address: u16) {
+        let address = usize::from(address) % BANK;
+        match self.scheme {
+            // $xFE0-7 choose the slice of slot 0, $xFE8-F of slot 1, $xFF0-7 of slot 2.
+            Scheme::E0 => {
+                if let hotspot @ 0..0x18 = address.wrapping_sub(0xFE0) {
+                    self.map(hotspot / 8, hotspot % 8 * SLICE, 1);
+                }
+            }
+            // $xFE0-6 choose the lower half of the window, $xFE7 puts RAM there, $xFE8-B choose the page of RAM.
+            Scheme::E7 => match address.wrapping_sub(0xFE0) {
+                bank @ 0..7 => {
+                    self.ram_below = false;
+                    self.map(0, bank * HALF_BANK, 2);
+                }
+                7 => self.ram_below = true,
+                page @ 8..12 => self.ram_page = page as u8 - 8,
+                _ => {}
+            },
+            scheme => {
+                let (first, banks) = scheme.hotspots();
+                let bank = address.wrapping_sub(first.into());
+                if bank < banks.into() {
+                    self.select(bank);
+                }
+            }
         }
     }
 
+    /// Which byte of the cartridge's RAM an address reads or writes: each has one port to write and one to read.
+    fn ram_at(&self, address: u16) -> Option<RamPort> {
+        let address = usize::from(address) % BANK;
+        let port = |write: usize, read: usize, size: usize, offset: usize| {
+            let within =
+                |port: usize| address.checked_sub(port).filter(|&byte| byte < size).map(|byte| offset + byte);
+            within(read).map(RamPort::Read).or_else(|| within(write).map(RamPort::Write))
+        };
+        match self.scheme {
+            Scheme::F8Sc | Scheme::F6Sc | Scheme::F4Sc => port(0x000, 0x080, 128, 0),
+            Scheme::Fa => port(0x000, 0x100, 256, 0),
+            Scheme::Cv => port(0x400, 0x000, 1024, 0),
+            Scheme::E7 if address < 0x800 && self.ram_below => port(0x000, 0x400, 1024, 0),
+            Scheme::E7 => port(0x800, 0x900, 256, 1024 + 256 * usize::from(self.ram_page)),
+            _ => None,
+        }
+    }
+
+    /// Shows a bank in the whole window.
     fn select(&mut self, bank: usize) {
-        for (slot, offset) in self.window.iter_mut().enumerate() {
-            *offset = ((bank * 4 + slot) * SLICE) as u32;
-        }
+        self.map(0, bank * BANK, 4);
     }
 
-    /// Parker Brothers' scheme: $xFE0-7 choose the slice of slot 0, $xFE8-F of slot 1, $xFF0-7 of slot 2.
-    #[inline]
-    fn parker_hotspot(&mut self, address: u16) {
-        let hotspot = usize::from(address & 0xFFF).wrapping_sub(0xFE0);
-        if hotspot < 0x18 {
-            self.window[hotspot / 8] = (hotspot % 8 * SLICE) as u32;
+    /// Shows `slices` slices of the image, from `offset` on, in the window from slot `first` on.
+    fn map(&mut self, first: usize, offset: usize, slices: usize) {
+        for slice in 0..slices {
+            self.window[first + slice] = (offset + slice * SLICE) as u32;
         }
     }
 
     fn select_start(&mut self) {
+        (self.ram_page, self.ram_below) = (0, false);
         match self.scheme {
-            Scheme::E0 => self.window = [4, 5, 6, 7].map(|slice| slice * SLICE as u32),
-            Scheme::Rom2K => self.window = [0, 1, 0, 1].map(|slice| slice * SLICE as u32),
-            _ => self.select(self.scheme.start_bank()),
+            Scheme::E0 => self.map(0, BANK, 4),
+            Scheme::Rom2K | Scheme::Cv | Scheme::E7 | Scheme::Tigervision => {
+                self.map(0, 0, 2);
+                self.map(2, self.rom.len() - HALF_BANK, 2);
+            }
+            scheme => self.select(scheme.start_bank()),
         }
     }
+}
+
+/// A byte of the cartridge's RAM and what an address does with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RamPort {
+    Read(usize),
+    Write(usize),
 }

@@ -14,7 +14,7 @@ fn from_bcd(byte: u8) -> i32 {
 }
 
 fn to_bcd(value: i32) -> u8 {
-    ((value / 10) << 4 | value % 10) as u8
+    (((value / 10) << 4) | (value % 10)) as u8
 }
 
 pub(super) fn add(a: u8, m: u8, carry: bool) -> Sum {

@@ -64,7 +64,7 @@ impl Cpu {
     /// Clears the registers and loads the program counter from the reset vector, low byte first.
     pub fn reset(&mut self, bus: &mut impl Bus) {
         *self = Self { s: 0xFF, zero: 1, ..Self::default() };
-        self.pc = self.read_word(bus, RESET_VECTOR);
+        self.pc = Self::read_word(bus, RESET_VECTOR);
     }
 
     /// The status byte as `PHP` pushes it.
@@ -304,7 +304,7 @@ impl Cpu {
 
     /// A word whose high byte lies at the following address, across pages too: the pointer at $FF takes its high
     /// byte from $0100 (which is the TIA), as in the reference.
-    fn read_word(&self, bus: &mut impl Bus, address: u16) -> u16 {
+    fn read_word(bus: &mut impl Bus, address: u16) -> u16 {
         let low = bus.read(address);
         let high = bus.read(address.wrapping_add(1));
         u16::from_le_bytes([low, high])
@@ -337,11 +337,11 @@ impl Cpu {
             }
             Mode::IndirectX => {
                 let pointer = self.fetch(bus).wrapping_add(self.x);
-                self.read_word(bus, pointer.into())
+                Self::read_word(bus, pointer.into())
             }
             Mode::IndirectY => {
                 let pointer = self.fetch(bus);
-                let base = self.read_word(bus, pointer.into());
+                let base = Self::read_word(bus, pointer.into());
                 index(bus, base, self.y, crossing)
             }
             Mode::Implied | Mode::Accumulator | Mode::Immediate | Mode::Relative => {
@@ -537,7 +537,7 @@ impl Cpu {
         self.push_again(bus, low);
         self.push_again(bus, self.status());
         self.interrupt = true;
-        self.pc = self.read_word(bus, BREAK_VECTOR);
+        self.pc = Self::read_word(bus, BREAK_VECTOR);
     }
 
     /// The read of the stack page that pulls and `JSR` make before they move the stack pointer.

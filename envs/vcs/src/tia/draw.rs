@@ -231,12 +231,15 @@ impl Tia {
     /// A bit for each object that its registers switch on, whether it has pixels on this line or not. The priority bit
     /// switches score mode off, unless the playfield is the only active object.
     fn active_objects(&self) -> u8 {
-        u8::from(self.players[0].shown() != 0) * P0
-            | u8::from(self.players[1].shown() != 0) * P1
-            | u8::from(self.missiles[0].active()) * M0
-            | u8::from(self.missiles[1].active()) * M1
-            | u8::from(self.ball.active()) * BL
-            | u8::from(self.playfield.active()) * PF
+        let switched_on = [
+            (P0, self.players[0].shown() != 0),
+            (P1, self.players[1].shown() != 0),
+            (M0, self.missiles[0].active()),
+            (M1, self.missiles[1].active()),
+            (BL, self.ball.active()),
+            (PF, self.playfield.active()),
+        ];
+        switched_on.into_iter().filter(|&(_, on)| on).fold(0, |all, (bit, _)| all | bit)
     }
 }
 

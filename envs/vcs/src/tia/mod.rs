@@ -74,7 +74,7 @@ pub(crate) struct Tia {
     geometry: Geometry,
     beam: Beam,
     /// Palette bytes, `height * WIDTH` each. Never cleared between frames: what a short frame does not reach shows
-    /// the picture from two frames ago (journey_escape's last row).
+    /// the picture from two frames ago (`journey_escape`'s last row).
     pictures: [Vec<u8>; 2],
     /// The picture that is being drawn.
     current: bool,

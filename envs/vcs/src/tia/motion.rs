@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How many pixels to the right HMOVE at `cycle` (0 to 75) of a line moves an object with this motion value (0 to 15).
 ///
-/// The regular moment is just after WSYNC (cycle 3). HMOVE at cycles 4 to 20 counts on (video_chess, trondead), at 21
+/// The regular moment is just after WSYNC (cycle 3). HMOVE at cycles 4 to 20 counts on (`video_chess`, trondead), at 21
 /// to 54 moves nothing (entombed, amidar), at 55 to 74 moves left only (koolaid).
 pub(super) fn hmove(cycle: u32, motion: u8) -> i32 {
     let regular = if motion < 8 { -i32::from(motion) } else { 16 - i32::from(motion) };
@@ -23,7 +23,7 @@ const AT_LEAST: [i32; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 
 /// Cycles 55 to 74: some clocks already count for the next line.
 const LATE: [i32; 20] = [6, 5, 4, 4, 3, 2, 1, 1, 0, -1, -2, -2, -3, -4, -5, -5, -6, -7, -8, -8];
 
-/// The motion of missile 0 that Cosmic Ark makes its stars from, and journey_escape uses all the time.
+/// The motion of missile 0 that Cosmic Ark makes its stars from, and `journey_escape` uses all the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CosmicArk {
     pub(super) active: bool,

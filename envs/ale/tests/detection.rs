@@ -1,0 +1,17 @@
+//! Bank switching is told from the image alone as the table of games says it.
+
+use ale::{games, roms};
+use vcs::Cartridge;
+
+#[test]
+fn every_image_is_detected_as_its_row_says() {
+    let mut wrong = Vec::new();
+    for game in games() {
+        let Some(rom) = roms::for_tests(game.id) else { continue };
+        let detected = Cartridge::detect(rom).expect("a cartridge").scheme();
+        if detected != game.bankswitch {
+            wrong.push(format!("{}: {detected} instead of {}", game.id, game.bankswitch));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join(", "));
+}

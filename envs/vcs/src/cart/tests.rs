@@ -1,0 +1,188 @@
+use super::*;
+
+/// An image whose every byte is the number of its kilobyte.
+fn numbered(kilobytes: usize) -> Arc<[u8]> {
+    (0..kilobytes * SLICE).map(|offset| (offset / SLICE) as u8).collect()
+}
+
+fn cartridge(scheme: Scheme, kilobytes: usize) -> Cartridge {
+    Cartridge::new(numbered(kilobytes), scheme).expect("an image of the right size")
+}
+
+/// The kilobytes in the window's four slots, looked at away from ports and hotspots.
+fn shown(cartridge: &Cartridge) -> [u8; 4] {
+    [0x12FF, 0x16FF, 0x1AFF, 0x1EFF].map(|address| cartridge.peek(address))
+}
+
+/// The kilobytes of 4 KB bank `bank`.
+fn bank(bank: u8) -> [u8; 4] {
+    [0, 1, 2, 3].map(|slice| 4 * bank + slice)
+}
+
+#[test]
+fn two_kilobytes_are_mirrored() {
+    assert_eq!(shown(&cartridge(Scheme::Rom2K, 2)), [0, 1, 0, 1]);
+}
+
+#[test]
+fn reading_or_writing_a_hotspot_selects_its_bank_and_reads_its_byte() {
+    for (scheme, kilobytes, first, start) in [
+        (Scheme::F8, 8, 0x1FF8, 1),
+        (Scheme::F8Sc, 8, 0x1FF8, 1),
+        (Scheme::F6, 16, 0x1FF6, 0),
+        (Scheme::F6Sc, 16, 0x1FF6, 0),
+        (Scheme::F4, 32, 0x1FF4, 0),
+        (Scheme::F4Sc, 32, 0x1FF4, 0),
+        (Scheme::Fa, 12, 0x1FF8, 2),
+    ] {
+        let mut cartridge = cartridge(scheme, kilobytes);
+        assert_eq!(shown(&cartridge), bank(start), "{scheme} at power-up");
+        for number in (0..kilobytes as u8 / 4).rev() {
+            let hotspot = first + u16::from(number);
+            assert_eq!(cartridge.read(hotspot, 0), 4 * number + 3, "{scheme}: the byte of the new bank");
+            assert_eq!(shown(&cartridge), bank(number), "{scheme} after a read");
+            cartridge.select(0);
+            cartridge.write(hotspot, 0);
+            assert_eq!(shown(&cartridge), bank(number), "{scheme} after a write");
+        }
+    }
+}
+
+#[test]
+fn ram_is_written_at_one_port_and_read_at_the_other() {
+    for (scheme, kilobytes, write, read, size) in [
+        (Scheme::F8Sc, 8, 0x1000, 0x1080, 128),
+        (Scheme::F6Sc, 16, 0x1000, 0x1080, 128),
+        (Scheme::F4Sc, 32, 0x1000, 0x1080, 128),
+        (Scheme::Fa, 12, 0x1000, 0x1100, 256),
+        (Scheme::Cv, 2, 0x1400, 0x1000, 1024),
+    ] {
+        let mut cartridge = cartridge(scheme, kilobytes);
+        for offset in 0..size {
+            cartridge.write(write + offset, !(offset as u8));
+            cartridge.write(read + offset, 0x55);
+        }
+        for offset in 0..size {
+            assert_eq!(cartridge.read(read + offset, 0), !(offset as u8), "{scheme} at {offset:#x}");
+        }
+        let rom = cartridge.mapped(write);
+        assert_eq!(
+            cartridge.read(write, 0),
+            rom,
+            "{scheme}: the write port shows the image and takes no write"
+        );
+        assert_eq!(cartridge.read(read, 0), 0xFF, "{scheme}");
+    }
+}
+
+#[test]
+fn commavid_shows_its_image_in_the_upper_half() {
+    let mut cartridge = cartridge(Scheme::Cv, 2);
+    assert_eq!([0x1800, 0x1C00].map(|address| cartridge.read(address, 0)), [0, 1]);
+}
+
+#[test]
+fn parker_brothers_switch_three_slots_and_keep_the_fourth() {
+    let mut cartridge = cartridge(Scheme::E0, 8);
+    assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
+    cartridge.read(0x1FE2, 0);
+    cartridge.write(0x1FE8, 0);
+    cartridge.read(0x1FF7, 0);
+    assert_eq!(shown(&cartridge), [2, 0, 7, 7]);
+    cartridge.read(0x1FF8, 0);
+    assert_eq!(shown(&cartridge), [2, 0, 7, 7]);
+}
+
+#[test]
+fn activision_chooses_the_bank_by_the_address_line_13() {
+    let mut cartridge = cartridge(Scheme::Fe, 8);
+    assert_eq!([0xF000, 0xD000].map(|address| cartridge.read(address, 0)), [0, 4]);
+}
+
+#[test]
+fn tigervision_listens_to_writes_of_the_first_64_addresses() {
+    let mut cartridge = cartridge(Scheme::Tigervision, 8);
+    assert_eq!(shown(&cartridge), [0, 1, 6, 7]);
+    cartridge.listen(0x003F, Some(2));
+    assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
+    cartridge.listen(0x0040, Some(1));
+    cartridge.listen(0x003F, None);
+    assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
+    cartridge.listen(0x0000, Some(7));
+    assert_eq!(shown(&cartridge), [6, 7, 6, 7], "bank numbers wrap");
+}
+
+#[test]
+fn m_network_switches_half_the_window_and_two_kinds_of_ram() {
+    let mut cartridge = cartridge(Scheme::E7, 16);
+    assert_eq!([0x1000, 0x17FF, 0x1A00, 0x1FFF].map(|address| cartridge.peek(address)), [0, 1, 14, 15]);
+    cartridge.read(0x1FE5, 0);
+    assert_eq!([0x1000, 0x17FF].map(|address| cartridge.peek(address)), [10, 11]);
+    for page in 0..4 {
+        cartridge.read(0x1FE8 + page, 0);
+        cartridge.write(0x1800, page as u8 + 100);
+    }
+    cartridge.read(0x1FE7, 0);
+    cartridge.write(0x13FF, 42);
+    assert_eq!(cartridge.read(0x17FF, 0), 42);
+    for page in 0..4 {
+        cartridge.read(0x1FE8 + page, 0);
+        assert_eq!(cartridge.read(0x1900, 0), page as u8 + 100);
+    }
+    cartridge.read(0x1FE0, 0);
+    assert_eq!(cartridge.peek(0x1000), 0, "a bank takes the RAM's place again");
+}
+
+#[test]
+fn ua_and_econobanking_listen_to_two_addresses() {
+    for (scheme, first, second) in [(Scheme::Ua, 0x0220, 0x0240), (Scheme::Econobanking, 0x0800, 0x0840)] {
+        let mut cartridge = cartridge(scheme, 8);
+        assert_eq!(shown(&cartridge), bank(0), "{scheme}");
+        cartridge.listen(second, None);
+        assert_eq!(shown(&cartridge), bank(1), "{scheme}");
+        cartridge.listen(first, Some(0));
+        assert_eq!(shown(&cartridge), bank(0), "{scheme}");
+    }
+}
+
+#[test]
+fn images_of_no_known_size_are_refused() {
+    let error = |size: usize| Cartridge::detect(vec![0; size].into()).unwrap_err();
+    assert_eq!(error(0), CartridgeError::Empty);
+    assert_eq!(error(4095), CartridgeError::UnknownSize { size: 4095 });
+    let wrong = Cartridge::new(numbered(4), Scheme::F8).unwrap_err();
+    assert_eq!(wrong.to_string(), "an image of 4096 bytes cannot be a F8 cartridge, which has 8192");
+}
+
+/// The random register of Pitfall II's chip has all 255 states but the one that it cannot leave.
+#[test]
+fn the_display_processor_draws_a_full_cycle_of_random_numbers() {
+    let mut image = vec![0; 10240];
+    image[8192..].copy_from_slice(&[7; 2048]);
+    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the right size");
+    cartridge.write(0x1070, 0);
+    let mut seen = std::collections::HashSet::new();
+    while seen.insert(cartridge.read(0x1000, 0)) {}
+    assert_eq!(seen.len(), 255);
+    assert!(!seen.contains(&0xFF));
+}
+
+/// A fetcher counts down through the display data from the image's end, and its flag opens a window.
+#[test]
+fn the_display_processor_fetches_display_data_backwards() {
+    let mut image = vec![0; 10240];
+    for offset in 0..2048 {
+        image[8192 + offset] = offset as u8;
+    }
+    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the right size");
+    cartridge.write(0x1052, 0x10);
+    cartridge.write(0x105A, 0x00);
+    let fetched = [0; 3].map(|_| cartridge.read(0x100A, 0));
+    let from_the_end = |counter: usize| ((2047 - counter) & 0xFF) as u8;
+    assert_eq!(fetched, [0x10, 0x0F, 0x0E].map(from_the_end));
+
+    cartridge.write(0x1042, 0x0C);
+    cartridge.write(0x104A, 0x0A);
+    let masked = [0; 5].map(|_| cartridge.read(0x1012, 0));
+    assert_eq!(masked, [0, from_the_end(0x0C), from_the_end(0x0B), 0, 0]);
+}
