@@ -138,3 +138,106 @@ pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> 
 pub(crate) fn clip_scale(norm: f32, max_norm: f32) -> f32 {
     (max_norm / (norm + 1e-6)).min(1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::nn::Linear;
+
+    use super::*;
+
+    fn device() -> Device {
+        Device::flex().autodiff()
+    }
+
+    /// A layer with two inputs and one output.
+    fn layer(weight: [f32; 2], bias: f32) -> Linear {
+        let device = device();
+        Linear {
+            weight: Param::from_data(TensorData::new(weight.to_vec(), [2, 1]), &device),
+            bias: Some(Param::from_data(TensorData::new(vec![bias], [1]), &device)),
+        }
+    }
+
+    /// Gradients of `3 * w0 + 4 * w1 + 12 * b`.
+    fn gradients(layer: &Linear) -> GradientsParams {
+        let factors = Tensor::<2>::from_floats([[3.0], [4.0]], &device());
+        let bias = layer.bias.as_ref().unwrap().val();
+        let loss = (layer.weight.val() * factors).sum() + bias.mul_scalar(12.0).sum();
+        GradientsParams::from_grads(loss.backward(), layer)
+    }
+
+    fn numbers(layer: &Linear) -> [f32; 3] {
+        let mut numbers: Vec<f32> = layer.weight.val().try_into_vec_as().unwrap();
+        numbers.push(layer.bias.as_ref().unwrap().val().into_scalar());
+        numbers.try_into().unwrap()
+    }
+
+    #[test]
+    fn the_global_norm_is_of_all_parameters_together() {
+        let layer = layer([0.0, 0.0], 0.0);
+        let norm: f32 = global_norm(&layer, &gradients(&layer)).into_scalar();
+        assert_eq!(norm, 13.0);
+        assert!((clip_scale(norm, 0.5) * norm - 0.5).abs() < 1e-6);
+        assert_eq!(clip_scale(0.3, 0.5), 1.0);
+    }
+
+    /// Adam as the paper writes it, in `f64`.
+    fn adam(gradients: &[f64], learning_rate: f64, epsilon: f64) -> f64 {
+        let (mut weight, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (time, gradient) in (1..).zip(gradients) {
+            first = 0.9 * first + 0.1 * gradient;
+            second = 0.999 * second + 0.001 * gradient * gradient;
+            let corrected = first / (1.0 - 0.9f64.powi(time));
+            let variance: f64 = second / (1.0 - 0.999f64.powi(time));
+            weight -= learning_rate * corrected / (variance.sqrt() + epsilon);
+        }
+        weight
+    }
+
+    #[test]
+    fn steps_are_those_of_the_paper_on_the_scaled_gradient() {
+        let mut layer = layer([0.0, 0.0], 0.0);
+        let mut optimizer = AdamOptimizer::new(1e-5);
+        for scale in [1.0, 0.25, 0.5] {
+            let mut gradients = gradients(&layer);
+            layer = optimizer.step(layer, &mut gradients, 0.1, scale);
+        }
+        for (weight, gradient) in numbers(&layer).into_iter().zip([3.0, 4.0, 12.0]) {
+            let expected = adam(&[gradient, 0.25 * gradient, 0.5 * gradient], 0.1, 1e-5);
+            assert!((f64::from(weight) - expected).abs() < 1e-6, "{weight} and {expected}");
+        }
+    }
+
+    #[test]
+    fn restored_moments_continue_bit_for_bit() {
+        let mut first = layer([1.0, -2.0], 0.5);
+        let mut optimizer = AdamOptimizer::new(1e-5);
+        let mut gradients_of_first = gradients(&first);
+        first = optimizer.step(first, &mut gradients_of_first, 0.1, 1.0);
+
+        let [w0, w1, b] = numbers(&first);
+        let mut second = layer([w0, w1], b);
+        let mut restored = AdamOptimizer::new(1e-5);
+        restored.load_moments(optimizer.moments().unwrap(), &[2, 1], &Device::flex()).unwrap();
+
+        let (mut left, mut right) = (gradients(&first), gradients(&second));
+        first = optimizer.step(first, &mut left, 0.1, 0.5);
+        second = restored.step(second, &mut right, 0.1, 0.5);
+        assert_eq!(numbers(&first).map(f32::to_bits), numbers(&second).map(f32::to_bits));
+        assert_eq!(optimizer.moments(), restored.moments());
+    }
+
+    #[test]
+    fn foreign_moments_are_refused() {
+        let mut layer = layer([1.0, -2.0], 0.5);
+        let mut optimizer = AdamOptimizer::new(1e-5);
+        let mut gradients = gradients(&layer);
+        layer = optimizer.step(layer, &mut gradients, 0.1, 1.0);
+        assert_eq!(numbers(&layer).len(), 3);
+        let moments = optimizer.moments().unwrap();
+        for sizes in [&[2, 2][..], &[2], &[2, 1, 1]] {
+            let refused = AdamOptimizer::new(1e-5).load_moments(moments.clone(), sizes, &Device::flex());
+            assert!(matches!(refused, Err(LearnerError::BadState(_))));
+        }
+    }
+}

@@ -201,3 +201,107 @@ pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<
         AutoresetMode::NextStep | AutoresetMode::Disabled => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What came of one step of the only environment.
+    #[derive(Clone, Copy, Default)]
+    struct Outcome {
+        reward: f32,
+        terminated: bool,
+        truncated: bool,
+        autoreset: bool,
+        final_value: Option<f32>,
+    }
+
+    /// A rollout of one environment with values 1, 2, 3, ... and these outcomes.
+    fn rollout(outcomes: &[Outcome]) -> Rollout {
+        let mut rollout = Rollout::new(1, outcomes.len(), 4);
+        let mut batch = Batch::new(1, 4, false);
+        for (step, outcome) in outcomes.iter().enumerate() {
+            rollout.begin_step(&batch, &[0], &[0.0], &[step as f32 + 1.0]);
+            batch.rewards[0] = outcome.reward;
+            batch.terminated[0] = outcome.terminated;
+            batch.truncated[0] = outcome.truncated;
+            batch.autoreset[0] = outcome.autoreset;
+            rollout.end_step(&batch, &[outcome.final_value]);
+        }
+        rollout
+    }
+
+    fn reward(reward: f32) -> Outcome {
+        Outcome { reward, ..Outcome::default() }
+    }
+
+    /// Advantages of the transitions, with gamma 0.5, lambda 0.5 and 8 as the last value.
+    fn advantages(rollout: &Rollout) -> Vec<f32> {
+        let estimates = rollout.estimates(&[8.0], 0.5, 0.5);
+        rollout.transitions().into_iter().map(|entry| estimates.advantages[entry]).collect()
+    }
+
+    #[test]
+    fn a_terminated_step_is_not_bootstrapped() {
+        let end = Outcome { terminated: true, ..reward(10.0) };
+        let reset = Outcome { autoreset: true, ..Outcome::default() };
+        // Step 0: A = 10 - 1. Step 1 only resets. Step 2: A = 1 + 0.5 * 8 - 3.
+        assert_eq!(advantages(&rollout(&[end, reset, reward(1.0)])), [9.0, 2.0]);
+    }
+
+    #[test]
+    fn next_step_mode_bootstraps_a_truncation_from_the_observation_that_follows() {
+        let end = Outcome { truncated: true, ..reward(10.0) };
+        let reset = Outcome { autoreset: true, ..Outcome::default() };
+        // Step 0: A = 10 + 0.5 * 2 - 1, where 2 is the value of the final observation. Step 2: A = 1 + 0.5 * 8 - 3.
+        assert_eq!(advantages(&rollout(&[end, reset, reward(1.0)])), [10.0, 2.0]);
+    }
+
+    #[test]
+    fn same_step_mode_bootstraps_a_truncation_from_the_final_observation() {
+        let end = Outcome { truncated: true, final_value: Some(20.0), ..reward(10.0) };
+        // Step 0: A = 10 + 0.5 * 20 - 1. Step 1: A = 1 + 0.5 * 8 - 2, the first step of the next episode.
+        assert_eq!(advantages(&rollout(&[end, reward(1.0)])), [19.0, 3.0]);
+    }
+
+    #[test]
+    fn a_truncation_in_the_last_step_is_bootstrapped_from_the_last_value() {
+        let end = Outcome { truncated: true, ..reward(10.0) };
+        // Step 1: A = 10 + 0.5 * 8 - 2 = 12. Step 0: delta = 1 + 0.5 * 2 - 1 = 1, A = 1 + 0.25 * 12.
+        assert_eq!(advantages(&rollout(&[reward(1.0), end])), [4.0, 12.0]);
+    }
+
+    #[test]
+    fn a_rollout_may_begin_with_a_reset() {
+        let reset = Outcome { autoreset: true, ..Outcome::default() };
+        assert_eq!(advantages(&rollout(&[reset, reward(1.0)])), [3.0]);
+    }
+
+    #[test]
+    fn final_values_are_asked_for_only_where_the_observation_is_gone() {
+        let mut batch = Batch::new(3, 4, true);
+        batch.truncated[1] = true;
+        batch.terminated[2] = true;
+        assert_eq!(rows_with_final_values(&batch, AutoresetMode::SameStep), [1]);
+        assert!(rows_with_final_values(&batch, AutoresetMode::NextStep).is_empty());
+    }
+
+    #[test]
+    fn entries_keep_the_environments_apart() {
+        let mut rollout = Rollout::new(2, 2, 8);
+        let mut batch = Batch::new(2, 8, false);
+        for step in 0..2 {
+            for env in 0..2 {
+                batch.observations.row_mut(env).fill(10 * env as u8 + step);
+            }
+            let shift = f32::from(step);
+            rollout.begin_step(&batch, &[i32::from(step), 5], &[shift, 5.0], &[shift, 5.0]);
+            rollout.end_step(&batch, &[None, None]);
+        }
+        assert!(rollout.is_full());
+        let observations: Vec<u8> = (0..4).map(|entry| rollout.observation(entry)[7]).collect();
+        assert_eq!(observations, [0, 1, 10, 11]);
+        assert_eq!((0..4).map(|entry| rollout.env(entry)).collect::<Vec<_>>(), [0, 0, 1, 1]);
+        assert_eq!((0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(), [0, 1, 5, 5]);
+    }
+}

@@ -69,3 +69,98 @@ impl PolicyChange {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn tensor<const N: usize>(numbers: [f32; N]) -> Tensor<1> {
+        Tensor::from_floats(numbers, &Device::flex().autodiff())
+    }
+
+    fn number(tensor: Tensor<1>) -> f32 {
+        tensor.into_scalar()
+    }
+
+    /// The gradient of `loss` with respect to its argument at `at`.
+    fn gradient<const N: usize>(at: [f32; N], loss: impl Fn(Tensor<1>) -> Tensor<1>) -> Vec<f32> {
+        let at = tensor(at).require_grad();
+        let gradients = loss(at.clone()).backward();
+        at.grad(&gradients).unwrap().try_into_vec_as().unwrap()
+    }
+
+    fn close(numbers: &[f32], expected: &[f32]) {
+        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
+        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+    }
+
+    #[test]
+    fn policy_loss_by_hand() {
+        // Ratios 2, 2, 0.5, 0.5, clipped to 0.9..1.1; the worse of both counts:
+        // A = 1:  max(-2, -1.1) = -1.1      A = -1: max(2, 1.1) = 2
+        // A = 1:  max(-0.5, -0.9) = -0.5    A = -1: max(0.5, 0.9) = 0.9
+        let ln2 = 2f32.ln();
+        let log_ratio = tensor([ln2, ln2, -ln2, -ln2]);
+        let advantages = tensor([1.0, -1.0, 1.0, -1.0]);
+        let loss = number(policy_loss(log_ratio, advantages, 0.1));
+        close(&[loss], &[(-1.1 + 2.0 - 0.5 + 0.9) / 4.0]);
+    }
+
+    #[test]
+    fn policy_gradient_flows_where_nothing_is_clipped_and_once_at_ratio_one() {
+        let ln2 = 2f32.ln();
+        let advantages = || tensor([1.0, -1.0, 3.0, -5.0]);
+        let loss = |log_ratio| policy_loss(log_ratio, advantages(), 0.1);
+        // d/dx of -A * exp(x) / 4; the first is clipped.
+        close(&gradient([ln2, ln2, 0.0, 0.0], loss), &[0.0, 2.0 / 4.0, -3.0 / 4.0, 5.0 / 4.0]);
+    }
+
+    #[test]
+    fn value_loss_by_hand() {
+        let loss = value_loss(tensor([1.0, 2.0]), tensor([0.0, 5.0]));
+        close(&[number(loss)], &[0.5 * (1.0 + 9.0) / 2.0]);
+    }
+
+    #[test]
+    fn clipped_value_loss_by_hand() {
+        // Old values 0, returns 1, clip 0.2:
+        // new 0.5: max(0.25, (0.2 - 1)^2 = 0.64) = 0.64
+        // new 0.1: max(0.81, 0.81) = 0.81
+        // new -1:  max(4, (-0.2 - 1)^2 = 1.44) = 4
+        let loss = |values| clipped_value_loss(values, tensor([0.0; 3]), tensor([1.0; 3]), 0.2);
+        close(&[number(loss(tensor([0.5, 0.1, -1.0])))], &[0.5 * (0.64 + 0.81 + 4.0) / 3.0]);
+        // The first moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3 elsewhere.
+        close(&gradient([0.5, 0.1, -1.0], loss), &[0.0, -0.9 / 3.0, -2.0 / 3.0]);
+    }
+
+    #[test]
+    fn entropy_by_hand() {
+        let device = Device::flex();
+        let half = 0.5f32.ln();
+        // ln 2, and 0 for a certain action beside an impossible one.
+        let log_probs = Tensor::<2>::from_floats([[half, half], [0.0, -1e30]], &device);
+        close(&[number(entropy(log_probs))], &[2f32.ln() / 2.0]);
+    }
+
+    #[test]
+    fn log_prob_picks_the_action_of_each_row() {
+        let device = Device::flex();
+        let log_probs = Tensor::<2>::from_floats([[-1.0, -2.0, -3.0], [-4.0, -5.0, -6.0]], &device);
+        let actions = Tensor::<1, Int>::from_ints([2, 0], &device);
+        let picked: Vec<f32> = log_prob(log_probs, actions).try_into_vec_as().unwrap();
+        assert_eq!(picked, [-3.0, -4.0]);
+    }
+
+    #[test]
+    fn policy_change_by_hand() {
+        let ln2 = 2f32.ln();
+        // Ratios 2 and 1: mean(-log) = -ln2 / 2; mean(ratio - 1 - log) = (1 - ln2) / 2; one of two is clipped.
+        let change = PolicyChange::of(&[ln2, 0.0], 0.1);
+        close(
+            &[change.old_approx_kl, change.approx_kl, change.clipfrac],
+            &[-ln2 / 2.0, (1.0 - ln2) / 2.0, 0.5],
+        );
+    }
+}

@@ -25,6 +25,8 @@ mod metrics;
 mod minibatch;
 mod policy;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use config::{ConfigError, PpoConfig};
 pub use learner::Ppo;

@@ -1,0 +1,321 @@
+//! The learner as a whole, on batches of a made-up vector environment.
+
+use burn::tensor::Device;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::ThreadPoolBuilder;
+use rl_env::{AutoresetMode, Batch, Space};
+
+use super::{Ppo, PpoConfig, PpoMetrics};
+use crate::networks::weights;
+use crate::{EnvSpec, LearnerError, SpecError, Task};
+
+/// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
+#[derive(Clone)]
+struct Noise {
+    spec: EnvSpec,
+    rng: ChaCha8Rng,
+    batch: Batch,
+}
+
+impl Noise {
+    fn new(spec: EnvSpec) -> Self {
+        let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
+        let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
+        let mut noise = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
+        noise.observe();
+        noise
+    }
+
+    fn observe(&mut self) {
+        let Space::Box { dtype, .. } = &self.spec.observation_space else { unreachable!() };
+        for row in self.batch.observations.rows_mut() {
+            match dtype {
+                rl_env::Dtype::U8 => self.rng.fill(row),
+                rl_env::Dtype::F32 => {
+                    for number in row.as_chunks_mut().0 {
+                        *number = self.rng.random_range(-1f32..1.0).to_ne_bytes();
+                    }
+                }
+            }
+        }
+        if self.batch.final_observations.rows() > 0 {
+            self.batch.final_observations = self.batch.observations.clone();
+        }
+    }
+
+    fn step(&mut self) {
+        for env in 0..self.batch.len() {
+            let ended = self.batch.terminated[env] || self.batch.truncated[env];
+            let reset = ended && self.spec.autoreset_mode == AutoresetMode::NextStep;
+            let fate: f32 = self.rng.random();
+            self.batch.autoreset[env] = reset;
+            self.batch.terminated[env] = !reset && fate < 0.1;
+            self.batch.truncated[env] = !reset && fate > 0.9;
+            self.batch.rewards[env] = if reset { 0.0 } else { self.rng.random_range(-1.0..1.0) };
+        }
+        self.observe();
+    }
+}
+
+/// Four environments of two tasks with 2 and 5 actions.
+fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> EnvSpec {
+    let task = |name: &str, num_actions| Task { name: name.to_owned(), num_actions };
+    EnvSpec {
+        observation_space,
+        tasks: vec![task("two", 2), task("five", 5)],
+        task_ids: vec![0, 1, 1, 0],
+        autoreset_mode,
+    }
+}
+
+fn vectors() -> EnvSpec {
+    spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
+}
+
+fn config() -> PpoConfig {
+    PpoConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PpoConfig::default() }
+}
+
+fn learner(spec: EnvSpec) -> Ppo {
+    Ppo::new(config(), spec, &Device::flex(), 7).unwrap()
+}
+
+/// One step of the learner in the noise, and an update if one is due.
+fn step(ppo: &mut Ppo, noise: &mut Noise) -> Option<PpoMetrics> {
+    let actions = ppo.act(&noise.batch).unwrap();
+    for (&action, &task) in actions.iter().zip(&noise.spec.task_ids) {
+        assert!((0..noise.spec.tasks[task].num_actions as i32).contains(&action));
+    }
+    noise.step();
+    ppo.observe(&noise.batch).unwrap();
+    ppo.is_ready().then(|| ppo.update().unwrap())
+}
+
+/// The last metrics and the state after a number of steps.
+fn train(spec: EnvSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
+    let (mut ppo, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    let mut metrics = None;
+    for _ in 0..steps {
+        metrics = step(&mut ppo, &mut noise).or(metrics);
+    }
+    (metrics.unwrap(), ppo.state().unwrap())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        assert_eq!(train(spec.clone(), 35).1, train(spec, 35).1);
+    }
+    let other = Ppo::new(config(), vectors(), &Device::flex(), 8).unwrap();
+    assert_ne!(other.state().unwrap(), learner(vectors()).state().unwrap());
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    let with_threads = |num_threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+        pool.install(|| train(pictures.clone(), 16).1)
+    };
+    assert_eq!(with_threads(1), with_threads(2));
+}
+
+#[test]
+fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        // At the start, within a rollout, just after an update, and within the next rollout.
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut noise) = (learner(spec.clone()), Noise::new(spec.clone()));
+            for _ in 0..pause {
+                step(&mut ppo, &mut noise);
+            }
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = noise.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut noise), step(&mut restored, &mut copy));
+            }
+            assert_eq!(ppo.updates(), 2);
+            assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+        }
+    }
+}
+
+#[test]
+fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
+    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+    while !ppo.is_ready() {
+        ppo.act(&noise.batch).unwrap();
+        let mut restored = restore(&ppo);
+        noise.step();
+        ppo.observe(&noise.batch).unwrap();
+        restored.observe(&noise.batch).unwrap();
+        assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+    }
+    let mut restored = restore(&ppo);
+    assert_eq!(ppo.update().unwrap(), restored.update().unwrap());
+    assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+}
+
+#[test]
+fn rows_that_only_reset_never_train() {
+    let run = |disturb: bool| {
+        let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+        let mut resets = 0;
+        while !ppo.is_ready() {
+            ppo.act(&noise.batch).unwrap();
+            noise.step();
+            let mut batch = noise.batch.clone();
+            for env in (0..batch.len()).filter(|&env| noise.batch.autoreset[env]) {
+                resets += 1;
+                if disturb {
+                    batch.rewards[env] = 1000.0;
+                }
+            }
+            ppo.observe(&batch).unwrap();
+        }
+        let metrics = ppo.update().unwrap();
+        assert!(resets > 5);
+        assert_eq!(metrics.transitions, 64 - resets);
+        weights(&ppo.network).unwrap()
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn a_first_minibatch_finds_the_policy_unmoved() {
+    let spec = vectors();
+    let config = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+    let mut ppo = Ppo::new(config, spec.clone(), &Device::flex(), 7).unwrap();
+    let mut noise = Noise::new(spec);
+    let metrics = loop {
+        if let Some(metrics) = step(&mut ppo, &mut noise) {
+            break metrics;
+        }
+    };
+    assert!(metrics.approx_kl.abs() < 1e-6 && metrics.old_approx_kl.abs() < 1e-6);
+    assert_eq!(metrics.clipfrac, 0.0);
+    // Advantages have mean 0, and all ratios are 1.
+    assert!(metrics.policy_loss.abs() < 1e-5);
+    // Almost uniform over 2 actions in some rows and over 5 in the others.
+    assert!((2f32.ln()..5f32.ln()).contains(&metrics.entropy));
+    assert_eq!(metrics.epochs, 1);
+}
+
+#[test]
+fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
+    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    assert_eq!(ppo.num_updates(), 5);
+    let mut rates = Vec::new();
+    while ppo.updates() < 6 {
+        rates.extend(step(&mut ppo, &mut noise).map(|metrics| metrics.learning_rate));
+    }
+    let expected = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0].map(|part| part * 1e-2);
+    assert!(rates.iter().zip(expected).all(|(rate, expected)| (rate - expected).abs() < 1e-12), "{rates:?}");
+}
+
+#[test]
+fn a_divergence_beyond_the_target_ends_the_update() {
+    let config = PpoConfig { target_kl: Some(1e-9), ..config() };
+    let mut ppo = Ppo::new(config, vectors(), &Device::flex(), 7).unwrap();
+    let mut noise = Noise::new(vectors());
+    let metrics = loop {
+        if let Some(metrics) = step(&mut ppo, &mut noise) {
+            break metrics;
+        }
+    };
+    assert_eq!(metrics.epochs, 1);
+}
+
+#[test]
+fn what_is_not_finite_is_named_and_changes_no_weights() {
+    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    let before = weights(&ppo.network).unwrap();
+    let mut broken = noise.batch.clone();
+    broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
+    assert_eq!(ppo.act(&broken).unwrap_err().to_string(), "a logit of environment 2 is not finite");
+
+    ppo.act(&noise.batch).unwrap();
+    noise.step();
+    let mut broken = noise.batch.clone();
+    broken.rewards[3] = f32::INFINITY;
+    assert_eq!(ppo.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
+
+    broken.rewards[3] = f32::MAX;
+    broken.autoreset[3] = false;
+    ppo.observe(&broken).unwrap();
+    while !ppo.is_ready() {
+        ppo.act(&noise.batch).unwrap();
+        noise.step();
+        ppo.observe(&noise.batch).unwrap();
+    }
+    let error = ppo.update().unwrap_err();
+    assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
+    let acting = weights(&ppo.network).unwrap();
+    assert!(acting.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
+    assert_eq!(before.len(), acting.len());
+}
+
+#[test]
+fn methods_out_of_order_and_foreign_batches_are_refused() {
+    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    assert!(matches!(ppo.observe(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    assert!(matches!(ppo.update(), Err(LearnerError::OutOfOrder(_))));
+    ppo.act(&noise.batch).unwrap();
+    assert!(matches!(ppo.act(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
+    assert!(matches!(
+        ppo.observe(&foreign(5, 12)),
+        Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
+    ));
+    assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
+    noise.step();
+    ppo.observe(&noise.batch).unwrap();
+}
+
+#[test]
+fn a_policy_finds_its_tasks_by_name_in_other_environments() {
+    let (ppo, noise) = (learner(vectors()), Noise::new(vectors()));
+    let own = ppo.policy(ppo.spec()).unwrap();
+    let values = own.values(&noise.batch).unwrap();
+
+    // Only the second task, twice, on the observations of environments 1 and 2.
+    let mut only_five = vectors();
+    only_five.tasks.remove(0);
+    only_five.task_ids = vec![0, 0];
+    let mut batch = Batch::new(2, 12, false);
+    for row in 0..2 {
+        batch.observations.row_mut(row).copy_from_slice(noise.batch.observations.row(row + 1));
+    }
+    let policy = ppo.policy(&only_five).unwrap();
+    assert_eq!(policy.values(&batch).unwrap(), values[1..3]);
+    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&noise.batch).unwrap()[1..3]);
+
+    let mut unknown = only_five.clone();
+    unknown.tasks[0].name = "six".to_owned();
+    assert!(matches!(ppo.policy(&unknown), Err(SpecError::UnknownTask { .. })));
+    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    assert!(matches!(ppo.policy(&pictures), Err(SpecError::OtherObservations { .. })));
+}
+
+#[test]
+fn damaged_states_are_refused() {
+    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    step(&mut ppo, &mut noise);
+    let state = ppo.state().unwrap();
+    let refused = |bytes: &[u8]| match Ppo::from_state(bytes, &Device::flex()) {
+        Err(LearnerError::BadState(problem)) => problem,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("{} bytes were accepted", bytes.len()),
+    };
+    assert_eq!(refused(b"something else"), "it does not begin like one");
+    assert_eq!(refused(&state[..9]), "it is cut off");
+    refused(&state[..state.len() / 2]);
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
+    let mut newer = state;
+    newer[8] = 2;
+    assert_eq!(refused(&newer), "it has version 2, this program reads version 1");
+}
