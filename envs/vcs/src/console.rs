@@ -153,15 +153,7 @@ impl Console {
             machine.rebase();
             machine.tia.start_frame(phase);
         }
-        for _ in 0..INSTRUCTIONS_PER_REQUEST {
-            self.cpu.step(machine);
-            if !machine.tia.is_unfinished() {
-                break;
-            }
-            if self.cpu.jammed {
-                break;
-            }
-        }
+        self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST);
         machine.tia.end_request(machine.clock());
     }
 
@@ -358,6 +350,22 @@ impl Bus for Machine {
 
     fn write_again(&mut self, address: u16, value: u8) {
         self.write_anywhere(address, value);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
+        if address & 0x1000 == 0 { None } else { self.cartridge.plain_code(address) }
+    }
+
+    #[inline]
+    fn latch(&mut self, byte: u8) {
+        self.open_bus = byte;
+    }
+
+    #[inline]
+    fn stops(&self) -> bool {
+        !self.tia.is_unfinished()
     }
 
     #[inline]

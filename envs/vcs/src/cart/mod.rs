@@ -149,6 +149,23 @@ impl Cartridge {
         }
     }
 
+    /// The three bytes from `address` on, if they are plain ROM within one slice.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Once for every instruction.
+    pub(crate) fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
+        let (first, count) = self.plain;
+        if (address & 0xFFF).wrapping_sub(first) >= count.saturating_sub(2) {
+            return None;
+        }
+        let address = usize::from(address) % BANK;
+        let offset = address % SLICE;
+        if offset > SLICE - 3 {
+            return None;
+        }
+        let start = self.window[address / SLICE] as usize + offset;
+        self.rom.get(start..start + 3).map(|bytes| [bytes[0], bytes[1], bytes[2]])
+    }
+
     /// Reads where reading does something, or where there is no plain ROM. A hotspot's byte is that of the bank that it
     /// selects.
     #[inline(never)]

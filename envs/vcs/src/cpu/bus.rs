@@ -16,10 +16,27 @@ pub trait Bus {
         self.write(address.into(), value);
     }
 
+    /// The three bytes from `address` on, if reading them has no effect but that each is on the bus in turn. The CPU
+    /// then takes an instruction from them and reports every byte that it uses to [`latch`](Self::latch).
+    fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
+        let _ = address;
+        None
+    }
+
+    /// A byte of [`plain_code`](Self::plain_code) was on the bus.
+    fn latch(&mut self, byte: u8) {
+        let _ = byte;
+    }
+
     /// A write that directly follows another one within an instruction (the second and third push of `JSR` and
     /// `BRK`). The console's WSYNC cannot hold the CPU there.
     fn write_again(&mut self, address: u16, value: u8) {
         self.write(address, value);
+    }
+
+    /// Whether [`Cpu::run`](super::Cpu::run) is to return after the present instruction.
+    fn stops(&self) -> bool {
+        false
     }
 
     /// Lets `cycles` CPU cycles pass.

@@ -89,19 +89,37 @@ impl Cpu {
         self.negative = byte & status::NEGATIVE;
     }
 
-    /// Executes one instruction. A jammed CPU does nothing.
-    #[inline]
-    pub fn step(&mut self, bus: &mut impl Bus) {
-        if self.jammed {
-            return;
+    /// Executes up to `instructions` instructions; fewer if the bus asks for a stop or the CPU is jammed.
+    pub fn run(&mut self, bus: &mut impl Bus, instructions: u32) {
+        for _ in 0..instructions {
+            if self.jammed {
+                return;
+            }
+            match bus.plain_code(self.pc) {
+                Some(bytes) => self.execute_next(bus, &mut Prefetched(bytes)),
+                None => self.execute_next(bus, &mut Live),
+            }
+            if bus.stops() {
+                return;
+            }
         }
-        let code = self.fetch(bus);
+    }
+
+    /// Executes one instruction. A jammed CPU does nothing.
+    pub fn step(&mut self, bus: &mut impl Bus) {
+        self.run(bus, 1);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn execute_next<B: Bus>(&mut self, bus: &mut B, code: &mut impl Code) {
+        let opcode = code.next(self, bus);
         macro_rules! dispatch {
             ($($code:literal $operation:ident $mode:ident $cycles:literal),* $(,)?) => {
-                match code {
+                match opcode {
                     $($code => {
                         bus.tick($cycles);
-                        self.execute(bus, Operation::$operation, Mode::$mode);
+                        self.execute(bus, code, Operation::$operation, Mode::$mode);
                     })*
                 }
             };
@@ -112,15 +130,15 @@ impl Cpu {
     /// Inlined into every arm of the dispatcher, where both arguments are constants and the matches vanish.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn execute(&mut self, bus: &mut impl Bus, operation: Operation, mode: Mode) {
+    fn execute(&mut self, bus: &mut impl Bus, code: &mut impl Code, operation: Operation, mode: Mode) {
         use Operation as O;
         match operation {
-            O::Lda => self.a = self.load(bus, mode),
-            O::Ldx => self.x = self.load(bus, mode),
-            O::Ldy => self.y = self.load(bus, mode),
-            O::Sta => self.store(bus, mode, self.a),
-            O::Stx => self.store(bus, mode, self.x),
-            O::Sty => self.store(bus, mode, self.y),
+            O::Lda => self.a = self.load(bus, code, mode),
+            O::Ldx => self.x = self.load(bus, code, mode),
+            O::Ldy => self.y = self.load(bus, code, mode),
+            O::Sta => self.store(bus, code, mode, self.a),
+            O::Stx => self.store(bus, code, mode, self.x),
+            O::Sty => self.store(bus, code, mode, self.y),
             O::Tax => self.x = self.flags(self.a),
             O::Tay => self.y = self.flags(self.a),
             O::Tsx => self.x = self.flags(self.s),
@@ -128,52 +146,52 @@ impl Cpu {
             O::Tya => self.a = self.flags(self.y),
             O::Txs => self.s = self.x,
 
-            O::And => self.and(bus, mode),
+            O::And => self.and(bus, code, mode),
             O::Ora => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.a = self.flags(self.a | m);
             }
             O::Eor => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.a = self.flags(self.a ^ m);
             }
             O::Bit => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.negative = m;
                 self.overflow = m & 0x40 != 0;
                 self.zero = self.a & m;
             }
             O::Adc => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.adc(m);
             }
             O::Sbc => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.sbc(m);
             }
-            O::Cmp => self.compare(bus, mode, self.a),
-            O::Cpx => self.compare(bus, mode, self.x),
-            O::Cpy => self.compare(bus, mode, self.y),
+            O::Cmp => self.compare(bus, code, mode, self.a),
+            O::Cpx => self.compare(bus, code, mode, self.x),
+            O::Cpy => self.compare(bus, code, mode, self.y),
 
             O::Inx => self.x = self.flags(self.x.wrapping_add(1)),
             O::Iny => self.y = self.flags(self.y.wrapping_add(1)),
             O::Dex => self.x = self.flags(self.x.wrapping_sub(1)),
             O::Dey => self.y = self.flags(self.y.wrapping_sub(1)),
-            O::Inc => _ = self.modify(bus, mode, Self::inc),
-            O::Dec => _ = self.modify(bus, mode, Self::dec),
-            O::Asl => _ = self.modify(bus, mode, Self::asl),
-            O::Lsr => _ = self.modify(bus, mode, Self::lsr),
-            O::Rol => _ = self.modify(bus, mode, Self::rol),
-            O::Ror => _ = self.modify(bus, mode, Self::ror),
+            O::Inc => _ = self.modify(bus, code, mode, Self::inc),
+            O::Dec => _ = self.modify(bus, code, mode, Self::dec),
+            O::Asl => _ = self.modify(bus, code, mode, Self::asl),
+            O::Lsr => _ = self.modify(bus, code, mode, Self::lsr),
+            O::Rol => _ = self.modify(bus, code, mode, Self::rol),
+            O::Ror => _ = self.modify(bus, code, mode, Self::ror),
 
-            O::Bpl => self.branch(bus, self.negative & 0x80 == 0),
-            O::Bmi => self.branch(bus, self.negative & 0x80 != 0),
-            O::Bvc => self.branch(bus, !self.overflow),
-            O::Bvs => self.branch(bus, self.overflow),
-            O::Bcc => self.branch(bus, !self.carry),
-            O::Bcs => self.branch(bus, self.carry),
-            O::Bne => self.branch(bus, self.zero != 0),
-            O::Beq => self.branch(bus, self.zero == 0),
+            O::Bpl => self.branch(bus, code, self.negative & 0x80 == 0),
+            O::Bmi => self.branch(bus, code, self.negative & 0x80 != 0),
+            O::Bvc => self.branch(bus, code, !self.overflow),
+            O::Bvs => self.branch(bus, code, self.overflow),
+            O::Bcc => self.branch(bus, code, !self.carry),
+            O::Bcs => self.branch(bus, code, self.carry),
+            O::Bne => self.branch(bus, code, self.zero != 0),
+            O::Beq => self.branch(bus, code, self.zero == 0),
 
             O::Clc => self.carry = false,
             O::Sec => self.carry = true,
@@ -183,11 +201,11 @@ impl Cpu {
             O::Sei => self.interrupt = true,
             O::Clv => self.overflow = false,
 
-            O::Jmp => self.jmp(bus, mode),
-            O::Jsr => self.jsr(bus),
+            O::Jmp => self.jmp(bus, code, mode),
+            O::Jsr => self.jsr(bus, code),
             O::Rts => self.rts(bus),
             O::Rti => self.rti(bus),
-            O::Brk => self.brk(bus),
+            O::Brk => self.brk(bus, code),
             O::Pha => self.push(bus, self.a),
             O::Php => self.push(bus, self.status()),
             O::Pla => {
@@ -202,86 +220,92 @@ impl Cpu {
             }
             O::Nop => {
                 if mode != Mode::Implied {
-                    self.operand(bus, mode);
+                    self.operand(bus, code, mode);
                 }
             }
             O::Jam => self.jammed = true,
-            _ => self.execute_undocumented(bus, operation, mode),
+            _ => self.execute_undocumented(bus, code, operation, mode),
         }
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn execute_undocumented(&mut self, bus: &mut impl Bus, operation: Operation, mode: Mode) {
+    fn execute_undocumented(
+        &mut self,
+        bus: &mut impl Bus,
+        code: &mut impl Code,
+        operation: Operation,
+        mode: Mode,
+    ) {
         use Operation as O;
         /// The bits that the chip's analogue feedback adds to the accumulator in ANE and LXA.
         const FEEDBACK: u8 = 0xEE;
         match operation {
             O::Slo => {
-                let m = self.modify(bus, mode, Self::asl);
+                let m = self.modify(bus, code, mode, Self::asl);
                 self.a = self.flags(self.a | m);
             }
             O::Rla => {
-                let m = self.modify(bus, mode, Self::rol);
+                let m = self.modify(bus, code, mode, Self::rol);
                 self.a = self.flags(self.a & m);
             }
             O::Sre => {
-                let m = self.modify(bus, mode, Self::lsr);
+                let m = self.modify(bus, code, mode, Self::lsr);
                 self.a = self.flags(self.a ^ m);
             }
             O::Rra => {
-                let m = self.modify(bus, mode, Self::ror);
+                let m = self.modify(bus, code, mode, Self::ror);
                 self.adc(m);
             }
             O::Dcp => {
-                let m = self.modify(bus, mode, Self::dec);
+                let m = self.modify(bus, code, mode, Self::dec);
                 self.compare_with(self.a, m);
             }
             O::Isc => {
-                let m = self.modify(bus, mode, Self::inc);
+                let m = self.modify(bus, code, mode, Self::inc);
                 self.sbc(m);
             }
-            O::Sax => self.store(bus, mode, self.a & self.x),
+            O::Sax => self.store(bus, code, mode, self.a & self.x),
             O::Lax => {
-                self.a = self.load(bus, mode);
+                self.a = self.load(bus, code, mode);
                 self.x = self.a;
             }
             O::Anc => {
-                self.and(bus, mode);
+                self.and(bus, code, mode);
                 self.carry = self.a & 0x80 != 0;
             }
             O::Alr => {
-                self.and(bus, mode);
+                self.and(bus, code, mode);
                 self.a = self.lsr(self.a);
             }
-            O::Arr => self.arr(bus, mode),
+            O::Arr => self.arr(bus, code, mode),
             O::Sbx => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 let ax = self.a & self.x;
                 self.carry = ax >= m;
                 self.x = self.flags(ax.wrapping_sub(m));
             }
             O::Ane => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.a = self.flags((self.a | FEEDBACK) & self.x & m);
             }
             O::Lxa => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.a = self.flags((self.a | FEEDBACK) & m);
                 self.x = self.a;
             }
             O::Las => {
-                let m = self.operand(bus, mode);
+                let m = self.operand(bus, code, mode);
                 self.s = self.flags(self.s & m);
                 self.a = self.s;
                 self.x = self.s;
             }
-            O::Sha => self.store_and_high(bus, mode, self.a & self.x),
-            O::Shx => self.store_and_high(bus, mode, self.x),
-            O::Shy => self.store_and_high(bus, mode, self.y),
+            O::Sha => self.store_and_high(bus, code, mode, self.a & self.x),
+            O::Shx => self.store_and_high(bus, code, mode, self.x),
+            O::Shy => self.store_and_high(bus, code, mode, self.y),
             O::Shs => {
                 self.s = self.a & self.x;
-                self.store_and_high(bus, mode, self.s);
+                self.store_and_high(bus, code, mode, self.s);
             }
             _ => unreachable!("a documented operation"),
         }
@@ -289,16 +313,11 @@ impl Cpu {
 
     // Memory.
 
-    #[inline]
-    fn fetch(&mut self, bus: &mut impl Bus) -> u8 {
-        let byte = bus.read(self.pc);
-        self.pc = self.pc.wrapping_add(1);
-        byte
-    }
-
-    fn fetch_word(&mut self, bus: &mut impl Bus) -> u16 {
-        let low = self.fetch(bus);
-        let high = self.fetch(bus);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn next_word(&mut self, bus: &mut impl Bus, code: &mut impl Code) -> u16 {
+        let low = code.next(self, bus);
+        let high = code.next(self, bus);
         u16::from_le_bytes([low, high])
     }
 
@@ -314,33 +333,33 @@ impl Cpu {
     /// that only read, 0 for those that write.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn address(&mut self, bus: &mut impl Bus, mode: Mode, crossing: u32) -> u16 {
+    fn address(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode, crossing: u32) -> u16 {
         match mode {
-            Mode::ZeroPage => self.fetch(bus).into(),
-            Mode::ZeroPageX => self.fetch(bus).wrapping_add(self.x).into(),
-            Mode::ZeroPageY => self.fetch(bus).wrapping_add(self.y).into(),
-            Mode::Absolute => self.fetch_word(bus),
+            Mode::ZeroPage => code.next(self, bus).into(),
+            Mode::ZeroPageX => code.next(self, bus).wrapping_add(self.x).into(),
+            Mode::ZeroPageY => code.next(self, bus).wrapping_add(self.y).into(),
+            Mode::Absolute => self.next_word(bus, code),
             Mode::AbsoluteX => {
-                let base = self.fetch_word(bus);
+                let base = self.next_word(bus, code);
                 index(bus, base, self.x, crossing)
             }
             Mode::AbsoluteY => {
-                let base = self.fetch_word(bus);
+                let base = self.next_word(bus, code);
                 index(bus, base, self.y, crossing)
             }
             Mode::Indirect => {
-                let pointer = self.fetch_word(bus);
+                let pointer = self.next_word(bus, code);
                 let low = bus.read(pointer);
                 // The chip does not carry into the pointer's high byte.
                 let high = bus.read((pointer & 0xFF00) | (pointer.wrapping_add(1) & 0x00FF));
                 u16::from_le_bytes([low, high])
             }
             Mode::IndirectX => {
-                let pointer = self.fetch(bus).wrapping_add(self.x);
+                let pointer = code.next(self, bus).wrapping_add(self.x);
                 Self::read_word(bus, pointer.into())
             }
             Mode::IndirectY => {
-                let pointer = self.fetch(bus);
+                let pointer = code.next(self, bus);
                 let base = Self::read_word(bus, pointer.into());
                 index(bus, base, self.y, crossing)
             }
@@ -352,31 +371,33 @@ impl Cpu {
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn operand(&mut self, bus: &mut impl Bus, mode: Mode) -> u8 {
+    fn operand(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode) -> u8 {
         if mode == Mode::Immediate {
-            return self.fetch(bus);
+            return code.next(self, bus);
         }
-        let address = self.address(bus, mode, 1);
+        let address = self.address(bus, code, mode, 1);
         take(bus, mode, address)
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn load(&mut self, bus: &mut impl Bus, mode: Mode) -> u8 {
-        let value = self.operand(bus, mode);
+    fn load(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode) -> u8 {
+        let value = self.operand(bus, code, mode);
         self.flags(value)
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn store(&mut self, bus: &mut impl Bus, mode: Mode, value: u8) {
-        let address = self.address(bus, mode, 0);
+    fn store(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode, value: u8) {
+        let address = self.address(bus, code, mode, 0);
         put(bus, mode, address, value);
     }
 
     /// The unstable stores SHA, SHX, SHY and SHS: the value is and-ed with the final address's high byte plus one.
-    fn store_and_high(&mut self, bus: &mut impl Bus, mode: Mode, value: u8) {
-        let address = self.address(bus, mode, 0);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn store_and_high(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode, value: u8) {
+        let address = self.address(bus, code, mode, 0);
         let high = (address >> 8) as u8;
         bus.write(address, value & high.wrapping_add(1));
     }
@@ -384,12 +405,18 @@ impl Cpu {
     /// Read, modify, write; returns the written value.
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn modify(&mut self, bus: &mut impl Bus, mode: Mode, change: fn(&mut Self, u8) -> u8) -> u8 {
+    fn modify(
+        &mut self,
+        bus: &mut impl Bus,
+        code: &mut impl Code,
+        mode: Mode,
+        change: fn(&mut Self, u8) -> u8,
+    ) -> u8 {
         if mode == Mode::Accumulator {
             self.a = change(self, self.a);
             return self.a;
         }
-        let address = self.address(bus, mode, 0);
+        let address = self.address(bus, code, mode, 0);
         let value = take(bus, mode, address);
         let changed = change(self, value);
         put(bus, mode, address, changed);
@@ -407,8 +434,8 @@ impl Cpu {
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn and(&mut self, bus: &mut impl Bus, mode: Mode) {
-        let m = self.operand(bus, mode);
+    fn and(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode) {
+        let m = self.operand(bus, code, mode);
         self.a = self.flags(self.a & m);
     }
 
@@ -430,8 +457,8 @@ impl Cpu {
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn compare(&mut self, bus: &mut impl Bus, mode: Mode, register: u8) {
-        let m = self.operand(bus, mode);
+    fn compare(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode, register: u8) {
+        let m = self.operand(bus, code, mode);
         self.compare_with(register, m);
     }
 
@@ -470,8 +497,10 @@ impl Cpu {
         self.flags(value >> 1 | carry_in)
     }
 
-    fn arr(&mut self, bus: &mut impl Bus, mode: Mode) {
-        let v = self.a & self.operand(bus, mode);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn arr(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode) {
+        let v = self.a & self.operand(bus, code, mode);
         let rotated = v >> 1 | u8::from(self.carry) << 7;
         self.a = self.flags(rotated);
         if !self.decimal {
@@ -493,8 +522,8 @@ impl Cpu {
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn branch(&mut self, bus: &mut impl Bus, taken: bool) {
-        let distance = self.fetch(bus) as i8;
+    fn branch(&mut self, bus: &mut impl Bus, code: &mut impl Code, taken: bool) {
+        let distance = code.next(self, bus) as i8;
         if taken {
             let target = self.pc.wrapping_add_signed(distance.into());
             bus.tick(if same_page(target, self.pc) { 1 } else { 2 });
@@ -502,24 +531,28 @@ impl Cpu {
         }
     }
 
-    fn jmp(&mut self, bus: &mut impl Bus, mode: Mode) {
-        self.pc = self.address(bus, mode, 0);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn jmp(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode) {
+        self.pc = self.address(bus, code, mode, 0);
     }
 
-    fn jsr(&mut self, bus: &mut impl Bus) {
-        let low = self.fetch(bus);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn jsr(&mut self, bus: &mut impl Bus, code: &mut impl Code) {
+        let low = code.next(self, bus);
         self.peek_stack(bus);
         let [return_high, return_low] = self.pc.to_be_bytes();
         self.push(bus, return_high);
         self.push_again(bus, return_low);
-        let high = self.fetch(bus);
+        let high = code.next(self, bus);
         self.pc = u16::from_le_bytes([low, high]);
     }
 
     fn rts(&mut self, bus: &mut impl Bus) {
         self.peek_stack(bus);
         self.pc = self.pull_word(bus);
-        self.fetch(bus);
+        Live.next(self, bus);
     }
 
     fn rti(&mut self, bus: &mut impl Bus) {
@@ -530,8 +563,10 @@ impl Cpu {
     }
 
     /// A software interrupt; pong and breakout use it as a two-byte call. Decimal mode stays as it is.
-    fn brk(&mut self, bus: &mut impl Bus) {
-        self.fetch(bus);
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn brk(&mut self, bus: &mut impl Bus, code: &mut impl Code) {
+        code.next(self, bus);
         let [high, low] = self.pc.to_be_bytes();
         self.push(bus, high);
         self.push_again(bus, low);
@@ -564,6 +599,38 @@ impl Cpu {
         let low = self.pull(bus);
         let high = self.pull(bus);
         u16::from_le_bytes([low, high])
+    }
+}
+
+/// Where the bytes of an instruction come from.
+trait Code {
+    /// The byte at the program counter, which moves on.
+    fn next(&mut self, cpu: &mut Cpu, bus: &mut impl Bus) -> u8;
+}
+
+/// Read from the bus one by one.
+struct Live;
+
+impl Code for Live {
+    #[inline]
+    fn next(&mut self, cpu: &mut Cpu, bus: &mut impl Bus) -> u8 {
+        let byte = bus.read(cpu.pc);
+        cpu.pc = cpu.pc.wrapping_add(1);
+        byte
+    }
+}
+
+/// Known beforehand, because reading them does nothing but put them on the bus.
+struct Prefetched([u8; 3]);
+
+impl Code for Prefetched {
+    #[inline(always)]
+    fn next(&mut self, cpu: &mut Cpu, bus: &mut impl Bus) -> u8 {
+        let [byte, ..] = self.0;
+        self.0.rotate_left(1);
+        bus.latch(byte);
+        cpu.pc = cpu.pc.wrapping_add(1);
+        byte
     }
 }
 

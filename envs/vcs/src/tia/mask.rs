@@ -58,6 +58,12 @@ impl Mask {
         !(self & other).is_empty()
     }
 
+    /// Pixels 0 to 63, 64 to 127 and 128 to 159, the first in bit 0.
+    #[inline]
+    pub(super) fn words(&self) -> &[u64; 3] {
+        &self.0
+    }
+
     /// The pixels `8 * group..8 * group + 8`, the first in bit 0.
     #[inline]
     pub(super) fn group(self, group: usize) -> u8 {

@@ -7,6 +7,8 @@
 //! Time is counted in colour clocks, three to a CPU cycle and 228 to a scanline, from the beginning of the frame.
 
 mod collision;
+#[cfg(test)]
+mod dots;
 mod draw;
 mod mask;
 mod motion;
@@ -15,6 +17,8 @@ mod paint;
 mod playfield;
 mod read;
 pub mod registers;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use serde::{Deserialize, Serialize};

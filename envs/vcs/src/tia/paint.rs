@@ -33,21 +33,33 @@ pub(super) fn paint(
     layers: &[(Mask, u8); 4],
 ) {
     let span = Mask::span(start, end);
-    let covered = layers.iter().fold(Mask::EMPTY, |all, &(mask, _)| all | mask);
-    if !covered.intersects(span) {
-        line[start..end].fill(background);
-        return;
+    let mut seen = [(Mask::EMPTY, 0); 4];
+    let mut count = 0;
+    for &(mask, colour) in layers {
+        let mask = mask & span;
+        if !mask.is_empty() {
+            seen[count] = (mask, colour);
+            count += 1;
+        }
     }
-    for group in start / 8..end.div_ceil(8) {
-        let mut pixels = splat(background);
-        if covered.group(group) != 0 {
-            for &(mask, colour) in layers {
-                let cover = SPREAD[usize::from(mask.group(group))];
-                pixels = pixels & !cover | splat(colour) & cover;
+    line[start..end].fill(background);
+    for &(mask, colour) in &seen[..count] {
+        for (word, &bits) in mask.words().iter().enumerate() {
+            if bits != 0 {
+                paint_word(&mut line[64 * word..], bits, colour);
             }
         }
-        let target: &mut [u8; 8] = (&mut line[8 * group..8 * group + 8]).try_into().expect("eight pixels");
-        let keep = !SPREAD[usize::from(span.group(group))];
-        *target = (pixels & !keep | u64::from_le_bytes(*target) & keep).to_le_bytes();
+    }
+}
+
+/// Gives the pixels whose bits are set the colour, eight at a time from the first to the last set one.
+#[inline]
+fn paint_word(pixels: &mut [u8], bits: u64, colour: u8) {
+    let colour = splat(colour);
+    let (first, last) = (bits.trailing_zeros() / 8, (63 - bits.leading_zeros()) / 8);
+    for group in first as usize..=last as usize {
+        let cover = SPREAD[usize::from((bits >> (8 * group)) as u8)];
+        let target: &mut [u8; 8] = (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
+        *target = (u64::from_le_bytes(*target) & !cover | colour & cover).to_le_bytes();
     }
 }

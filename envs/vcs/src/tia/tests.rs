@@ -1,0 +1,201 @@
+//! The fast TIA against the one that works dot by dot.
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use super::collision::Objects;
+use super::dots::Dots;
+use super::mask::Mask;
+use super::registers::{
+    COLUBK, COLUP0, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1, PF0,
+    PF2, RESBL, RESM0, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
+};
+use super::{ALL_STALE, Geometry, Tia};
+use crate::controllers::{Inputs, Wiring};
+
+/// Both chips on one clock.
+struct Bench {
+    fast: Tia,
+    slow: Dots,
+    now: u32,
+}
+
+impl Bench {
+    fn new(geometry: Geometry) -> Self {
+        let mut bench = Self { fast: Tia::new(geometry), slow: Dots::new(geometry), now: 0 };
+        bench.reset();
+        bench
+    }
+
+    fn clock(&self) -> i32 {
+        3 * self.now as i32
+    }
+
+    fn rebase(&mut self) {
+        self.fast.rebase(self.now);
+        self.slow.rebase(self.now);
+        self.now = 0;
+    }
+
+    fn reset(&mut self) {
+        self.rebase();
+        self.fast.reset(self.clock());
+        self.slow.reset(self.clock());
+    }
+
+    fn begin_request(&mut self) {
+        assert_eq!(self.fast.is_unfinished(), self.slow.is_unfinished());
+        if !self.fast.is_unfinished() {
+            let phase = self.fast.horizontal(self.clock());
+            self.rebase();
+            self.fast.start_frame(phase);
+            self.slow.start_frame(phase);
+        }
+    }
+
+    fn write(&mut self, register: u16, value: u8) {
+        self.fast.write(register, value, self.now);
+        self.slow.write(register, value, self.now);
+    }
+
+    fn read(&mut self, register: u16) {
+        let fast = self.fast.read(register, self.now, 0, Wiring::default(), &Inputs::default());
+        assert_eq!(fast, self.slow.read(register, self.now), "collision register {register}");
+    }
+
+    fn end_request(&mut self) {
+        self.fast.end_request(self.clock());
+        self.slow.end_request(self.clock());
+        let differs = |(fast, slow): (&u8, &u8)| fast != slow;
+        let pixel = self.fast.picture().iter().zip(self.slow.picture()).position(differs);
+        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, self.fast.picture()[pixel]));
+        assert_eq!(place, None, "row, pixel and the fast chip's byte");
+    }
+
+    /// What a snapshot does: everything that can be computed again is forgotten.
+    fn forget(&mut self) {
+        self.fast.objects = Objects::default();
+        self.fast.overlap = Mask::EMPTY;
+        self.fast.active = 0;
+        self.fast.stale = ALL_STALE;
+    }
+}
+
+/// Registers that make things appear, in the place of most of the writes.
+const VISIBLE: [u16; 24] = [
+    GRP0, GRP0, GRP1, GRP1, NUSIZ0, NUSIZ1, ENAM0, ENAM1, ENABL, CTRLPF, PF0, PF2, RESP0, RESP1, RESP0,
+    RESM0, RESBL, RESMP0, RESMP1, HMOVE, HMP0, HMM0, HMBL, VBLANK,
+];
+
+/// A random way of using the chip, kept for some frames.
+struct Style {
+    /// The longest time between two accesses, in CPU cycles.
+    gap: u32,
+    /// The share of reads.
+    reads: f64,
+    /// The share of writes that end in VBLANK being off.
+    bright: f64,
+    /// The share of accesses at the beginning of a line.
+    at_line_start: f64,
+    /// The longest frame in lines.
+    lines: u32,
+}
+
+impl Style {
+    fn new(random: &mut StdRng, height: i32) -> Self {
+        let height = height as u32 + 60;
+        Self {
+            gap: *[3, 6, 10, 20, 40, 80, 400].choose(random).unwrap(),
+            reads: *[0.0, 0.05, 0.3].choose(random).unwrap(),
+            bright: *[0.5, 0.95, 1.0].choose(random).unwrap(),
+            at_line_start: *[0.0, 0.1, 0.4].choose(random).unwrap(),
+            lines: *[height, height, 2 * height, 500].choose(random).unwrap(),
+        }
+    }
+}
+
+fn frame(bench: &mut Bench, random: &mut StdRng, style: &Style) {
+    bench.begin_request();
+    let end = bench.now + random.random_range(1..=style.lines * 76);
+    while bench.now < end && bench.fast.is_unfinished() {
+        let shortest = if random.random_bool(0.9) { 3 } else { 0 };
+        bench.now += random.random_range(shortest..=style.gap);
+        if random.random_bool(style.at_line_start) {
+            bench.now += bench.fast.cycles_to_next_line(bench.clock());
+            bench.now += random.random_range(0..4) * random.random_range(0..10);
+        }
+        if random.random_bool(style.reads) {
+            bench.read(random.random_range(0..8));
+        } else if random.random_bool(0.7) {
+            let register = *VISIBLE.choose(random).unwrap();
+            bench.write(register, value(random, register, style));
+        } else {
+            let register = random.random_range(1..64);
+            bench.write(register, value(random, register, style));
+        }
+        // The Cosmic Ark motion needs two writes that no chance brings together.
+        if random.random_bool(0.01) {
+            for (register, value, pause) in [(HMM0, 0x70, 5), (HMOVE, 0, 21), (HMM0, 0x60, 5)] {
+                bench.write(register, value);
+                bench.now += pause;
+            }
+        }
+    }
+    // Some requests leave the frame unfinished.
+    if random.random_bool(0.9) {
+        bench.write(VSYNC, 2);
+        bench.now += random.random_range(70..90);
+        bench.write(VSYNC, 0);
+    }
+    bench.end_request();
+    for register in 0..8 {
+        bench.read(register);
+    }
+}
+
+fn value(random: &mut StdRng, register: u16, style: &Style) -> u8 {
+    let value: u8 = random.random();
+    match register {
+        VBLANK if random.random_bool(style.bright) => value & !2,
+        COLUP0..=COLUBK => value | 0x02,
+        ENAM0 | ENAM1 | ENABL if random.random_bool(0.7) => value | 2,
+        // Empty objects are as interesting as others.
+        GRP0 | GRP1 | PF0..=PF2 if random.random_bool(0.4) => 0,
+        RESMP0 | RESMP1 if random.random_bool(0.7) => value & !2,
+        _ => value,
+    }
+}
+
+#[test]
+fn equals_the_dot_by_dot_chip_on_random_programs() {
+    const GAMES: usize = 250;
+    const FRAMES: usize = 12;
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    for _ in 0..GAMES {
+        let pal = random.random_bool(0.3);
+        let geometry = Geometry {
+            ystart: random.random_range(0..8),
+            height: random.random_range(1..60),
+            last_line: if pal { 100 } else { 80 },
+            hmove_blanks: false,
+            colour_loss: pal,
+        };
+        let mut bench = Bench::new(geometry);
+        let mut style = Style::new(&mut random, geometry.height);
+        for _ in 0..FRAMES {
+            if random.random_bool(0.3) {
+                style = Style::new(&mut random, geometry.height);
+            }
+            if random.random_bool(0.05) {
+                bench.reset();
+            }
+            if random.random_bool(0.1) {
+                bench.forget();
+            }
+            frame(&mut bench, &mut random, &style);
+        }
+    }
+}
