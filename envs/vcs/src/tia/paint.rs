@@ -56,7 +56,7 @@ pub(super) fn paint(
 #[inline]
 fn paint_word(pixels: &mut [u8], bits: u64, colour: u8) {
     let colour = splat(colour);
-    let (first, last) = (bits.trailing_zeros() / 8, (63 - bits.leading_zeros()) / 8);
+    let (first, last) = (bits.trailing_zeros() / 8, bits.ilog2() / 8);
     for group in first as usize..=last as usize {
         let cover = SPREAD[usize::from((bits >> (8 * group)) as u8)];
         let target: &mut [u8; 8] = (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
