@@ -10,8 +10,8 @@ use super::motion::CosmicArk;
 use super::objects::{MissileShape, moved};
 use super::{HBLANK, LINE, Tia, paint};
 
-/// Pixels that HMOVE blanks at the beginning of a line.
-const COMB: usize = 8;
+/// The colour clock of a line before which HMOVE blanks its pixels: there are eight.
+const COMB_END: i32 = HBLANK + 8;
 
 impl Tia {
     /// The picture is wanted up to the colour clock `to`, with the registers as they are now.
@@ -21,6 +21,10 @@ impl Tia {
         if to > beam.wanted {
             beam.wanted_before = beam.wanted;
             beam.wanted = to;
+        }
+        // What the comb blanks depends on the moments themselves.
+        if self.hmove_blank {
+            self.flush();
         }
     }
 
@@ -61,6 +65,11 @@ impl Tia {
                 if end > HBLANK && end % 4 != 0 {
                     self.overshoot((end - HBLANK) as usize);
                 }
+            }
+            if self.hmove_blank {
+                self.comb(start, end);
+            }
+            if !line_ends {
                 return;
             }
             self.beam.clocks_left = LINE;
@@ -166,11 +175,23 @@ impl Tia {
                 let layers = layers(&self.objects, self.colours, score, self.playfield.priority);
                 paint::paint(line, start, end, background, &layers);
             }
-            if self.hmove_blank && start < COMB {
-                line[start..COMB].fill(0);
-            }
         }
-        if start < COMB && end >= COMB {
+    }
+
+    /// HMOVE blanks the first pixels of a line, piece by piece. A piece that ends before the first pixel blanks more
+    /// than the eight: as many as there are colour clocks to the ninth. Later pieces draw over that, unless the frame
+    /// ends there (found by experiment with ale-py 0.12.1).
+    fn comb(&mut self, start: i32, end: i32) {
+        let from = start.max(end.min(HBLANK));
+        if from >= COMB_END {
+            return;
+        }
+        let first = self.beam.row * WIDTH + (from - HBLANK).max(0) as usize;
+        let pixels = first..first + (COMB_END - from) as usize;
+        if let Some(pixels) = self.pictures[usize::from(self.current)].get_mut(pixels) {
+            pixels.fill(0);
+        }
+        if end >= COMB_END {
             self.hmove_blank = false;
         }
     }

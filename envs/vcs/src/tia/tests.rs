@@ -180,7 +180,7 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
             ystart: random.random_range(0..8),
             height: random.random_range(1..60),
             last_line: if pal { 100 } else { 80 },
-            hmove_blanks: false,
+            hmove_blanks: random.random_bool(0.8),
             colour_loss: pal,
         };
         let mut bench = Bench::new(geometry);
