@@ -1,5 +1,6 @@
 use std::io;
 
+use ale::AleError;
 use rl_env::Space;
 use thiserror::Error;
 
@@ -37,6 +38,14 @@ pub enum BuildError {
         found: Space,
         /// The action space of environment 0.
         expected: Space,
+    },
+    /// An Atari game cannot be made into an environment.
+    #[error("{game}: {source}")]
+    Atari {
+        /// The game's id.
+        game: &'static str,
+        /// Why.
+        source: AleError,
     },
     /// The operating system refused a thread.
     #[error("cannot start the threads of the pool: {0}")]

@@ -4,11 +4,14 @@
 //! [`Batch`](rl_env::Batch)es through [`VectorEnv`](rl_env::VectorEnv). Its results depend on the environments, the
 //! seeds and the actions alone, never on the number of threads.
 //!
+//! [`AtariVectorEnv`] is the one whose environments are Atari games. Nothing else here knows of them.
+//!
 //! * `pool` is the thread pool; it knows nothing of environments.
 //! * `slot` is one environment with its episode: what an order does to it under each autoreset mode. It knows no
 //!   thread.
 //! * `row` is the one place where threads share memory without a lock: the rows of the batch being written.
 
+mod atari;
 mod build_error;
 mod pool;
 mod pool_vector_env;
@@ -16,5 +19,6 @@ mod row;
 mod slot;
 mod snapshot;
 
+pub use atari::AtariVectorEnv;
 pub use build_error::BuildError;
 pub use pool_vector_env::{PoolOptions, PoolVectorEnv};

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bytes of the generator SplitMix64, each output's least significant byte first.
+/// Bytes of the generator `SplitMix64`, each output's least significant byte first.
 fn picture(seed: u64, len: usize) -> Vec<u8> {
     let output = |index: u64| {
         let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));

@@ -1,0 +1,129 @@
+//! Atari batches, compared with what ale-py's `AtariVectorEnv` made of the same actions (`data/record_atari.py`), a
+//! test a run. `GOLDEN_ATARI_RUNS` names a file of other runs.
+
+use std::env;
+use std::fs;
+
+use ale::{AtariInfo, AtariOptions, game, roms};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv};
+use serde::Deserialize;
+use vector::{AtariVectorEnv, PoolOptions};
+
+/// Steps from one recorded checksum to the next.
+const CHECK_EVERY: usize = 25;
+
+/// One recorded run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    game: String,
+    autoreset_mode: AutoresetMode,
+    seed: u64,
+    num_envs: usize,
+    steps: usize,
+    options: AtariOptions,
+    /// Autoresets in the run.
+    resets: usize,
+    total_reward: f64,
+    /// Running checksums after every so many steps, the first after the reset.
+    crc: Vec<String>,
+}
+
+fn main() {
+    let text = match env::var_os("GOLDEN_ATARI_RUNS") {
+        Some(path) => fs::read_to_string(path).expect("the file of GOLDEN_ATARI_RUNS can be read"),
+        None => include_str!("data/atari.jsonl").to_owned(),
+    };
+    let trials = text.lines().enumerate().map(|(number, line)| {
+        let run: Run = serde_json::from_str(line).expect("every line is a run");
+        let name = format!("{} {:?} {}", run.game, run.autoreset_mode, number + 1);
+        Trial::test(name, move || compare(&run))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+fn compare(run: &Run) -> Result<(), Failed> {
+    let Some(rom) = roms::for_tests(&run.game) else {
+        return Ok(());
+    };
+    let pool = PoolOptions { num_threads: 2, autoreset_mode: run.autoreset_mode };
+    let mut env = AtariVectorEnv::of_games([(game(&run.game)?, rom)], run.num_envs, &run.options, pool)?;
+    let Space::Discrete { n } = env.action_spaces()[0] else {
+        return Err("an Atari game takes one discrete action".into());
+    };
+    let mut random = splitmix(run.seed);
+    let mut log = Log::default();
+    env.reset(ResetSeeds::From(run.seed))?;
+    log.add(env.batch(), env.infos());
+    for step in 0..=run.steps {
+        if step > 0 {
+            let actions: Vec<i32> =
+                random.by_ref().take(run.num_envs).map(|z| (z % n as u64) as i32).collect();
+            env.step(Actions::Discrete(&actions))?;
+            log.add(env.batch(), env.infos());
+        }
+        if step % CHECK_EVERY == 0 {
+            let crc = format!("{:08x}", log.crc.clone().finalize());
+            if crc != run.crc[step / CHECK_EVERY] {
+                return Err(format!("differs in the {CHECK_EVERY} steps up to {step}: {run:?}").into());
+            }
+        }
+    }
+    if (log.resets, log.total_reward) == (run.resets, run.total_reward) {
+        Ok(())
+    } else {
+        Err(format!("{} resets, total reward {}: {run:?}", log.resets, log.total_reward).into())
+    }
+}
+
+/// Everything that a run reports, as one checksum.
+#[derive(Default)]
+struct Log {
+    crc: crc32fast::Hasher,
+    resets: usize,
+    total_reward: f64,
+    /// Of the batch before.
+    episode_frame_numbers: Vec<u32>,
+}
+
+impl Log {
+    fn add(&mut self, batch: &Batch, infos: &[AtariInfo]) {
+        for row in 0..batch.len() {
+            self.crc.update(batch.observations.row(row));
+        }
+        self.numbers(batch.rewards.iter().map(|&reward| reward as i32));
+        self.numbers(infos.iter().map(|info| info.lives));
+        self.numbers(infos.iter().map(|info| info.frame_number as i32));
+        self.numbers(infos.iter().map(|info| info.episode_frame_number as i32));
+        for flags in [&batch.terminated, &batch.truncated] {
+            for &flag in flags {
+                self.crc.update(&[u8::from(flag)]);
+            }
+        }
+        let was_reset = |(info, &before): (&AtariInfo, &u32)| info.episode_frame_number < before;
+        let resets: Vec<bool> = infos.iter().zip(&self.episode_frame_numbers).map(was_reset).collect();
+        for (row, _) in resets.iter().enumerate().filter(|(_, reset)| **reset) {
+            self.resets += 1;
+            if batch.final_observations.rows() > 0 {
+                self.crc.update(batch.final_observations.row(row));
+            }
+        }
+        self.total_reward += batch.rewards.iter().map(|&reward| f64::from(reward)).sum::<f64>();
+        self.episode_frame_numbers = infos.iter().map(|info| info.episode_frame_number).collect();
+    }
+
+    fn numbers(&mut self, numbers: impl Iterator<Item = i32>) {
+        numbers.for_each(|number| self.crc.update(&number.to_le_bytes()));
+    }
+}
+
+/// The generator `SplitMix64`.
+fn splitmix(seed: u64) -> impl Iterator<Item = u64> {
+    (1..).map(move |index: u64| {
+        let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
+        let z = (z ^ z >> 30).wrapping_mul(0xBF58476D1CE4E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D049BB133111EB);
+        z ^ z >> 31
+    })
+}

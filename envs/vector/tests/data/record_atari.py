@@ -1,0 +1,135 @@
+"""Records what ale-py's AtariVectorEnv makes of random actions, as checksums of whole batches.
+
+Usage: python record_atari.py > atari.jsonl              the runs kept in this folder
+       python record_atari.py --random COUNT > FILE      other games, options and seeds at each call
+Needs ale-py 0.12.1 and numpy. To check other runs: GOLDEN_ATARI_RUNS=FILE cargo test -p vector --test atari
+"""
+
+import json
+import random
+import sys
+import zlib
+
+import numpy as np
+from ale_py import roms
+from ale_py.vector_env import AtariVectorEnv
+
+GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert"]
+# Games without rules for a single player.
+NOT_PLAYABLE = {"combat", "joust", "maze_craze", "warlords"}
+CHECK_EVERY = 25
+
+# Options that concern the end of episodes, recorded in both autoreset modes.
+ENDS = [
+    {},
+    {"episodic_life": True},
+    {"life_loss_info": True},
+    {"episodic_life": True, "life_loss_info": True, "frameskip": 3},
+    {"max_num_frames_per_episode": 37},
+    {"max_num_frames_per_episode": 38, "maxpool": False},
+    {"max_num_frames_per_episode": 39, "life_loss_info": True},
+    {"max_num_frames_per_episode": 150, "repeat_action_probability": 0.25, "grayscale": False},
+]
+OTHERS = [
+    {"repeat_action_probability": 0.25, "full_action_space": True, "reward_clipping": False},
+    {"frameskip": 1, "episodic_life": True},
+    {"frameskip": 2, "use_fire_reset": False},
+    {"maxpool": False, "noop_max": 0},
+    {"maxpool": False, "grayscale": False, "stack_num": 2},
+    {"grayscale": False, "stack_num": 1, "noop_max": 1, "use_fire_reset": False},
+    {"img_height": 105, "img_width": 80},
+    {"img_height": 64, "img_width": 64, "grayscale": False},
+    {"img_height": 210, "img_width": 160, "stack_num": 1},
+    {"img_height": 100, "img_width": 161, "stack_num": 1},
+    {"img_height": 84, "img_width": 160, "reward_clipping": False, "noop_max": 7},
+]
+
+
+def splitmix(seed):
+    """The generator SplitMix64."""
+    mask = 2**64 - 1
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & mask
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        yield z ^ (z >> 31)
+
+
+def run(game, options, autoreset_mode, seed, steps, num_envs=2):
+    """One run: a line with what makes it, the running CRC-32 every CHECK_EVERY steps, and some sums for the reader."""
+    env = AtariVectorEnv(game, num_envs=num_envs, autoreset_mode=autoreset_mode, **options)
+    actions = splitmix(seed)
+    counts = env.action_space.nvec
+    crc, checks, total_reward, ends, last_frames = 0, [], 0, 0, None
+    for step in range(steps + 1):
+        if step == 0:
+            obs, info = env.reset(seed=seed)
+            reward = np.zeros(num_envs, np.int32)
+            terminated = truncated = np.zeros(num_envs, bool)
+        else:
+            action = np.array([next(actions) % int(count) for count in counts], np.int64)
+            obs, reward, terminated, truncated, info = env.step(action)
+        frames = info["episode_frame_number"]
+        crc = zlib.crc32(obs.tobytes(), crc)
+        for values in (reward, info["lives"], info["frame_number"], frames):
+            crc = zlib.crc32(values.astype("<i4").tobytes(), crc)
+        crc = zlib.crc32(terminated.tobytes() + truncated.tobytes(), crc)
+        if last_frames is not None:
+            reset = frames < last_frames
+            ends += int(reset.sum())
+            if autoreset_mode == "SameStep":
+                for row in np.flatnonzero(reset):
+                    crc = zlib.crc32(info["final_obs"][row].tobytes(), crc)
+        last_frames = frames.copy()
+        total_reward += int(reward.sum())
+        if step % CHECK_EVERY == 0:
+            checks.append(f"{crc:08x}")
+    line = {"game": game, "autoreset_mode": autoreset_mode, "seed": seed, "num_envs": num_envs, "steps": steps}
+    line |= {"options": options, "resets": ends, "total_reward": total_reward, "crc": checks}
+    print(json.dumps(line), flush=True)
+
+
+def recorded():
+    seed = 0
+    for game in GAMES:
+        for options in ENDS:
+            for mode in ("NextStep", "SameStep"):
+                seed += 1
+                run(game, options, mode, seed, 100 if "max_num_frames_per_episode" in options else 250)
+        for options in OTHERS:
+            seed += 1
+            run(game, options, "NextStep", seed, 100)
+    for game in sorted(set(roms.get_all_rom_ids()) - NOT_PLAYABLE - set(GAMES)):
+        seed += 1
+        run(game, {"repeat_action_probability": 0.25}, "NextStep", seed, 50)
+
+
+def random_runs(count):
+    for _ in range(count):
+        chance = random.random
+        options = {
+            "img_height": random.choice([84, 84, 96, 105, 210, random.randint(1, 300)]),
+            "img_width": random.choice([84, 84, 96, 80, 160, random.randint(1, 250)]),
+            "grayscale": chance() < 0.7,
+            "stack_num": random.randint(1, 5),
+            "frameskip": random.randint(1, 6),
+            "maxpool": chance() < 0.8,
+            "noop_max": random.randint(0, 40),
+            "episodic_life": chance() < 0.5,
+            "life_loss_info": chance() < 0.3,
+            "reward_clipping": chance() < 0.5,
+            "use_fire_reset": chance() < 0.5,
+            "max_num_frames_per_episode": random.choice([108000, random.randint(1, 500)]),
+            "repeat_action_probability": random.choice([0.0, 0.25, 0.5]),
+            "full_action_space": chance() < 0.3,
+        }
+        game = random.choice(sorted(set(roms.get_all_rom_ids()) - NOT_PLAYABLE))
+        run(game, options, random.choice(["NextStep", "SameStep"]), random.randrange(2**31 - 10), 300, 3)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--random"]:
+        random_runs(int(sys.argv[2]))
+    else:
+        recorded()

@@ -1,0 +1,78 @@
+//! Several games in one vector environment.
+
+use std::sync::Arc;
+
+use ale::{AtariOptions, game, roms};
+use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
+use vector::{AtariVectorEnv, BuildError, PoolOptions};
+
+fn of_games(games: &[(&str, Arc<[u8]>)], num_envs: usize, options: &AtariOptions) -> AtariVectorEnv {
+    let games = games.iter().map(|(id, rom)| (game(id).unwrap(), Arc::clone(rom)));
+    let pool = PoolOptions { num_threads: 2, ..PoolOptions::default() };
+    AtariVectorEnv::of_games(games, num_envs, options, pool).unwrap()
+}
+
+#[test]
+fn every_game_plays_as_if_it_were_alone() {
+    // Seaquest has 210 lines and 18 actions, Carnival 214 and 6, Air Raid is PAL and has 250 and 6.
+    let ids = ["seaquest", "carnival", "air_raid"];
+    let roms: Option<Vec<_>> = ids.iter().map(|id| Some((*id, roms::for_tests(id)?))).collect();
+    let Some(games) = roms else {
+        return;
+    };
+    let options = AtariOptions { max_num_frames_per_episode: 200, ..AtariOptions::default() };
+    let mut together = of_games(&games, 2, &options);
+    assert_eq!(together.tasks(), ids);
+    assert_eq!(together.task_ids(), [0, 0, 1, 1, 2, 2]);
+    let counts = [18, 18, 6, 6, 6, 6].map(|n| Space::Discrete { n });
+    assert_eq!(together.action_spaces(), counts);
+    let mut alone: Vec<_> = games.into_iter().map(|game| of_games(&[game], 2, &options)).collect();
+    let seeds: Vec<_> = (40..46).map(Some).collect();
+    together.reset(ResetSeeds::Each(&seeds)).unwrap();
+    for (env, seeds) in alone.iter_mut().zip(seeds.chunks(2)) {
+        env.reset(ResetSeeds::Each(seeds)).unwrap();
+    }
+    for step in 0..150 {
+        let actions: Vec<i32> = (0..6).map(|env| (step * 7 + env) % if env < 2 { 18 } else { 6 }).collect();
+        together.step(Actions::Discrete(&actions)).unwrap();
+        for (index, (env, actions)) in alone.iter_mut().zip(actions.chunks(2)).enumerate() {
+            env.step(Actions::Discrete(actions)).unwrap();
+            for row in 0..2 {
+                let there = 2 * index + row;
+                assert_eq!(env.batch().observations.row(row), together.batch().observations.row(there));
+                assert_eq!(env.batch().raw_rewards[row], together.batch().raw_rewards[there]);
+                assert_eq!(env.batch().episodes[row], together.batch().episodes[there]);
+                assert_eq!(env.infos()[row], together.infos()[there]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_full_action_space_is_the_same_for_all() {
+    let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
+    let options = AtariOptions { full_action_space: true, ..AtariOptions::default() };
+    let mut env = of_games(&[("harvest", rom)], 3, &options);
+    assert_eq!(
+        env.action_spaces(),
+        [Space::Discrete { n: 18 }, Space::Discrete { n: 18 }, Space::Discrete { n: 18 }]
+    );
+    env.reset(ResetSeeds::Continue).unwrap();
+    let first = |row| env.batch().observations.row(row);
+    assert!(first(0) != first(1) || first(1) != first(2), "environments start from seeds of their own");
+    env.step(Actions::Discrete(&[17; 3])).unwrap();
+}
+
+#[test]
+fn what_cannot_be_built_says_why() {
+    let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
+    let build = |num_envs, options: AtariOptions, rom: &Arc<[u8]>| {
+        let games = [(game("harvest").unwrap(), Arc::clone(rom))];
+        AtariVectorEnv::of_games(games, num_envs, &options, PoolOptions::default()).err().unwrap()
+    };
+    assert!(matches!(build(0, AtariOptions::default(), &rom), BuildError::NoEnvironments));
+    let error = build(1, AtariOptions { frameskip: 0, ..AtariOptions::default() }, &rom);
+    assert_eq!(error.to_string(), "harvest: frameskip is 0, but must be at least 1");
+    let error = build(1, AtariOptions::default(), &rom[..100].into());
+    assert!(error.to_string().starts_with("harvest: "), "{error}");
+}
