@@ -58,6 +58,8 @@ pub struct Game {
     pub atari57: bool,
     /// Member of the 26-game set of Kaiser et al. (2019).
     pub atari100k: bool,
+    /// Member of the 5-game set of Aitchison et al. (2023), whose scores predict those of the 57 games.
+    pub atari5: bool,
     /// Mean score of a random player with 30 no-op starts (Wang et al., 2016), for normalisation.
     pub random_score: Option<f64>,
     /// Mean score of a human tester under the same conditions.
@@ -170,6 +172,8 @@ struct Row {
     atari57: bool,
     #[serde(default)]
     atari100k: bool,
+    #[serde(default)]
+    atari5: bool,
     random_score: Option<f64>,
     human_score: Option<f64>,
     best_score: Option<f64>,
@@ -246,6 +250,7 @@ impl Row {
             start_lives: self.start_lives,
             atari57: self.atari57,
             atari100k: self.atari100k,
+            atari5: self.atari5,
             random_score: self.random_score,
             human_score: self.human_score,
             best_score: self.best_score,
@@ -265,6 +270,7 @@ mod tests {
     fn the_sets_have_their_sizes() {
         assert_eq!(games().iter().filter(|game| game.atari57).count(), 57);
         assert_eq!(games().iter().filter(|game| game.atari100k).count(), 26);
+        assert_eq!(games().iter().filter(|game| game.atari5).count(), 5);
     }
 
     #[test]
