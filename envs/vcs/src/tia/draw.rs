@@ -18,6 +18,7 @@ impl Tia {
     #[inline]
     pub(super) fn note(&mut self, to: i32) {
         let beam = &mut self.beam;
+        let to = to.min(beam.display_stop);
         if to > beam.wanted {
             beam.wanted_before = beam.wanted;
             beam.wanted = to;
@@ -35,7 +36,7 @@ impl Tia {
         let beam = &self.beam;
         let to = beam.wanted;
         if to >= beam.display_start && beam.drawn_to < beam.display_stop && beam.drawn_to < to {
-            self.draw_lines(to.min(beam.display_stop));
+            self.draw_lines(to);
         }
     }
 
@@ -233,7 +234,8 @@ impl Tia {
     fn last_piece_start(&self) -> Option<usize> {
         let beam = &self.beam;
         let line_start = beam.drawn_to + beam.clocks_left - LINE;
-        let start = beam.wanted_before.max(line_start).max(beam.display_start) - line_start;
+        let begun_here = beam.wanted_before >= beam.display_start && beam.wanted_before > line_start;
+        let start = if begun_here { beam.wanted_before - line_start } else { 0 };
         (beam.drawn_to == beam.wanted).then(|| (start.max(HBLANK) - HBLANK) as usize)
     }
 

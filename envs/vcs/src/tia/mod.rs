@@ -167,7 +167,15 @@ impl Tia {
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
-        self.beam = Beam { frame_start: now, drawn_to: now, clocks_left: LINE, row: 0, ..old.beam };
+        self.beam = Beam {
+            frame_start: now,
+            drawn_to: now,
+            clocks_left: LINE,
+            wanted: now,
+            wanted_before: now,
+            row: 0,
+            ..old.beam
+        };
         self.current = old.current;
         self.unfinished = old.unfinished;
         self.greyed = old.greyed;

@@ -169,7 +169,7 @@ fn value(random: &mut StdRng, register: u16, style: &Style) -> u8 {
 
 #[test]
 fn equals_the_dot_by_dot_chip_on_random_programs() {
-    const GAMES: usize = 250;
+    const GAMES: usize = 400;
     const FRAMES: usize = 12;
     let seed: u64 = rand::random();
     println!("seed {seed}");
@@ -189,7 +189,7 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
             if random.random_bool(0.3) {
                 style = Style::new(&mut random, geometry.height);
             }
-            if random.random_bool(0.05) {
+            if random.random_bool(0.1) {
                 bench.reset();
             }
             if random.random_bool(0.1) {
