@@ -354,7 +354,7 @@ impl Bus for Machine {
 
     #[inline(always)]
     #[allow(clippy::inline_always)]
-    fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
+    fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
         if address & 0x1000 == 0 { None } else { self.cartridge.plain_code(address) }
     }
 

@@ -62,6 +62,20 @@ pub struct Cartridge {
     ram_page: u8,
     ram_below: bool,
     dpc: Option<Box<Dpc>>,
+    /// Where the program runs, kept until it leaves the slice or the window changes.
+    #[serde(skip)]
+    code: CodeSlice,
+}
+
+/// A slice of plain ROM that instructions are taken from.
+#[derive(Clone, Copy, Debug, Default)]
+struct CodeSlice {
+    /// The CPU address of its first byte.
+    base: u16,
+    /// Instructions that begin at least this far from the base are not known to be plain. 0 in no slice.
+    limit: u16,
+    /// Its offset in the image.
+    start: u32,
 }
 
 impl Cartridge {
@@ -84,6 +98,7 @@ impl Cartridge {
             ram_page: 0,
             ram_below: false,
             dpc,
+            code: CodeSlice::default(),
         };
         cartridge.select_start();
         Ok(cartridge)
@@ -152,18 +167,23 @@ impl Cartridge {
     /// The three bytes from `address` on, if they are plain ROM within one slice.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Once for every instruction.
-    pub(crate) fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
-        let (first, count) = self.plain;
-        if (address & 0xFFF).wrapping_sub(first) >= count.saturating_sub(2) {
-            return None;
+    pub(crate) fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
+        if address ^ self.code.base >= self.code.limit {
+            self.code = self.code_slice(address)?;
         }
-        let address = usize::from(address) % BANK;
-        let offset = address % SLICE;
-        if offset > SLICE - 3 {
-            return None;
-        }
-        let start = self.window[address / SLICE] as usize + offset;
+        let start = self.code.start as usize + usize::from(address ^ self.code.base);
         self.rom.get(start..start + 3).map(|bytes| [bytes[0], bytes[1], bytes[2]])
+    }
+
+    /// The slice around `address` as code, if three bytes from there on are plain.
+    #[inline(never)]
+    fn code_slice(&self, address: u16) -> Option<CodeSlice> {
+        let (base, offset) = (address & !(SLICE as u16 - 1), address & (SLICE as u16 - 1));
+        let in_window = base & (BANK as u16 - 1);
+        let (first, count) = self.plain;
+        let limit = (first + count).saturating_sub(in_window).min(SLICE as u16).saturating_sub(2);
+        let start = self.window[usize::from(in_window) / SLICE];
+        (in_window >= first && offset < limit).then_some(CodeSlice { base, limit, start })
     }
 
     /// Reads where reading does something, or where there is no plain ROM. A hotspot's byte is that of the bank that it
@@ -287,6 +307,7 @@ impl Cartridge {
 
     /// Shows `slices` slices of the image, from `offset` on, in the window from slot `first` on.
     fn map(&mut self, first: usize, offset: usize, slices: usize) {
+        self.code = CodeSlice::default();
         for slice in 0..slices {
             self.window[first + slice] = (offset + slice * SLICE) as u32;
         }

@@ -18,7 +18,7 @@ pub trait Bus {
 
     /// The three bytes from `address` on, if reading them has no effect but that each is on the bus in turn. The CPU
     /// then takes an instruction from them and reports every byte that it uses to [`latch`](Self::latch).
-    fn plain_code(&self, address: u16) -> Option<[u8; 3]> {
+    fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
         let _ = address;
         None
     }

@@ -241,14 +241,19 @@ impl Tia {
 
     /// All pixels that these players, missiles and ball could cover, whatever their graphics.
     fn area_of(&self, active: u8) -> Mask {
-        let areas = [
-            (P0, self.players[0].area()),
-            (P1, self.players[1].area()),
-            (M0, self.missiles[0].area()),
-            (M1, self.missiles[1].area()),
-            (BL, self.ball.area()),
-        ];
-        areas.into_iter().filter(|(bit, _)| active & bit != 0).fold(Mask::EMPTY, |all, (_, area)| all | area)
+        let mut area = Mask::EMPTY;
+        for index in 0..2 {
+            if active & P0 << index != 0 {
+                area |= self.players[index].area();
+            }
+            if active & M0 << index != 0 {
+                area |= self.missiles[index].area();
+            }
+        }
+        if active & BL != 0 {
+            area |= self.ball.area();
+        }
+        area
     }
 
     /// A bit for each object that its registers switch on, whether it has pixels on this line or not. The priority bit
