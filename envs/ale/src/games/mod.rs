@@ -16,6 +16,18 @@ const TABLE: &str = include_str!("games.toml");
 /// The built-in open game, whose row stands beside its source.
 const OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
 
+/// The row of a game that is in no table, but for its bank switching.
+const UNKNOWN: &str = r#"
+id = "unknown"
+title = "Unknown ROM"
+minimal_actions = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]
+modes = [0]
+default_mode = 0
+difficulties = [0, 1, 2, 3]
+start_lives = 0
+rules = { init = { lives = 0 }, step = [] }
+"#;
+
 /// What the Arcade Learning Environment knows about a game.
 #[derive(Clone, Debug)]
 pub struct Game {
@@ -75,6 +87,14 @@ pub struct Game {
 }
 
 impl Game {
+    /// A game that the table does not know: a joystick in each port, and neither rewards nor lives nor an end.
+    pub fn without_rules(rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
+        let scheme = Cartridge::detect(Arc::clone(rom))?.scheme();
+        let row = format!("bankswitch = \"{scheme}\"\n{UNKNOWN}");
+        let row: Row = toml::from_str(&row).expect("a row without rules");
+        Ok(Box::leak(Box::new(row.build().expect("no rules, no mistakes"))))
+    }
+
     /// Whether paddles are plugged in: then actions turn them instead of moving a joystick.
     pub fn has_paddles(&self) -> bool {
         self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
@@ -285,6 +305,17 @@ mod tests {
             assert_eq!(game.has_paddles(), game.paddle_range.is_some(), "{}", game.id);
             assert_eq!(game.random_score.is_some(), game.human_score.is_some(), "{}", game.id);
         }
+    }
+
+    #[test]
+    fn a_rom_that_is_in_no_table_runs_without_rules() {
+        let rom: Arc<[u8]> = crate::roms::built_in("harvest").expect("the open game").into();
+        let game = Game::without_rules(&rom).expect("a cartridge");
+        let powered = crate::PoweredGame::new(game, rom).expect("a game");
+        let mut ale = crate::Ale::new(&powered, crate::AleSettings::default(), 1).expect("settings");
+        let rewards: i32 = (0..3000).map(|_| ale.act(crate::Action::NOOP, 1.0)).sum();
+        assert_eq!((rewards, ale.lives(), ale.game_over(), ale.frame_number()), (0, 0, false, 3000));
+        assert!(Game::without_rules(&vec![0; 100].into()).is_err());
     }
 
     #[test]
