@@ -1,8 +1,26 @@
+//! Convolutions: on the CPU by an operation of our own, elsewhere by burn's.
+//!
+//! burn's convolution on the CPU copies to another layout and back, and prepares its patches for each tile anew. The
+//! operation here keeps channels last, does bias and rectifier on the way, and has a backward pass that gathers the
+//! patches of a few images at a time and leaves the rest to matrix products:
+//!
+//! * `geometry`: the sizes of a convolution
+//! * `patches`: images to patches and back
+//! * `product`: the matrix product
+//! * `kernel`: forward and backward over a batch, in parallel
+//! * `extension`: the operation in burn's terms
+
+mod extension;
+mod geometry;
+mod kernel;
+mod patches;
+mod product;
+
 use burn::module::{Module, Param};
-use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
+use burn::tensor::{DType, Device, Tensor};
 
 /// A convolution without padding, its bias and a rectifier, on pictures with the channels last.
 #[derive(Module, Debug)]
@@ -23,9 +41,21 @@ impl Conv {
 
     /// `[rows, height, width, input channels]` to `[rows, output height, output width, output channels]`.
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let options = ConvOptions::new([self.stride; 2], [0; 2], [1; 2], 1);
-        let input = input.permute([0, 3, 1, 2]);
-        let weight = self.weight.val().permute([3, 2, 0, 1]);
-        relu(conv2d(input, weight, Some(self.bias.val()), options)).permute([0, 2, 3, 1])
+        let (weight, bias) = (self.weight.val(), self.bias.val());
+        if input.device() == Device::flex() && input.dtype() == DType::F32 {
+            extension::conv_relu(input, weight, bias, self.stride)
+        } else {
+            stock(input, weight, bias, self.stride)
+        }
     }
 }
+
+/// The same by burn's operations, on any device.
+fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize) -> Tensor<4> {
+    let options = ConvOptions::new([stride; 2], [0; 2], [1; 2], 1);
+    let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
+    relu(output).permute([0, 2, 3, 1])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The operation in burn's terms: an extension of the flex backend with its own backward pass.
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::FlexTensor;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use burn::tensor::{Tensor, TensorData};
+
+use super::geometry::Geometry;
+use super::kernel;
+
+/// [`Conv::forward`](super::Conv::forward) on flex, with gradients where the arguments have them.
+pub(super) fn conv_relu(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize) -> Tensor<4> {
+    let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
+    Tensor::from_dispatch(<Dispatch as ConvRelu>::conv_relu(input, weight, bias, stride))
+}
+
+/// Backends with the operation.
+#[backend_extension(Flex, Autodiff)]
+trait ConvRelu: Backend {
+    /// Of an input `[images, height, width, inputs]`, a weight `[kernel, kernel, inputs, outputs]` and a bias
+    /// `[outputs]`.
+    fn conv_relu(
+        input: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        stride: usize,
+    ) -> FloatTensor<Self>;
+}
+
+impl ConvRelu for Flex {
+    fn conv_relu(input: FlexTensor, weight: FlexTensor, bias: FlexTensor, stride: usize) -> FlexTensor {
+        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), stride);
+        let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
+        let output = kernel::forward(geometry, numbers(&input), numbers(&weight), numbers(&bias));
+        tensor(output, geometry.output_shape())
+    }
+}
+
+impl<C: CheckpointStrategy> ConvRelu for Autodiff<Flex, C> {
+    fn conv_relu(
+        input: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        stride: usize,
+    ) -> FloatTensor<Self> {
+        let (input, input_node) = input.into_parts();
+        let (weight, weight_node) = weight.into_parts();
+        let (bias, bias_node) = bias.into_parts();
+        let output = Flex::conv_relu(input.clone(), weight.clone(), bias, stride);
+        let nodes = [input_node, weight_node, bias_node];
+        match ConvReluBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(preparation) => {
+                let forward = Forward { input, weight, output: output.clone(), stride };
+                preparation.finish(forward, output)
+            }
+            OpsKind::UnTracked(preparation) => preparation.finish(output),
+        }
+    }
+}
+
+/// What the backward pass needs of the forward one.
+#[derive(Clone, Debug)]
+struct Forward {
+    input: FlexTensor,
+    weight: FlexTensor,
+    output: FlexTensor,
+    stride: usize,
+}
+
+#[derive(Debug)]
+struct ConvReluBackward;
+
+impl Backward<Flex, 3> for ConvReluBackward {
+    type State = Forward;
+
+    fn backward(self, ops: Ops<Forward, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let Forward { input, weight, output, stride } = ops.state;
+        let (input_shape, weight_shape) = (input.shape().dims(), weight.shape().dims());
+        let geometry = Geometry::new(input_shape, weight_shape, stride);
+        let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
+        let backward = kernel::Backward {
+            input: numbers(&input),
+            weight: numbers(&weight),
+            output: numbers(&output),
+            gradient: numbers(&gradient),
+        };
+        let [input_node, weight_node, bias_node] = ops.parents;
+        // The first layer's input is observations, which have no gradient.
+        let result = backward.run(geometry, input_node.is_some());
+        if let (Some(node), Some(gradient)) = (input_node, result.input) {
+            gradients.register::<Flex>(node.id, tensor(gradient, input_shape));
+        }
+        if let Some(node) = weight_node {
+            gradients.register::<Flex>(node.id, tensor(result.weight, weight_shape));
+        }
+        if let Some(node) = bias_node {
+            gradients.register::<Flex>(node.id, tensor(result.bias, [geometry.outputs]));
+        }
+    }
+}
+
+/// The numbers of a contiguous tensor of `f32`.
+fn numbers(tensor: &FlexTensor) -> &[f32] {
+    tensor.as_slice().expect("a contiguous tensor of f32")
+}
+
+fn tensor<const D: usize>(numbers: Vec<f32>, shape: [usize; D]) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(numbers, shape))
+}

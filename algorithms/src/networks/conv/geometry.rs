@@ -1,0 +1,69 @@
+/// The sizes of a convolution over a batch of images, all with the channels last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Geometry {
+    /// Images in the batch.
+    pub(super) images: usize,
+    /// Pixels of an image.
+    pub(super) height: usize,
+    /// Pixels of an image.
+    pub(super) width: usize,
+    /// Channels of an image.
+    pub(super) inputs: usize,
+    /// Side of the square kernel.
+    pub(super) kernel: usize,
+    /// Pixels from one position of the kernel to the next.
+    pub(super) stride: usize,
+    /// Channels of the result.
+    pub(super) outputs: usize,
+}
+
+impl Geometry {
+    /// Of an input `[images, height, width, inputs]` and a weight `[kernel, kernel, inputs, outputs]`.
+    ///
+    /// # Panics
+    /// Panics if the two do not fit.
+    pub(super) fn new(input: [usize; 4], weight: [usize; 4], stride: usize) -> Self {
+        let [images, height, width, inputs] = input;
+        let [kernel, kernel_width, kernel_inputs, outputs] = weight;
+        assert!(
+            kernel == kernel_width && inputs == kernel_inputs && kernel <= height.min(width) && stride > 0,
+            "a kernel {weight:?} with stride {stride} for images {input:?}"
+        );
+        Self { images, height, width, inputs, kernel, stride, outputs }
+    }
+
+    /// Positions of the kernel along the height.
+    pub(super) fn output_height(self) -> usize {
+        (self.height - self.kernel) / self.stride + 1
+    }
+
+    /// Positions of the kernel along the width.
+    pub(super) fn output_width(self) -> usize {
+        (self.width - self.kernel) / self.stride + 1
+    }
+
+    /// Positions of the kernel in an image.
+    pub(super) fn positions(self) -> usize {
+        self.output_height() * self.output_width()
+    }
+
+    /// Numbers under the kernel.
+    pub(super) fn patch(self) -> usize {
+        self.kernel * self.kernel * self.inputs
+    }
+
+    /// Numbers in an image.
+    pub(super) fn image(self) -> usize {
+        self.height * self.width * self.inputs
+    }
+
+    /// Numbers in the result for one image.
+    pub(super) fn output(self) -> usize {
+        self.positions() * self.outputs
+    }
+
+    /// The result's shape.
+    pub(super) fn output_shape(self) -> [usize; 4] {
+        [self.images, self.output_height(), self.output_width(), self.outputs]
+    }
+}

@@ -1,0 +1,149 @@
+//! Forward and backward passes over a batch.
+//!
+//! The batch is cut into parts whose size depends on the convolution alone, never on the number of threads, and sums
+//! over parts are made in their order. So the result is the same, bit for bit, on any number of threads.
+
+use rayon::prelude::*;
+
+use super::geometry::Geometry;
+use super::patches::{gather, scatter};
+use super::product::{Matrix, Onto, multiply};
+
+/// Positions of the kernel whose patches are gathered before they are multiplied: enough that a product is worth its
+/// preparation, few enough that patches are still in the cache.
+const BLOCK_POSITIONS: usize = 200;
+
+/// Images whose weight gradients are summed one after another, by one thread.
+const PART_IMAGES: usize = 16;
+
+/// `relu(conv(input, weight) + bias)`: `[images, positions, outputs]`.
+pub(super) fn forward(geometry: Geometry, input: &[f32], weight: &[f32], bias: &[f32]) -> Vec<f32> {
+    let weight = Matrix::new(weight, geometry.patch(), geometry.outputs);
+    let block = block_images(geometry);
+    let mut output = vec![0.0; geometry.images * geometry.output()];
+    input
+        .par_chunks(block * geometry.image())
+        .zip(output.par_chunks_mut(block * geometry.output()))
+        .for_each_init(Vec::new, |patches, (input, output)| {
+            let patches = gather_block(geometry, input, patches);
+            multiply(patches, weight, output, Onto::Nothing);
+            for pixel in output.chunks_exact_mut(geometry.outputs) {
+                for (number, bias) in pixel.iter_mut().zip(bias) {
+                    *number = (*number + bias).max(0.0);
+                }
+            }
+        });
+    output
+}
+
+/// What a backward pass yields.
+pub(super) struct Gradients {
+    /// `[images, height, width, inputs]`, if asked for.
+    pub(super) input: Option<Vec<f32>>,
+    /// `[patch, outputs]`.
+    pub(super) weight: Vec<f32>,
+    /// `[outputs]`.
+    pub(super) bias: Vec<f32>,
+}
+
+/// The tensors of a forward pass and the gradient that came back to it.
+#[derive(Clone, Copy)]
+pub(super) struct Backward<'a> {
+    /// `[images, height, width, inputs]`.
+    pub(super) input: &'a [f32],
+    /// `[patch, outputs]`.
+    pub(super) weight: &'a [f32],
+    /// What the forward pass returned.
+    pub(super) output: &'a [f32],
+    /// The gradient with respect to `output`.
+    pub(super) gradient: &'a [f32],
+}
+
+impl Backward<'_> {
+    /// The gradients with respect to weight and bias and, if asked for, to the input.
+    pub(super) fn run(self, geometry: Geometry, with_input: bool) -> Gradients {
+        let mut input_gradient = vec![0.0; if with_input { self.input.len() } else { 0 }];
+        let part = PART_IMAGES * geometry.image();
+        let mut input_parts: Vec<Option<&mut [f32]>> = input_gradient.chunks_mut(part).map(Some).collect();
+        input_parts.resize_with(geometry.images.div_ceil(PART_IMAGES), || None);
+
+        let output_part = PART_IMAGES * geometry.output();
+        let parts: Vec<(Vec<f32>, Vec<f32>)> = self
+            .input
+            .par_chunks(part)
+            .zip(self.output.par_chunks(output_part))
+            .zip(self.gradient.par_chunks(output_part))
+            .zip(input_parts)
+            .map(|(((input, output), gradient), input_gradient)| {
+                Backward { input, output, gradient, ..self }.part(geometry, input_gradient)
+            })
+            .collect();
+        let mut weight = vec![0.0; geometry.patch() * geometry.outputs];
+        let mut bias = vec![0.0; geometry.outputs];
+        for (weight_part, bias_part) in parts {
+            add(&mut weight, &weight_part);
+            add(&mut bias, &bias_part);
+        }
+        Gradients { input: with_input.then_some(input_gradient), weight, bias }
+    }
+
+    /// The gradients of weight and bias over some images; those of the images themselves are added to
+    /// `input_gradient`.
+    fn part(self, geometry: Geometry, mut input_gradient: Option<&mut [f32]>) -> (Vec<f32>, Vec<f32>) {
+        let mut weight_gradient = vec![0.0; geometry.patch() * geometry.outputs];
+        let mut bias_gradient = vec![0.0; geometry.outputs];
+        let block = block_images(geometry);
+        let (mut patches, mut before_relu) = (Vec::new(), Vec::new());
+        let outputs = self.output.chunks(block * geometry.output());
+        let gradients = self.gradient.chunks(block * geometry.output());
+        let inputs = self.input.chunks(block * geometry.image());
+        for (index, ((output, gradient), input)) in outputs.zip(gradients).zip(inputs).enumerate() {
+            before_relu.clear();
+            before_relu.extend(
+                gradient
+                    .iter()
+                    .zip(output)
+                    .map(|(gradient, &output)| if output > 0.0 { *gradient } else { 0.0 }),
+            );
+            for pixel in before_relu.chunks_exact(geometry.outputs) {
+                add(&mut bias_gradient, pixel);
+            }
+            let positions = before_relu.len() / geometry.outputs;
+            let gradient = Matrix::new(&before_relu, positions, geometry.outputs);
+            let gathered = gather_block(geometry, input, &mut patches);
+            multiply(gathered.transposed(), gradient, &mut weight_gradient, Onto::Sum);
+
+            if let Some(input_gradient) = &mut input_gradient {
+                let weight = Matrix::new(self.weight, geometry.patch(), geometry.outputs);
+                multiply(gradient, weight.transposed(), &mut patches, Onto::Nothing);
+                let start = index * block * geometry.image();
+                let images = input_gradient[start..start + input.len()].chunks_exact_mut(geometry.image());
+                let patches = patches.chunks_exact(geometry.positions() * geometry.patch());
+                for (image, patches) in images.zip(patches) {
+                    scatter(geometry, patches, image);
+                }
+            }
+        }
+        (weight_gradient, bias_gradient)
+    }
+}
+
+/// Images whose patches are gathered together.
+fn block_images(geometry: Geometry) -> usize {
+    (BLOCK_POSITIONS / geometry.positions()).clamp(1, PART_IMAGES)
+}
+
+/// The patches of some images in one matrix, written into `buffer`.
+fn gather_block<'a>(geometry: Geometry, images: &[f32], buffer: &'a mut Vec<f32>) -> Matrix<'a> {
+    buffer.clear();
+    for image in images.chunks_exact(geometry.image()) {
+        gather(geometry, image, buffer);
+    }
+    Matrix::new(buffer, buffer.len() / geometry.patch(), geometry.patch())
+}
+
+fn add(sum: &mut [f32], numbers: &[f32]) {
+    for (sum, number) in sum.iter_mut().zip(numbers) {
+        *sum += number;
+    }
+}

@@ -1,0 +1,105 @@
+//! The matrix product, single-threaded: whoever calls has divided the work already.
+
+use gemm::{Parallelism, gemm};
+
+/// A matrix in row-major order, perhaps to be read the other way round.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<'a> {
+    numbers: &'a [f32],
+    rows: usize,
+    columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// `[rows, columns]` in row-major order.
+    pub(super) fn new(numbers: &'a [f32], rows: usize, columns: usize) -> Self {
+        assert_eq!(numbers.len(), rows * columns, "a matrix has rows times columns numbers");
+        Self { numbers, rows, columns, row_stride: columns, column_stride: 1 }
+    }
+
+    /// The same numbers with rows and columns exchanged.
+    pub(super) fn transposed(self) -> Self {
+        Self {
+            numbers: self.numbers,
+            rows: self.columns,
+            columns: self.rows,
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+        }
+    }
+}
+
+/// What happens to the numbers that stand where a product is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Onto {
+    /// They are replaced.
+    Nothing,
+    /// The product is added to them.
+    Sum,
+}
+
+/// Writes `left * right` to `result`, which is in row-major order.
+///
+/// # Panics
+/// Panics if the sizes do not fit.
+#[allow(unsafe_code)]
+pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], onto: Onto) {
+    assert_eq!(left.columns, right.rows, "inner sizes of a product are equal");
+    assert_eq!(result.len(), left.rows * right.columns, "a product has left rows times right columns");
+    // SAFETY: `Matrix` holds exactly rows * columns numbers and its strides reach each of them and no other, also
+    // when transposed; `result` was just seen to have left.rows * right.columns numbers, for which its strides are
+    // row-major. It is borrowed mutably, so it does not overlap the matrices.
+    unsafe {
+        gemm(
+            left.rows,
+            right.columns,
+            left.columns,
+            result.as_mut_ptr(),
+            1,
+            right.columns as isize,
+            onto == Onto::Sum,
+            left.numbers.as_ptr(),
+            left.column_stride as isize,
+            left.row_stride as isize,
+            right.numbers.as_ptr(),
+            right.column_stride as isize,
+            right.row_stride as isize,
+            1.0,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_by_hand() {
+        // [1 2 3; 4 5 6] * [1 0; 0 1; 2 2]
+        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
+        let mut result = [f32::NAN; 4];
+        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, Onto::Nothing);
+        assert_eq!(result, [7.0, 8.0, 16.0, 17.0]);
+        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, Onto::Sum);
+        assert_eq!(result, [14.0, 16.0, 32.0, 34.0]);
+    }
+
+    #[test]
+    fn transposed_matrices_are_read_the_other_way_round() {
+        // [1 4; 2 5; 3 6] * [1 0 2; 0 1 2]
+        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
+        let mut result = [f32::NAN; 9];
+        let (left, right) = (Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2));
+        multiply(left.transposed(), right.transposed(), &mut result, Onto::Nothing);
+        assert_eq!(result, [1.0, 4.0, 10.0, 2.0, 5.0, 14.0, 3.0, 6.0, 18.0]);
+    }
+}

@@ -1,0 +1,141 @@
+//! The operation against burn's convolution, finite differences and itself on other numbers of threads.
+
+use burn::tensor::TensorData;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::ThreadPoolBuilder;
+
+use super::*;
+
+/// Sizes of a convolution: input, kernel, stride and output channels.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    input: [usize; 4],
+    kernel: usize,
+    stride: usize,
+    outputs: usize,
+}
+
+/// The layers of Nature's network on 84 x 84, and shapes with remainders on every side.
+const SIZES: [Sizes; 6] = [
+    Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, outputs: 32 },
+    Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, outputs: 64 },
+    Sizes { input: [19, 9, 9, 64], kernel: 3, stride: 1, outputs: 64 },
+    Sizes { input: [2, 7, 10, 3], kernel: 3, stride: 2, outputs: 5 },
+    Sizes { input: [1, 4, 4, 1], kernel: 4, stride: 3, outputs: 1 },
+    Sizes { input: [5, 6, 11, 2], kernel: 1, stride: 4, outputs: 3 },
+];
+
+/// Input, weight and bias with gradients.
+fn arguments(sizes: Sizes) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let device = Device::flex().autodiff();
+    let mut numbers =
+        |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    let weight = [sizes.kernel, sizes.kernel, sizes.input[3], sizes.outputs];
+    let data = |numbers, shape: &[usize]| TensorData::new(numbers, shape.to_vec());
+    (
+        Tensor::from_data(data(numbers(sizes.input.iter().product()), &sizes.input), &device).require_grad(),
+        Tensor::from_data(data(numbers(weight.iter().product()), &weight), &device).require_grad(),
+        Tensor::from_data(data(numbers(sizes.outputs), &[sizes.outputs]), &device).require_grad(),
+    )
+}
+
+fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.try_into_vec_as().unwrap()
+}
+
+/// Some scalar function of an output that treats every element differently.
+fn loss(output: Tensor<4>) -> Tensor<1> {
+    let count = output.shape().num_elements();
+    let factors: Vec<f32> = (0..count).map(|index| ((index * 7919) % 23) as f32 / 11.0 - 1.0).collect();
+    let factors = Tensor::from_data(TensorData::new(factors, output.dims()), &output.device());
+    (output * factors).sum()
+}
+
+/// Output and gradients of input, weight and bias.
+fn run(sizes: Sizes, conv: fn(Tensor<4>, Tensor<4>, Tensor<1>, usize) -> Tensor<4>) -> [Vec<f32>; 4] {
+    let (input, weight, bias) = arguments(sizes);
+    let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.stride);
+    let gradients = loss(output.clone()).backward();
+    let gradient = |tensor: Option<Tensor<4>>| host(tensor.unwrap());
+    [
+        host(output),
+        gradient(input.grad(&gradients)),
+        gradient(weight.grad(&gradients)),
+        host(bias.grad(&gradients).unwrap()),
+    ]
+}
+
+#[test]
+fn outputs_and_gradients_equal_the_stock_convolution() {
+    for sizes in SIZES {
+        let [fused, expected] = [run(sizes, extension::conv_relu), run(sizes, stock)];
+        for (what, (fused, expected)) in
+            ["output", "input", "weight", "bias"].iter().zip(fused.iter().zip(&expected))
+        {
+            assert_eq!(fused.len(), expected.len());
+            // Sums of up to 37 * 81 products in another order.
+            let scale = expected.iter().fold(1.0, |largest: f32, number| largest.max(number.abs()));
+            let error = fused.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(error < 2e-5 * scale, "{sizes:?}, {what}: {error} of {scale}");
+        }
+    }
+}
+
+#[test]
+fn gradients_equal_finite_differences() {
+    let sizes = SIZES[3];
+    let (input, weight, bias) = arguments(sizes);
+    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv_relu);
+    let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
+        let output = extension::conv_relu(input.clone(), weight.clone(), bias.clone(), sizes.stride);
+        f64::from(loss(output).into_scalar::<f32>())
+    };
+    let check = |gradient: &[f32], value_at: &dyn Fn(usize, f32) -> f64| {
+        let step = 1e-2;
+        let wrong = (0..gradient.len()).filter(|&index| {
+            let slope = (value_at(index, step) - value_at(index, -step)) / f64::from(2.0 * step);
+            (slope - f64::from(gradient[index])).abs() > 2e-3
+        });
+        // The loss is linear in each argument, but for the few rectifiers that bend within the step.
+        let wrong = wrong.count();
+        assert!(wrong * 20 <= gradient.len(), "{wrong} of {}", gradient.len());
+    };
+    check(&of_input, &|index, step| value(&moved(&input, index, step), &weight, &bias));
+    check(&of_weight, &|index, step| value(&input, &moved(&weight, index, step), &bias));
+    check(&of_bias, &|index, step| value(&input, &weight, &moved(&bias, index, step)));
+}
+
+/// `tensor` with `step` added to one element.
+fn moved<const D: usize>(tensor: &Tensor<D>, index: usize, step: f32) -> Tensor<D> {
+    let mut numbers = host(tensor.clone());
+    numbers[index] += step;
+    Tensor::from_data(TensorData::new(numbers, tensor.dims()), &tensor.device())
+}
+
+#[test]
+fn results_are_the_same_bits_on_one_two_and_three_threads() {
+    for sizes in SIZES {
+        let on = |num_threads| {
+            let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+            pool.install(|| {
+                run(sizes, extension::conv_relu).map(|numbers| numbers.into_iter().map(f32::to_bits))
+            })
+            .map(Iterator::collect::<Vec<u32>>)
+        };
+        let one = on(1);
+        assert_eq!(one, on(2));
+        assert_eq!(one, on(3));
+    }
+}
+
+#[test]
+fn an_input_without_gradient_gets_none() {
+    let (input, weight, bias) = arguments(SIZES[3]);
+    let constant = input.detach().set_require_grad(false);
+    let output = extension::conv_relu(constant.clone(), weight.clone(), bias, SIZES[3].stride);
+    let gradients = loss(output).backward();
+    assert!(constant.grad(&gradients).is_none());
+    assert!(weight.grad(&gradients).is_some());
+}
