@@ -103,8 +103,9 @@ impl<'a> Bench<'a> {
         self.modelled.place(address, bytes);
     }
 
-    /// Executes one instruction in both.
+    /// Executes one instruction in both, in turn fetched byte by byte and handed over whole.
     fn compare(&mut self, before: Registers) {
+        self.emulated.is_plain = !self.emulated.is_plain;
         self.emulated.start();
         self.modelled.start();
         let code = self.emulated.bytes[usize::from(before.pc)];

@@ -29,11 +29,15 @@ pub(crate) struct Memory {
     pub(crate) bytes: Vec<u8>,
     pub(crate) cycles: u32,
     pub(crate) accesses: Vec<Access>,
+    /// Whether instructions are handed over whole, as from plain ROM.
+    pub(crate) is_plain: bool,
+    /// Where the next byte of the instruction handed over last stands.
+    next_latched: u16,
 }
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0; 0x1_0000], cycles: 0, accesses: Vec::new() }
+        Self { bytes: vec![0; 0x1_0000], cycles: 0, accesses: Vec::new(), is_plain: false, next_latched: 0 }
     }
 
     /// Puts `bytes` at `address` and what follows.
@@ -65,6 +69,18 @@ impl Bus for Memory {
     fn write_again(&mut self, address: u16, value: u8) {
         self.bytes[usize::from(address)] = value;
         self.accesses.push(Access::WriteAgain { cycle: self.cycles, address, value });
+    }
+
+    fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
+        self.next_latched = address;
+        let byte = |offset: u16| self.bytes[usize::from(address.wrapping_add(offset))];
+        self.is_plain.then(|| [byte(0), byte(1), byte(2)])
+    }
+
+    /// The CPU reports each byte that it uses: to the test that is a read like any other.
+    fn latch(&mut self, byte: u8) {
+        self.accesses.push(Access::Read { cycle: self.cycles, address: self.next_latched, value: byte });
+        self.next_latched = self.next_latched.wrapping_add(1);
     }
 
     fn tick(&mut self, cycles: u32) {
