@@ -74,7 +74,9 @@ impl Bus for Memory {
     fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
         self.next_latched = address;
         let byte = |offset: u16| self.bytes[usize::from(address.wrapping_add(offset))];
-        self.is_plain.then(|| [byte(0), byte(1), byte(2)])
+        // Plain code is ROM. `JSR` fetches its last byte after it has pushed: on the stack that may be what it pushed.
+        let on_stack = |offset: u16| address.wrapping_add(offset) >> 8 == 1;
+        (self.is_plain && !on_stack(0) && !on_stack(2)).then(|| [byte(0), byte(1), byte(2)])
     }
 
     /// The CPU reports each byte that it uses: to the test that is a read like any other.
