@@ -250,6 +250,13 @@ mod tests {
     }
 
     #[test]
+    fn a_termination_without_reset_only_cuts_the_return() {
+        let lost_life = Outcome { terminated: true, ..reward(10.0) };
+        // Step 0: A = 10 - 1. Step 1 is a transition like any other: A = 1 + 0.5 * 8 - 2.
+        assert_eq!(advantages(&rollout(&[lost_life, reward(1.0)])), [9.0, 3.0]);
+    }
+
+    #[test]
     fn next_step_mode_bootstraps_a_truncation_from_the_observation_that_follows() {
         let end = Outcome { truncated: true, ..reward(10.0) };
         let reset = Outcome { autoreset: true, ..Outcome::default() };

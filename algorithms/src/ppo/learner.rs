@@ -13,7 +13,7 @@ use super::minibatch::{Minibatch, split};
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::networks::{ActorCritic, ObservationLayout, weights};
 use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
-use crate::rollout::{Rollout, rows_with_final_values};
+use crate::rollout::{Estimates, Rollout, rows_with_final_values};
 use crate::schedule::LinearSchedule;
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
@@ -168,49 +168,23 @@ impl Ppo {
         }
         let learning_rate = self.learning_rate();
         let estimates = self.rollout.estimates(&self.last_values, self.config.gamma, self.config.gae_lambda);
-        let mut entries = self.rollout.transitions();
+        let entries = self.rollout.transitions();
         let transitions = entries.len();
-        let of_entries =
-            |numbers: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| numbers(entry)).collect();
-        let values: Vec<f32> = of_entries(&|entry| self.rollout.value(entry));
-        let returns: Vec<f32> = of_entries(&|entry| estimates.returns[entry]);
-        let explained_variance = explained_variance(&values, &returns);
-
-        let mut clipfracs = Vec::new();
-        let mut last = None;
-        let mut epochs = 0;
-        while epochs < self.config.update_epochs {
-            entries.shuffle(&mut self.shuffle_rng);
-            for part in split(&entries, self.config.num_minibatches) {
-                let minibatch = Minibatch::gather(
-                    &self.rollout,
-                    &estimates,
-                    part,
-                    self.config.norm_adv,
-                    &self.spec,
-                    self.layout,
-                    &self.device,
-                );
-                let metrics = self.learn(minibatch, learning_rate)?;
-                clipfracs.push(metrics.change.clipfrac);
-                last = Some(metrics);
-            }
-            epochs += 1;
-            let moved = last.as_ref().map_or(0.0, |last| last.change.approx_kl);
-            if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
-                break;
-            }
-        }
-        let last = last.expect("two steps of an environment hold at least one transition");
+        let values: Vec<f32> = entries.iter().map(|&entry| self.rollout.value(entry)).collect();
+        let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
+        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, learning_rate)?;
         self.finish_update()?;
+
+        let last = minibatches.last().expect("two steps of an environment hold at least one transition");
+        let clipfracs = minibatches.iter().map(|minibatch| minibatch.change.clipfrac);
         Ok(PpoMetrics {
             policy_loss: last.policy_loss,
             value_loss: last.value_loss,
             entropy: last.entropy,
             old_approx_kl: last.change.old_approx_kl,
             approx_kl: last.change.approx_kl,
-            clipfrac: clipfracs.iter().sum::<f32>() / clipfracs.len() as f32,
-            explained_variance,
+            clipfrac: clipfracs.sum::<f32>() / minibatches.len() as f32,
+            explained_variance: explained_variance(&values, &returns),
             learning_rate,
             grad_norm: last.grad_norm,
             epochs,
@@ -252,6 +226,37 @@ impl Ppo {
             }
         }
         Ok(final_values)
+    }
+
+    /// Learns from the given entries of the rollout, epoch after epoch in a new order. Returns what every minibatch
+    /// reported, and the number of epochs.
+    fn learn_epochs(
+        &mut self,
+        mut entries: Vec<usize>,
+        estimates: &Estimates,
+        learning_rate: f64,
+    ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
+        let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
+        for epoch in 1..=self.config.update_epochs {
+            entries.shuffle(&mut self.shuffle_rng);
+            for part in split(&entries, self.config.num_minibatches) {
+                let minibatch = Minibatch::gather(
+                    &self.rollout,
+                    estimates,
+                    part,
+                    self.config.norm_adv,
+                    &self.spec,
+                    self.layout,
+                    &self.device,
+                );
+                minibatches.push(self.learn(minibatch, learning_rate)?);
+            }
+            let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
+            if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
+                return Ok((minibatches, epoch));
+            }
+        }
+        Ok((minibatches, self.config.update_epochs))
     }
 
     /// One step of the optimiser. On an error nothing has changed.

@@ -186,6 +186,28 @@ fn rows_that_only_reset_never_train() {
 }
 
 #[test]
+fn final_observations_matter_exactly_where_an_episode_was_truncated() {
+    let same_step = spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    let run = |disturb: fn(&Batch, usize) -> bool| {
+        let (mut ppo, mut noise) = (learner(same_step.clone()), Noise::new(same_step.clone()));
+        while !ppo.is_ready() {
+            ppo.act(&noise.batch).unwrap();
+            noise.step();
+            let mut batch = noise.batch.clone();
+            for env in (0..batch.len()).filter(|&env| disturb(&noise.batch, env)) {
+                batch.final_observations.row_mut(env).fill(0);
+            }
+            ppo.observe(&batch).unwrap();
+        }
+        ppo.update().unwrap();
+        weights(&ppo.network).unwrap()
+    };
+    let undisturbed = run(|_, _| false);
+    assert_eq!(undisturbed, run(|batch, env| !batch.truncated[env]));
+    assert_ne!(undisturbed, run(|batch, env| batch.truncated[env]));
+}
+
+#[test]
 fn a_first_minibatch_finds_the_policy_unmoved() {
     let spec = vectors();
     let config = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
