@@ -5,9 +5,10 @@ mod stub;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ale::{AtariOptions, game, roms};
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 use stub::Stub;
-use vector::{PoolOptions, PoolVectorEnv};
+use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
 
 /// Counts the allocations of all threads.
 struct Counting;
@@ -32,29 +33,35 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Asserts that stepping allocates nothing once every thread has taken part; returns the number of ended episodes.
+fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize {
+    let actions = vec![1; env.num_envs()];
+    env.reset(ResetSeeds::From(1)).unwrap();
+    for _ in 0..warm_up {
+        env.step(Actions::Discrete(&actions)).unwrap();
+    }
+    let mut ends = 0;
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..steps {
+        ends += env.step(Actions::Discrete(&actions)).unwrap().episodes.iter().flatten().count();
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    ends
+}
+
 // The only test of this file: others would allocate at the same time.
 #[test]
 fn a_step_allocates_nothing() {
-    let num_envs = 200;
-    let actions = vec![1; num_envs];
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for num_threads in [1, 2, 4] {
-            let envs = (0..num_envs).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
-            let options = PoolOptions { num_threads, autoreset_mode };
-            let mut env = PoolVectorEnv::new(envs, options).unwrap();
-            env.reset(ResetSeeds::From(1)).unwrap();
-            // Every thread takes part for the first time somewhere in here.
-            for _ in 0..200 {
-                env.step(Actions::Discrete(&actions)).unwrap();
-            }
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
-            let mut ends = 0;
-            for _ in 0..2000 {
-                ends += env.step(Actions::Discrete(&actions)).unwrap().episodes.iter().flatten().count();
-            }
-            let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
-            assert_eq!(allocations, 0, "{autoreset_mode:?}, {num_threads} threads");
+            let pool = PoolOptions { num_threads, autoreset_mode };
+            let envs = (0..200).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
+            let ends = count_steps(&mut PoolVectorEnv::new(envs, pool).unwrap(), 200, 2000);
             assert!(ends > 1000, "resets are part of the measurement: {ends}");
+
+            let games = [(game("harvest").unwrap(), roms::built_in("harvest").unwrap().into())];
+            let options = AtariOptions::default();
+            count_steps(&mut AtariVectorEnv::of_games(games, 6, &options, pool).unwrap(), 20, 60);
         }
     }
 }

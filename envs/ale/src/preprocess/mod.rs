@@ -3,14 +3,15 @@
 //! Pictures change little from one step to the next, so everything is kept from the last step and only the rows that
 //! changed are converted, pooled and resized again. The result is the same as if all of it were done every time.
 
+mod avx2;
+mod pool;
 mod resize;
 mod stack;
-
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::palette::Palette;
+use pool::{Pool, Row};
 pub(crate) use resize::{Resizer, Size};
 use stack::FrameStack;
 
@@ -56,6 +57,7 @@ pub(crate) struct Preprocessor {
     pooled: Box<[u8]>,
     /// The rows of `pooled` that may differ from what the captured frames say, or from what was last resized.
     stale_rows: Box<[bool]>,
+    pool: Pool,
     resizer: Resizer,
     stack: FrameStack,
 }
@@ -80,6 +82,7 @@ impl Preprocessor {
             has_last: false,
             pooled: black(pixels * how.channels()),
             stale_rows: vec![true; how.screen_height].into(),
+            pool: Pool::new(how.palette, how.grayscale),
             resizer: Resizer::new(source, how.target, how.channels()),
             stack: FrameStack::new(how.stack_num, how.target.height * how.target.width * how.channels()),
             how,
@@ -111,50 +114,17 @@ impl Preprocessor {
 
     /// Makes the captured frames the newest frame of the stack.
     pub(crate) fn process(&mut self) {
-        for row in 0..self.how.screen_height {
-            if self.stale_rows[row] {
-                self.pool_row(row);
-            }
+        let (last, before) = (rows(&self.last), rows(&self.before));
+        let pooled = self.pooled.chunks_exact_mut(SCREEN_WIDTH * self.how.channels());
+        for (row, pooled) in pooled.enumerate().filter(|(row, _)| self.stale_rows[*row]) {
+            let last = self.has_last.then(|| &last[row]);
+            let before = self.how.maxpool.then(|| &before[row]);
+            self.pool.row(last, before, pooled);
         }
         self.resizer.resize(&self.pooled, &self.stale_rows, self.stack.push());
         // Without a last frame the picture is pooled twice, and equals no longer what the captured frames say.
         self.stale_rows.fill(!self.has_last);
         self.has_last = false;
-    }
-
-    fn pool_row(&mut self, row: usize) {
-        let screen = row_range(row, SCREEN_WIDTH);
-        let (last, before) = (&self.last[screen.clone()], &self.before[screen]);
-        let channels = self.how.channels();
-        let pooled = &mut self.pooled[row_range(row, SCREEN_WIDTH * channels)];
-        let palette = self.how.palette;
-        match (self.how.grayscale, self.has_last, self.how.maxpool) {
-            (_, false, false) => {}
-            (true, true, false) => convert(last, &palette.grey, pooled),
-            (true, true, true) if last == before => convert(last, &palette.grey, pooled),
-            (true, true, true) => {
-                for ((pooled, &last), &before) in pooled.iter_mut().zip(last).zip(before) {
-                    *pooled = palette.grey[usize::from(last)].max(palette.grey[usize::from(before)]);
-                }
-            }
-            (true, false, true) => {
-                for (pooled, &before) in pooled.iter_mut().zip(before) {
-                    *pooled = palette.grey[usize::from(before)].max(*pooled);
-                }
-            }
-            (false, has_last, maxpool) => {
-                let (pixels, _) = pooled.as_chunks_mut::<3>();
-                if has_last {
-                    convert(last, &palette.rgb, pixels);
-                }
-                if maxpool {
-                    for (pixel, &before) in pixels.iter_mut().zip(before) {
-                        let colour = palette.rgb[usize::from(before)];
-                        *pixel = [0, 1, 2].map(|channel| pixel[channel].max(colour[channel]));
-                    }
-                }
-            }
-        }
     }
 
     /// Writes the observation: the frames of the stack, oldest first.
@@ -185,22 +155,14 @@ impl Preprocessor {
     }
 }
 
-fn row_range(row: usize, len: usize) -> Range<usize> {
-    row * len..(row + 1) * len
-}
-
-/// Looks every byte up.
-fn convert<T: Copy>(screen: &[u8], table: &[T; 256], pixels: &mut [T]) {
-    for (pixel, &byte) in pixels.iter_mut().zip(screen) {
-        *pixel = table[usize::from(byte)];
-    }
+fn rows(screen: &[u8]) -> &[Row] {
+    screen.as_chunks().0
 }
 
 /// Copies a picture and marks the rows that changed. Comparing costs less than converting, and most rows are equal.
 fn capture(screen: &[u8], captured: &mut [u8], stale_rows: &mut [bool]) {
-    let (new, _) = screen.as_chunks::<SCREEN_WIDTH>();
-    let (old, _) = captured.as_chunks_mut::<SCREEN_WIDTH>();
-    for ((new, old), stale) in new.iter().zip(old).zip(stale_rows) {
+    let (captured, _) = captured.as_chunks_mut::<SCREEN_WIDTH>();
+    for ((new, old), stale) in rows(screen).iter().zip(captured).zip(stale_rows) {
         if new != old {
             *old = *new;
             *stale = true;

@@ -2,20 +2,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Axis, any_changed};
+use crate::preprocess::avx2::{Avx2, Gather, LANES, Tap};
 
 /// Weighted sums of the pixels that a target pixel covers, partly or wholly.
 ///
 /// Sums are made in `f32`, first along the rows, then down the columns, in increasing order of the source, each
 /// product and each sum rounded by itself. A fused multiply-add or a wider type would change pixels.
 #[derive(Clone, Debug)]
-pub(super) struct Area {
+pub(in crate::preprocess) struct Area {
     tables: Arc<Tables>,
     /// Every source row after the horizontal sums, kept for the rows that do not change.
     rows: Box<[f32]>,
     /// One target row of vertical sums.
     sums: Box<[f32]>,
-    /// The taps of one source row.
+    /// The elements of one source row, a run for each tap.
     gathered: Box<[f32]>,
+    avx2: Option<Avx2>,
 }
 
 #[derive(Debug)]
@@ -24,10 +26,14 @@ struct Tables {
     source_len: usize,
     /// Elements of a target row.
     target_len: usize,
-    /// For the first source element of every target element, then for the second, and so on: the element's index.
+    /// Elements of a row of sums: those of the target row, and zeros up to a whole number of vectors.
+    sums_len: usize,
+    /// For the first source element of every sum, then for the second, and so on: the element's index.
     sources: Box<[usize]>,
-    /// Its weight. Elements with fewer taps than others have weight 0 for the rest, which adds nothing to a sum.
+    /// Its weight. Sums with fewer elements than others have weight 0 for the rest, which adds nothing.
     weights: Box<[f32]>,
+    /// The same for AVX2, unless the elements of half a vector lie too far apart.
+    gathers: Option<Box<[Gather]>>,
     /// For each target row its source rows and their weights.
     vertical: Box<[Taps]>,
 }
@@ -72,21 +78,27 @@ impl Taps {
 impl Tables {
     fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
         let horizontal = Taps::of(columns);
+        let (source_len, target_len) = (columns.source * channels, columns.target * channels);
+        let sums_len = target_len.next_multiple_of(LANES);
         let most_taps = horizontal.iter().map(|taps| taps.weights.len()).max().unwrap_or(0);
-        let (mut sources, mut weights) = (Vec::new(), Vec::new());
-        for tap in 0..most_taps {
-            for taps in &horizontal {
-                let weight = taps.weights.get(tap).copied().unwrap_or(0.0);
+        let mut sources = vec![0; most_taps * sums_len];
+        let mut weights = vec![0.0; most_taps * sums_len];
+        for sum in 0..target_len {
+            let (taps, channel) = (&horizontal[sum / channels], sum % channels);
+            for tap in 0..most_taps {
                 let pixel = (taps.sources.start + tap).min(columns.source - 1);
-                for channel in 0..channels {
-                    sources.push(pixel * channels + channel);
-                    weights.push(weight);
-                }
+                sources[tap * sums_len + sum] = pixel * channels + channel;
+                weights[tap * sums_len + sum] = taps.weights.get(tap).copied().unwrap_or(0.0);
             }
         }
+        let gathers = (0..sums_len / LANES)
+            .map(|group| gather(group * LANES, &sources, &weights, sums_len, source_len))
+            .collect();
         Self {
-            source_len: columns.source * channels,
-            target_len: columns.target * channels,
+            source_len,
+            target_len,
+            sums_len,
+            gathers,
             sources: sources.into(),
             weights: weights.into(),
             vertical: Taps::of(rows).into(),
@@ -94,14 +106,52 @@ impl Tables {
     }
 }
 
+/// The sums from `first` on as one gather, if the elements of each half lie in a window.
+fn gather(
+    first: usize,
+    sources: &[usize],
+    weights: &[f32],
+    sums_len: usize,
+    source_len: usize,
+) -> Option<Gather> {
+    let taps = || sources.chunks_exact(sums_len).zip(weights.chunks_exact(sums_len));
+    // Where the weight is 0 the element does not matter.
+    let used = |half: usize| {
+        let lanes = first + half * LANES / 2..first + (half + 1) * LANES / 2;
+        taps().flat_map(move |(sources, weights)| {
+            let lanes = sources[lanes.clone()].iter().zip(&weights[lanes.clone()]);
+            lanes.filter(|(_, weight)| **weight != 0.0).map(|(source, _)| *source)
+        })
+    };
+    let last_window = source_len.checked_sub(Tap::WINDOW)?;
+    let window = |half: usize| {
+        let start = used(half).min().unwrap_or(0).min(last_window);
+        used(half).all(|source| source - start < Tap::WINDOW).then_some(start)
+    };
+    let windows = [window(0)?, window(1)?];
+    let tap = |(sources, weights): (&[usize], &[f32])| {
+        let mut tap = Tap { shuffle: [[Tap::ZERO; 4]; LANES], weights: [0.0; LANES] };
+        for lane in 0..LANES {
+            let (source, weight) = (sources[first + lane], weights[first + lane]);
+            if weight != 0.0 {
+                tap.shuffle[lane][0] = (source - windows[lane / (LANES / 2)]) as u8;
+                tap.weights[lane] = weight;
+            }
+        }
+        tap
+    };
+    Some(Gather { windows, taps: taps().map(tap).collect() })
+}
+
 impl Area {
     pub(super) fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
         let tables = Tables::new(rows, columns, channels);
         let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
         Self {
-            rows: zeros(rows.source * tables.target_len),
-            sums: zeros(tables.target_len),
+            rows: zeros(rows.source * tables.sums_len),
+            sums: zeros(tables.sums_len),
             gathered: zeros(tables.sources.len()),
+            avx2: Avx2::detect(),
             tables: Arc::new(tables),
         }
     }
@@ -109,15 +159,22 @@ impl Area {
     pub(super) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
         let tables = &*self.tables;
         let pixels = source.chunks_exact(tables.source_len);
-        let rows = self.rows.chunks_exact_mut(tables.target_len);
+        let rows = self.rows.chunks_exact_mut(tables.sums_len);
         for ((pixels, row), _) in pixels.zip(rows).zip(changed).filter(|(_, changed)| **changed) {
-            tables.sum_row(pixels, &mut self.gathered, row);
+            match (self.avx2, &tables.gathers) {
+                (Some(avx2), Some(gathers)) => avx2.sum_row(gathers, pixels, row),
+                _ => tables.sum_row(pixels, &mut self.gathered, row),
+            }
         }
         let targets = target.chunks_exact_mut(tables.target_len);
         for (taps, target) in tables.vertical.iter().zip(targets) {
             if any_changed(changed, taps.sources.clone()) {
-                tables.sum_columns(taps, &self.rows, &mut self.sums);
-                round(&self.sums, target);
+                let rows =
+                    &self.rows[taps.sources.start * tables.sums_len..taps.sources.end * tables.sums_len];
+                match self.avx2 {
+                    Some(avx2) => avx2.sum_columns(rows, &taps.weights, &mut self.sums, target),
+                    None => sum_columns(rows, &taps.weights, &mut self.sums, target),
+                }
             }
         }
     }
@@ -125,43 +182,37 @@ impl Area {
 
 impl Tables {
     /// The horizontal sums of one source row.
-    fn sum_row(&self, pixels: &[u8], gathered: &mut [f32], row: &mut [f32]) {
+    fn sum_row(&self, pixels: &[u8], gathered: &mut [f32], sums: &mut [f32]) {
         // Looking the pixels up first leaves plain loops over neighbouring floats for the arithmetic.
         for (gathered, &source) in gathered.iter_mut().zip(&self.sources) {
             *gathered = f32::from(pixels[source]);
         }
-        row.fill(0.0);
-        let weights = self.weights.chunks_exact(self.target_len);
-        for (gathered, weights) in gathered.chunks_exact(self.target_len).zip(weights) {
-            add_products(row, gathered, weights);
-        }
-    }
-
-    /// The vertical sums of one target row.
-    fn sum_columns(&self, taps: &Taps, rows: &[f32], sums: &mut [f32]) {
         sums.fill(0.0);
-        let rows = rows.chunks_exact(self.target_len).skip(taps.sources.start);
-        for (row, &weight) in rows.zip(&taps.weights) {
-            for (sum, &element) in sums.iter_mut().zip(row) {
+        let weights = self.weights.chunks_exact(self.sums_len);
+        for (gathered, weights) in gathered.chunks_exact(self.sums_len).zip(weights) {
+            for ((sum, element), weight) in sums.iter_mut().zip(gathered).zip(weights) {
                 *sum += element * weight;
             }
         }
     }
 }
 
-/// Adds the products of elements and weights, each rounded before it is added.
-fn add_products(sums: &mut [f32], elements: &[f32], weights: &[f32]) {
-    for ((sum, element), weight) in sums.iter_mut().zip(elements).zip(weights) {
-        *sum += element * weight;
-    }
-}
-
-/// Rounds sums to bytes, halves to even.
-fn round(sums: &[f32], target: &mut [u8]) {
+/// One target row: the weighted sums of some rows, rounded to bytes, halves to even.
+///
+/// `sums`, as long as each of the rows, is for the function's own use.
+#[inline(always)]
+pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], sums: &mut [f32], target: &mut [u8]) {
     /// At 2^23 the spacing of `f32` is 1, so that the addition itself rounds, and the byte is what lies above it.
     const ONES: f32 = 8388608.0;
-    for (target, &sum) in target.iter_mut().zip(sums) {
-        *target = ((sum + ONES).to_bits() - ONES.to_bits()).min(255) as u8;
+    sums.fill(0.0);
+    for (row, &weight) in rows.chunks_exact(sums.len()).zip(weights) {
+        for (sum, &element) in sums.iter_mut().zip(row) {
+            *sum += element * weight;
+        }
+    }
+    for (target, &sum) in target.iter_mut().zip(&*sums) {
+        // Wrapping only in name; a check for overflow would keep the loop from being vectorised.
+        *target = (sum + ONES).to_bits().wrapping_sub(ONES.to_bits()).min(255) as u8;
     }
 }
 
@@ -187,7 +238,22 @@ mod tests {
     #[test]
     fn halves_go_to_the_even_neighbour() {
         let mut target = [0; 6];
-        round(&[0.5, 1.5, 2.4999, 254.5, 255.4, 300.0], &mut target);
+        let row = [0.5, 1.5, 2.4999, 254.5, 255.4, 300.0];
+        sum_columns(&row, &[1.0], &mut [0.0; 6], &mut target);
         assert_eq!(target, [0, 2, 2, 254, 255, 255]);
+    }
+
+    #[test]
+    fn with_and_without_avx2_the_result_is_the_same() {
+        let (rows, columns) = (Axis::new(210, 84), Axis::new(160, 84));
+        for channels in [1, 3] {
+            let mut area = Area::new(&rows, &columns, channels);
+            let source: Vec<u8> = (0..210 * 160 * channels).map(|i| (i * i / 7 + i) as u8).collect();
+            let mut targets = [vec![0; 84 * 84 * channels], vec![0; 84 * 84 * channels]];
+            area.resize(&source, &[true; 210], &mut targets[0]);
+            area.avx2 = None;
+            area.resize(&source, &[true; 210], &mut targets[1]);
+            assert_eq!(targets[0], targets[1]);
+        }
     }
 }

@@ -9,7 +9,7 @@
 //! | both at least 1              | [`area`]: weighted sums in `f32`                        |
 //! | one below 1                  | [`linear`]: two neighbours with 11-bit weights          |
 
-mod area;
+pub(super) mod area;
 mod blocks;
 mod linear;
 

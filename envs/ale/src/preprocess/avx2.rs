@@ -1,0 +1,204 @@
+//! The inner loops of the preprocessing for processors with AVX2. What they compute is what the plain loops compute,
+//! bit for bit; those run on all other processors.
+
+/// Elements of one vector of floats.
+pub(super) const LANES: usize = 8;
+
+/// Grey values of the even screen bytes, sixteen to a row: what a byte shuffle can look up at once.
+pub(super) type EvenGreys = [[u8; 16]; 8];
+
+/// How to make one vector of weighted sums from a row of bytes: two windows of the row, one for each half of the
+/// vector, and for every tap the bytes to take from the windows and their weights.
+#[derive(Clone, Debug)]
+pub(super) struct Gather {
+    /// Where the windows begin.
+    pub(super) windows: [usize; 2],
+    pub(super) taps: Vec<Tap>,
+}
+
+/// One source element of each lane. Aligned so that each field is a vector where it stands.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(super) struct Tap {
+    /// For each lane four shuffle indices: the position in the window, and three that give zero.
+    pub(super) shuffle: [[u8; 4]; LANES],
+    pub(super) weights: [f32; LANES],
+}
+
+impl Tap {
+    /// A shuffle index that gives zero.
+    pub(super) const ZERO: u8 = 0x80;
+    /// Bytes of a window.
+    pub(super) const WINDOW: usize = 16;
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86_64::Avx2;
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use elsewhere::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::{
+        __m256, __m256i, _mm256_add_epi8, _mm256_add_ps, _mm256_and_si256, _mm256_broadcastsi128_si256,
+        _mm256_cvtepi32_ps, _mm256_max_epu8, _mm256_mul_ps, _mm256_or_si256, _mm256_set_m128i,
+        _mm256_set1_epi8, _mm256_setzero_ps, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+        _mm256_testz_si256, _mm256_xor_si256,
+    };
+
+    use bytemuck::{cast, cast_ref};
+
+    use super::{EvenGreys, Gather, LANES, Tap};
+    use crate::preprocess::SCREEN_WIDTH;
+    use crate::preprocess::resize::area::sum_columns;
+
+    /// Proof that the processor has AVX2.
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::preprocess) struct Avx2(());
+
+    #[allow(clippy::unused_self)] // Having the value is what allows the call.
+    impl Avx2 {
+        pub(in crate::preprocess) fn detect() -> Option<Self> {
+            is_x86_feature_detected!("avx2").then_some(Self(()))
+        }
+
+        /// Writes the larger grey of two rows of screen bytes. False, and nothing is written, if a byte is odd.
+        pub(in crate::preprocess) fn pool(
+            self,
+            greys: &EvenGreys,
+            rows: [&[u8; SCREEN_WIDTH]; 2],
+            pooled: &mut [u8; SCREEN_WIDTH],
+        ) -> bool {
+            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            #[allow(unsafe_code)]
+            unsafe {
+                pool(greys, rows, pooled)
+            }
+        }
+
+        /// The weighted sums of a row of bytes, a vector from each gather.
+        pub(in crate::preprocess) fn sum_row(self, gathers: &[Gather], pixels: &[u8], sums: &mut [f32]) {
+            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            #[allow(unsafe_code)]
+            unsafe {
+                sum_row(gathers, pixels, sums);
+            }
+        }
+
+        /// The plain [`sum_columns`], compiled for AVX2.
+        pub(in crate::preprocess) fn sum_columns(
+            self,
+            rows: &[f32],
+            weights: &[f32],
+            sums: &mut [f32],
+            target: &mut [u8],
+        ) {
+            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            #[allow(unsafe_code)]
+            unsafe {
+                sum_columns_avx2(rows, weights, sums, target);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn pool(
+        greys: &EvenGreys,
+        [first, second]: [&[u8; SCREEN_WIDTH]; 2],
+        pooled: &mut [u8; SCREEN_WIDTH],
+    ) -> bool {
+        let (first, second) = (first.as_chunks::<32>().0, second.as_chunks::<32>().0);
+        let any = first
+            .iter()
+            .chain(second)
+            .fold(_mm256_setzero_si256(), |any, bytes| _mm256_or_si256(any, cast(*bytes)));
+        if _mm256_testz_si256(any, _mm256_set1_epi8(1)) == 0 {
+            return false;
+        }
+        let same = first == second;
+        for ((first, second), pooled) in first.iter().zip(second).zip(pooled.as_chunks_mut::<32>().0) {
+            let grey = look_up(greys, cast(*first));
+            let grey = if same { grey } else { _mm256_max_epu8(grey, look_up(greys, cast(*second))) };
+            *pooled = cast(grey);
+        }
+        true
+    }
+
+    /// Looks 32 even bytes up, sixteen table entries at a time.
+    ///
+    /// A shuffle takes the low four bits of an index and gives zero where bit 7 is set. With the number of the
+    /// sixteen subtracted by XOR, adding 0x70 sets bit 7 exactly in the indices that belong to other sixteens.
+    #[target_feature(enable = "avx2")]
+    fn look_up(greys: &EvenGreys, bytes: __m256i) -> __m256i {
+        // There is no shift of bytes; the mask removes what came over from the neighbour.
+        let indices = _mm256_and_si256(_mm256_srli_epi16::<1>(bytes), _mm256_set1_epi8(0x7f));
+        let mut found = _mm256_setzero_si256();
+        for (number, sixteen) in greys.iter().enumerate() {
+            let own = _mm256_xor_si256(indices, _mm256_set1_epi8((number as i8) << 4));
+            let own = _mm256_add_epi8(own, _mm256_set1_epi8(0x70));
+            let table = _mm256_broadcastsi128_si256(cast(*sixteen));
+            found = _mm256_or_si256(found, _mm256_shuffle_epi8(table, own));
+        }
+        found
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn sum_row(gathers: &[Gather], pixels: &[u8], sums: &mut [f32]) {
+        for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<LANES>().0) {
+            let [low, high] = gather.windows;
+            let windows = _mm256_set_m128i(cast(window(pixels, high)), cast(window(pixels, low)));
+            let mut sum: __m256 = _mm256_setzero_ps();
+            for tap in &gather.taps {
+                let (shuffle, weights): (&__m256i, &__m256) =
+                    (cast_ref(&tap.shuffle), cast_ref(&tap.weights));
+                let elements = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(windows, *shuffle));
+                // Not fused: the product is rounded before it is added.
+                sum = _mm256_add_ps(sum, _mm256_mul_ps(elements, *weights));
+            }
+            *sums = cast(sum);
+        }
+    }
+
+    fn window(pixels: &[u8], start: usize) -> [u8; Tap::WINDOW] {
+        *pixels[start..].first_chunk().expect("windows lie inside the row")
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn sum_columns_avx2(rows: &[f32], weights: &[f32], sums: &mut [f32], target: &mut [u8]) {
+        sum_columns(rows, weights, sums, target);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod elsewhere {
+    use super::{EvenGreys, Gather};
+    use crate::preprocess::SCREEN_WIDTH;
+
+    /// A processor without AVX2 has no value of this.
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::preprocess) enum Avx2 {}
+
+    impl Avx2 {
+        pub(in crate::preprocess) fn detect() -> Option<Self> {
+            None
+        }
+
+        pub(in crate::preprocess) fn pool(
+            self,
+            _: &EvenGreys,
+            _: [&[u8; SCREEN_WIDTH]; 2],
+            _: &mut [u8; SCREEN_WIDTH],
+        ) -> bool {
+            match self {}
+        }
+
+        pub(in crate::preprocess) fn sum_row(self, _: &[Gather], _: &[u8], _: &mut [f32]) {
+            match self {}
+        }
+
+        pub(in crate::preprocess) fn sum_columns(self, _: &[f32], _: &[f32], _: &mut [f32], _: &mut [u8]) {
+            match self {}
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use bytemuck::cast_ref;
+
+use super::SCREEN_WIDTH;
+use super::avx2::{Avx2, EvenGreys};
+use crate::palette::Palette;
+
+/// A row of screen bytes.
+pub(super) type Row = [u8; SCREEN_WIDTH];
+
+/// Converts rows of screen bytes to grey or RGB and takes the maximum of two.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    palette: &'static Palette,
+    grayscale: bool,
+    even_greys: EvenGreys,
+    avx2: Option<Avx2>,
+}
+
+impl Pool {
+    pub(super) fn new(palette: &'static Palette, grayscale: bool) -> Self {
+        let mut even_greys = EvenGreys::default();
+        for (grey, even) in even_greys.as_flattened_mut().iter_mut().zip(palette.grey.iter().step_by(2)) {
+            *grey = *even;
+        }
+        Self { palette, grayscale, even_greys, avx2: Avx2::detect() }
+    }
+
+    /// Replaces `pooled` by `last`, where there is one, then by its maximum with `before`, where there is one.
+    pub(super) fn row(&self, last: Option<&Row>, before: Option<&Row>, pooled: &mut [u8]) {
+        if !self.grayscale {
+            return pool(&self.palette.rgb, last, before, pooled);
+        }
+        if let (Some(avx2), Some(last), Ok(pooled)) = (self.avx2, last, pooled.try_into())
+            && avx2.pool(&self.even_greys, [last, before.unwrap_or(last)], pooled)
+        {
+            return;
+        }
+        let greys: &[[u8; 1]; 256] = cast_ref(&self.palette.grey);
+        pool(greys, last, before, pooled);
+    }
+}
+
+/// [`Pool::row`] for pixels of `N` bytes.
+fn pool<const N: usize>(
+    colours: &[[u8; N]; 256],
+    last: Option<&Row>,
+    before: Option<&Row>,
+    pooled: &mut [u8],
+) {
+    let (pixels, _) = pooled.as_chunks_mut::<N>();
+    for (pixel, &byte) in pixels.iter_mut().zip(last.into_iter().flatten()) {
+        *pixel = colours[usize::from(byte)];
+    }
+    // Most rows show no flicker.
+    for (pixel, &byte) in pixels.iter_mut().zip(before.filter(|_| before != last).into_iter().flatten()) {
+        for (value, colour) in pixel.iter_mut().zip(colours[usize::from(byte)]) {
+            *value = colour.max(*value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vcs::TvFormat;
+
+    use super::*;
+
+    #[test]
+    fn with_and_without_avx2_the_result_is_the_same() {
+        let with = Pool::new(Palette::of(TvFormat::Pal), true);
+        let without = Pool { avx2: None, ..with.clone() };
+        let row = |step: usize, mask: u8| -> Row { std::array::from_fn(|x| (x * step) as u8 & mask) };
+        // Even bytes only, then odd ones too, which the shuffles do not know.
+        for mask in [0xfe, 0xff] {
+            for step in 0..256 {
+                let (last, before) = (row(step, mask), row(step / 2 + 3, mask));
+                for (last, before) in [
+                    (Some(&last), Some(&before)),
+                    (Some(&last), Some(&last)),
+                    (Some(&last), None),
+                    (None, Some(&before)),
+                ] {
+                    let mut pooled = [[77; SCREEN_WIDTH]; 2];
+                    with.row(last, before, &mut pooled[0]);
+                    without.row(last, before, &mut pooled[1]);
+                    assert_eq!(pooled[0], pooled[1]);
+                }
+            }
+        }
+    }
+}
