@@ -51,11 +51,7 @@ pub struct Step {
 impl Step {
     /// A step without clipping that ends nothing.
     pub fn reward(reward: f32) -> Self {
-        Self {
-            reward,
-            raw_reward: reward,
-            ..Self::default()
-        }
+        Self { reward, raw_reward: reward, ..Self::default() }
     }
 
     /// Whether the episode is over for either reason, so that a reset has to follow.

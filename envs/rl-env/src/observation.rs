@@ -12,11 +12,7 @@ pub struct ObservationBuffer {
 impl ObservationBuffer {
     /// `rows` rows of `row_bytes` zero bytes each.
     pub fn new(rows: usize, row_bytes: usize) -> Self {
-        Self {
-            words: vec![0; rows * row_bytes.div_ceil(size_of::<u64>())],
-            row_bytes,
-            rows,
-        }
+        Self { words: vec![0; rows * row_bytes.div_ceil(size_of::<u64>())], row_bytes, rows }
     }
 
     /// Number of rows.
@@ -55,9 +51,7 @@ impl ObservationBuffer {
     /// The rows one after another, to be written.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let (stride, row_bytes) = (self.stride().max(1), self.row_bytes);
-        bytemuck::cast_slice_mut(&mut self.words)
-            .chunks_mut(stride)
-            .map(move |chunk| &mut chunk[..row_bytes])
+        bytemuck::cast_slice_mut(&mut self.words).chunks_mut(stride).map(move |chunk| &mut chunk[..row_bytes])
     }
 
     /// Where the first row starts; the others follow at multiples of [`stride`](Self::stride).

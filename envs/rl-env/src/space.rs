@@ -50,22 +50,12 @@ pub enum Space {
 impl Space {
     /// Pictures and RAM: bytes of any value.
     pub fn bytes(shape: impl Into<Vec<usize>>) -> Self {
-        Self::Box {
-            low: 0.0,
-            high: 255.0,
-            shape: shape.into(),
-            dtype: Dtype::U8,
-        }
+        Self::Box { low: 0.0, high: 255.0, shape: shape.into(), dtype: Dtype::U8 }
     }
 
     /// A vector of `length` floats in `low..=high`.
     pub fn floats(length: usize, low: f32, high: f32) -> Self {
-        Self::Box {
-            low,
-            high,
-            shape: vec![length],
-            dtype: Dtype::F32,
-        }
+        Self::Box { low, high, shape: vec![length], dtype: Dtype::F32 }
     }
 
     /// Length of every axis; empty for a single number.
@@ -91,12 +81,7 @@ impl Space {
 impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Box {
-                low,
-                high,
-                shape,
-                dtype,
-            } => write!(f, "Box({low}, {high}, {shape:?}, {dtype:?})"),
+            Self::Box { low, high, shape, dtype } => write!(f, "Box({low}, {high}, {shape:?}, {dtype:?})"),
             Self::Discrete { n } => write!(f, "Discrete({n})"),
             Self::MultiDiscrete { nvec } => write!(f, "MultiDiscrete({nvec:?})"),
         }
