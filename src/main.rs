@@ -1,3 +1,43 @@
-//! The `ale-train` application.
+//! `ale-train` trains reinforcement learning agents on real Atari 2600 games.
+//!
+//! The application is the only crate with a terminal, clocks and run folders; everything else stands in the libraries.
 
-fn main() {}
+mod checkpoint;
+mod cli;
+mod config;
+mod environments;
+mod evaluation;
+mod failure;
+mod games;
+mod interrupt;
+mod roms;
+mod telemetry;
+mod trace;
+mod train;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = io::stdout().lock();
+    let outcome = run(cli, &mut out).and_then(|()| Ok(out.flush()?));
+    failure::exit_code(outcome)
+}
+
+fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
+    let Cli { command, global } = cli;
+    match command {
+        Command::Ppo(args) => train::start(&args, &global, out),
+        Command::Resume(args) => train::resume(&args, &global, out),
+        Command::Eval(args) => evaluation::run(&args, &global, out),
+        Command::Roms(args) => roms::run(args, &global, out),
+        Command::Games(args) => games::run(&args, out),
+        Command::Trace(args) => trace::run(&args, &global, out),
+    }
+}

@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The list of a checkpoint's files with their hashes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    /// Version of the form of all files.
+    format: u32,
+    /// The program that wrote it.
+    program: String,
+    files: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    bytes: u64,
+    sha256: String,
+}
+
+impl Manifest {
+    pub(super) const FILE: &str = "manifest.json";
+    const FORMAT: u32 = 1;
+
+    pub(super) fn of(files: &[(&'static str, Vec<u8>)]) -> Self {
+        let entry = |contents: &[u8]| Entry { bytes: contents.len() as u64, sha256: sha256(contents) };
+        Self {
+            format: Self::FORMAT,
+            program: format!("ale-train {}", env!("CARGO_PKG_VERSION")),
+            files: files.iter().map(|(name, contents)| ((*name).to_owned(), entry(contents))).collect(),
+        }
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
+        /// What every future form will have in common with this one.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+            program: String,
+        }
+        let Version { format, program } = serde_json::from_slice(bytes).context("its manifest is damaged")?;
+        ensure!(
+            format == Self::FORMAT,
+            "it has format {format}, written by {program}; this program reads format {}",
+            Self::FORMAT
+        );
+        serde_json::from_slice(bytes).context("its manifest is damaged")
+    }
+
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+        Ok(serde_json::to_vec_pretty(self)?)
+    }
+
+    /// Fails unless `contents` are those that were written as `file`.
+    pub(super) fn verify(&self, file: &str, contents: &[u8]) -> Result<()> {
+        let entry = self.files.get(file).with_context(|| format!("its manifest does not list {file}"))?;
+        let (bytes, found) = (contents.len(), sha256(contents));
+        ensure!(
+            bytes as u64 == entry.bytes && found == entry.sha256,
+            "{file} is damaged: it has {bytes} bytes and SHA-256 {found}, written were {} bytes and {}",
+            entry.bytes,
+            entry.sha256
+        );
+        Ok(())
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}

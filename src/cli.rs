@@ -1,0 +1,244 @@
+//! The command line: what can be asked for, and how it is explained.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Trains reinforcement learning agents on real Atari 2600 games, with an emulator of its own.
+#[derive(Debug, Parser)]
+#[command(name = "ale-train", version, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+const EXAMPLES: &str = "Examples:
+  ale-train ppo                          train on the built-in open game; needs nothing else
+  ale-train ppo --games pong --seed 3    train on Pong; fetches the ROM with pip where it is missing
+  ale-train eval checkpoints/RUN         play with what was learned
+  ale-train COMMAND --help               more about a command";
+
+const GLOBAL: &str = "Global options";
+
+/// Flags that every command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Folder with ROM images [default: $ALE_TRAIN_ROMS, else ale-train/roms in the user's data folder]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
+    pub(crate) rom_dir: Option<PathBuf>,
+    /// Never download anything
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) offline: bool,
+    /// Print results and errors only
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train an agent with proximal policy optimisation
+    Ppo(TrainArgs),
+    /// Go on with a run from its last checkpoint
+    Resume(ResumeArgs),
+    /// Play with a trained agent and report its raw scores
+    Eval(EvalArgs),
+    /// Fetch, import and check ROM images
+    Roms(RomsArgs),
+    /// List the games
+    Games(GamesArgs),
+    /// Print what a game does, act by act, as JSON Lines
+    Trace(TraceArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A preset that fits the games is the starting point; --config, --set and the other flags change it, in this order.
+
+Examples:
+  ale-train ppo
+  ale-train ppo --games pong --total-frames 10000000
+  ale-train ppo --games pong,breakout,seaquest --num-envs 8
+  ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3")]
+pub(crate) struct TrainArgs {
+    /// Games by id or set, separated by commas; `ale-train games` lists them [default: the built-in open game]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES")]
+    pub(crate) games: Vec<String>,
+    /// TOML file that describes the experiment
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Change one key of the experiment, for example ppo.learning_rate=1e-4; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Emulated frames to train for, over all environments
+    #[arg(long, value_name = "N")]
+    pub(crate) total_frames: Option<u64>,
+    /// Environments of each game
+    #[arg(long, value_name = "N")]
+    pub(crate) num_envs: Option<usize>,
+    /// Threads that emulate and learn [default: all cores]
+    #[arg(long, value_name = "T")]
+    pub(crate) num_threads: Option<usize>,
+    /// Seed of everything random
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// Device that the networks run on: cpu
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ppo__SEED__TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The run continues exactly where its checkpoint was taken, as if it had never stopped.
+
+Examples:
+  ale-train resume checkpoints/harvest__ppo__1__1767225600")]
+pub(crate) struct ResumeArgs {
+    /// Folder of the run
+    #[arg(value_name = "RUN_DIR")]
+    pub(crate) run_dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Scores are raw: unclipped rewards, whole games.
+
+Examples:
+  ale-train eval checkpoints/harvest__ppo__1__1767225600
+  ale-train eval checkpoints/RUN/checkpoints/update-00000400 --episodes 100 --json")]
+pub(crate) struct EvalArgs {
+    /// Folder of a checkpoint, or of a run (then its last checkpoint)
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: PathBuf,
+    /// Episodes of each game
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) episodes: usize,
+    /// Seed of the episodes
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RomsArgs {
+    #[command(subcommand)]
+    pub(crate) command: RomsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RomsCommand {
+    /// Download the ROMs that the ale-py package ships, with your own pip
+    #[command(after_help = "\
+Runs `python3 -m pip download --no-deps ale-py==0.12.1`, takes the 108 images out of the wheel and checks every MD5.
+
+Examples:
+  ale-train roms fetch
+  ale-train roms fetch --rom-dir /srv/roms")]
+    Fetch,
+    /// Take ROM images from files that you have
+    #[command(after_help = "\
+Images are recognised by their MD5, whatever the files are called.
+
+Examples:
+  ale-train roms import ~/Downloads/ROMS
+  ale-train roms import ROMS.zip
+  ale-train roms import ale_py-0.12.1-cp311-cp311-manylinux_2_28_x86_64.whl")]
+    Import {
+        /// Folder (searched with its subfolders), zip archive, wheel or single image
+        #[arg(value_name = "DIR|ZIP|WHEEL")]
+        source: PathBuf,
+    },
+    /// Say which images are there, missing or damaged
+    #[command(after_help = "\
+Examples:
+  ale-train roms list
+  ale-train roms list --json")]
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ale-train games
+  ale-train games --games atari57
+  ale-train games --json")]
+pub(crate) struct GamesArgs {
+    /// Only these games and sets, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "GAMES")]
+    pub(crate) games: Vec<String>,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One JSON object a line and act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
+screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next act.
+
+Examples:
+  ale-train trace pong --seed 1 --random-actions 7 --steps 1000
+  ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 --repeat-action-probability 0")]
+pub(crate) struct TraceArgs {
+    /// Game id, or path of a ROM image
+    #[arg(value_name = "GAME|ROM_PATH")]
+    pub(crate) game: String,
+    /// Seed of the environment
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: u32,
+    /// Text file with one action code (0 to 17) a line
+    #[arg(long, value_name = "FILE", conflicts_with = "random_actions", required_unless_present = "random_actions")]
+    pub(crate) actions: Option<PathBuf>,
+    /// Choose random actions: legal[MT19937(SEED).next() mod number of legal actions]
+    #[arg(long, value_name = "SEED", requires = "steps")]
+    pub(crate) random_actions: Option<u32>,
+    /// Number of acts with --random-actions
+    #[arg(long, value_name = "N", conflicts_with = "actions")]
+    pub(crate) steps: Option<u64>,
+    /// Frames that one act lasts
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) frame_skip: u32,
+    /// How likely a frame repeats the action before
+    #[arg(long, value_name = "P", default_value_t = 0.25)]
+    pub(crate) repeat_action_probability: f32,
+    /// The game's mode [default: the game's own]
+    #[arg(long, value_name = "M")]
+    pub(crate) mode: Option<u32>,
+    /// The difficulty switches [default: 0]
+    #[arg(long, value_name = "D")]
+    pub(crate) difficulty: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_shows_an_example() {
+        fn check(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            for child in command.get_subcommands() {
+                check(child, &path);
+            }
+            if !command.has_subcommands() {
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(&format!("\n  {}", path.trim())), "`{path} --help` shows no example");
+            }
+        }
+        let command = Cli::command();
+        command.clone().debug_assert();
+        check(&command, "");
+    }
+}

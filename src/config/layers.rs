@@ -1,0 +1,163 @@
+//! The layers that an experiment is put together from: a preset or a file, then `--set`, then the other flags.
+
+use std::path::Path;
+
+use ale::roms::nearest;
+use algorithms::ppo::PpoConfig;
+use anyhow::{Context, Result, bail};
+use toml::{Table, Value};
+
+use super::raw::RawConfig;
+use crate::cli::TrainArgs;
+
+/// Presets by the games that they are for, part of the program; the last one is for every other game.
+const PRESETS: [(&str, &str); 3] = [
+    ("harvest", include_str!("../../configs/harvest-ppo.toml")),
+    ("CartPole-v1", include_str!("../../configs/cartpole-ppo.toml")),
+    ("", include_str!("../../configs/atari-ppo.toml")),
+];
+
+/// The experiment that a command line asks for.
+pub(crate) fn from_args(args: &TrainArgs) -> Result<RawConfig> {
+    let mut written = match &args.config {
+        Some(path) => read(path)?,
+        None => Table::new(),
+    };
+    for assignment in &args.set {
+        let layer = parse_assignment(assignment)?;
+        check_keys(&layer).with_context(|| format!("--set {assignment}"))?;
+        merge(&mut written, layer);
+    }
+    merge(&mut written, flags(args));
+    // A file stands on the defaults alone; without one, the games choose what to begin with.
+    let mut config = if args.config.is_some() { Table::new() } else { preset(&written)? };
+    merge(&mut config, written);
+    Ok(Value::Table(config).try_into()?)
+}
+
+/// Reads an experiment from TOML, such as the one that a run keeps in its folder.
+pub(crate) fn from_toml(text: &str) -> Result<RawConfig> {
+    let table: Table = text.parse()?;
+    check_keys(&table)?;
+    Ok(Value::Table(table).try_into()?)
+}
+
+fn read(path: &Path) -> Result<Table> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let parse = || -> Result<Table> {
+        let table: Table = text.parse()?;
+        check_keys(&table)?;
+        // Values of the wrong type are told with the file's name here, rather than later without.
+        let _: RawConfig = Value::Table(table.clone()).try_into()?;
+        Ok(table)
+    };
+    parse().with_context(|| path.display().to_string())
+}
+
+/// `ppo.learning_rate=1e-4` as a table. A value that is no TOML is text: `environments.games=pong,qbert`.
+fn parse_assignment(assignment: &str) -> Result<Table> {
+    let (key, value) = assignment
+        .split_once('=')
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .filter(|(key, _)| !key.is_empty())
+        .with_context(|| format!("--set {assignment}: expected KEY=VALUE, such as ppo.learning_rate=1e-4"))?;
+    let parse = |value: &str| format!("{key} = {value}").parse::<Table>();
+    parse(value)
+        .or_else(|_| parse(&Value::String(value.to_owned()).to_string()))
+        .with_context(|| format!("--set {assignment}"))
+}
+
+/// The flags that are short for a key.
+fn flags(args: &TrainArgs) -> Table {
+    let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
+    let values = [
+        ("experiment", "seed", args.seed.map(number)),
+        ("experiment", "total_frames", args.total_frames.map(number)),
+        ("experiment", "num_threads", args.num_threads.map(|threads| number(threads as u64))),
+        ("experiment", "device", args.device.clone().map(Value::String)),
+        ("environments", "num_envs", args.num_envs.map(|count| number(count as u64))),
+        ("environments", "games", (!games.is_empty()).then_some(Value::Array(games))),
+    ];
+    let mut layer = Table::new();
+    for (section, key, value) in values {
+        if let Some(value) = value {
+            let section = layer.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            section.as_table_mut().expect("sections are tables").insert(key.to_owned(), value);
+        }
+    }
+    layer
+}
+
+/// The preset for the games that were asked for.
+fn preset(written: &Table) -> Result<Table> {
+    let environments = written.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
+    let environments: super::raw::RawEnvironments = environments.try_into()?;
+    let is_for = |games: &str| games.is_empty() || environments.games.iter().all(|game| game == games);
+    let (_, text) = PRESETS.into_iter().find(|(games, _)| is_for(games)).expect("the last one is for all");
+    Ok(text.parse()?)
+}
+
+/// Puts `layer` over `base`, key by key.
+fn merge(base: &mut Table, layer: Table) {
+    for (key, value) in layer {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Fails at the first key that no experiment has.
+fn check_keys(layer: &Table) -> Result<()> {
+    let known = known_keys();
+    let mut found = Vec::new();
+    collect_keys(layer, "", &mut found);
+    for key in found {
+        if known.contains(&key) || known.iter().any(|known| known.starts_with(&format!("{key}."))) {
+            continue;
+        }
+        if key == "ppo.total_steps" {
+            bail!("ppo.total_steps follows from experiment.total_frames: set that one")
+        }
+        match nearest_key(&key, &known) {
+            Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
+            None => bail!("unknown key '{key}'; the sections are experiment, environments, ppo and evaluation"),
+        }
+    }
+    Ok(())
+}
+
+/// The known key that `key` may be a misspelling of: as a whole, or by its last part in whatever section.
+fn nearest_key<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
+    let keys = || known.iter().map(String::as_str);
+    if let Some(&similar) = nearest(key, keys()).first() {
+        return Some(similar);
+    }
+    let name = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
+    let similar = *nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first()?;
+    keys().find(|key| name(key) == similar)
+}
+
+/// Every key that an experiment may set, such as `ppo.learning_rate`.
+fn known_keys() -> Vec<String> {
+    // A key without a default is only there when it has a value.
+    let ppo = PpoConfig { target_kl: Some(0.01), ..PpoConfig::default() };
+    let complete = Table::try_from(RawConfig { ppo, ..RawConfig::default() });
+    let mut keys = Vec::new();
+    collect_keys(&complete.expect("every field has a TOML form"), "", &mut keys);
+    keys.retain(|key| key != "ppo.total_steps");
+    keys
+}
+
+fn collect_keys(table: &Table, prefix: &str, keys: &mut Vec<String>) {
+    for (key, value) in table {
+        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Table(inner) if !inner.is_empty() => collect_keys(inner, &key, keys),
+            _ => keys.push(key),
+        }
+    }
+}

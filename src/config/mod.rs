@@ -1,0 +1,9 @@
+//! Experiments: from what the user wrote ([`RawConfig`]) to what is going to be done ([`Experiment`]).
+
+mod layers;
+mod raw;
+mod resolve;
+
+pub(crate) use layers::{from_args, from_toml};
+pub(crate) use raw::{RawConfig, RawEnvironments};
+pub(crate) use resolve::{Experiment, Games};

@@ -1,0 +1,134 @@
+//! What the user wrote: the form of an experiment's TOML file, with the defaults.
+
+use std::fmt;
+
+use algorithms::ppo::PpoConfig;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// An experiment as it is written. The defaults are those of `CleanRL`'s `ppo_atari.py`, on the built-in open game.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawConfig {
+    pub(crate) experiment: RawExperiment,
+    pub(crate) environments: RawEnvironments,
+    pub(crate) ppo: PpoConfig,
+    pub(crate) evaluation: RawEvaluation,
+}
+
+/// `[experiment]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawExperiment {
+    /// Seed of everything random.
+    pub(crate) seed: u64,
+    /// Emulated frames to train for, over all environments.
+    pub(crate) total_frames: u64,
+    /// Threads that emulate and learn; 0 is one for each core.
+    pub(crate) num_threads: usize,
+    /// What the networks run on: `cpu`.
+    pub(crate) device: String,
+}
+
+/// `[environments]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawEnvironments {
+    /// Ids and sets of games, as a list or as one text with commas.
+    #[serde(deserialize_with = "names")]
+    pub(crate) games: Vec<String>,
+    /// Environments of each game.
+    pub(crate) num_envs: usize,
+    /// Emulated frames of a step.
+    pub(crate) frame_skip: u32,
+    /// How likely a frame repeats the action before (sticky actions).
+    pub(crate) repeat_action_probability: f32,
+    /// Rows of an observation.
+    pub(crate) img_height: usize,
+    /// Columns of an observation.
+    pub(crate) img_width: usize,
+    /// Pictures in an observation, the newest last.
+    pub(crate) stack_num: usize,
+    /// Whether a picture is the maximum of the last two frames.
+    pub(crate) maxpool: bool,
+    /// Most frames that an episode begins with doing nothing.
+    pub(crate) noop_max: u32,
+    /// Whether an episode begins with the fire button, where the game has one.
+    pub(crate) use_fire_reset: bool,
+    /// Whether the loss of a life ends an episode, in training.
+    pub(crate) episodic_life: bool,
+    /// Whether learners see rewards clipped to -1..=1.
+    pub(crate) reward_clipping: bool,
+    /// Whether all 18 actions are offered, not only those that do something in the game.
+    pub(crate) full_action_space: bool,
+    /// Frames after which an episode is cut off.
+    pub(crate) max_num_frames_per_episode: u32,
+}
+
+/// `[evaluation]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawEvaluation {
+    /// Episodes of each game that the trained agent and a random player play at the end; 0 for none.
+    pub(crate) episodes: usize,
+}
+
+impl Default for RawExperiment {
+    fn default() -> Self {
+        Self { seed: 1, total_frames: 40_000_000, num_threads: 0, device: "cpu".to_owned() }
+    }
+}
+
+impl Default for RawEnvironments {
+    fn default() -> Self {
+        Self {
+            games: vec!["harvest".to_owned()],
+            num_envs: 8,
+            frame_skip: 4,
+            repeat_action_probability: 0.0,
+            img_height: 84,
+            img_width: 84,
+            stack_num: 4,
+            maxpool: true,
+            noop_max: 30,
+            use_fire_reset: true,
+            episodic_life: true,
+            reward_clipping: true,
+            full_action_space: false,
+            max_num_frames_per_episode: 108_000,
+        }
+    }
+}
+
+impl Default for RawEvaluation {
+    fn default() -> Self {
+        Self { episodes: 10 }
+    }
+}
+
+/// A list of names, or one text with commas.
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Names;
+
+    impl<'de> Visitor<'de> for Names {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of names, or names with commas between them")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(text.split(',').map(|name| name.trim().to_owned()).collect())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut names = Vec::new();
+            while let Some(name) = list.next_element()? {
+                names.push(name);
+            }
+            Ok(names)
+        }
+    }
+
+    deserializer.deserialize_any(Names)
+}

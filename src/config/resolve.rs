@@ -1,0 +1,193 @@
+//! What is going to be done: complete, with every value checked and every size derived.
+
+use std::thread;
+
+use ale::Game;
+use algorithms::ppo::PpoConfig;
+use anyhow::{Context, Result, bail, ensure};
+use burn::tensor::Device;
+use classic_control::CartPole;
+use toml::{Table, Value};
+
+use super::{RawConfig, RawEnvironments};
+use crate::games;
+
+/// The classic control task that can be trained beside the games.
+const CART_POLE: &str = "CartPole-v1";
+
+/// A complete experiment.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment {
+    pub(crate) seed: u64,
+    /// Emulated frames over all environments; at most so many are emulated in training.
+    pub(crate) total_frames: u64,
+    /// Threads that emulate and learn, at least 1.
+    pub(crate) num_threads: usize,
+    pub(crate) device: DeviceKind,
+    pub(crate) games: Games,
+    /// The settings of the environments, as they were written.
+    pub(crate) environments: RawEnvironments,
+    pub(crate) ppo: PpoConfig,
+    /// Episodes of each game in the closing evaluation.
+    pub(crate) evaluation_episodes: usize,
+    raw: RawConfig,
+}
+
+/// What the networks run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceKind {
+    /// The processor, through burn's flex backend.
+    Cpu,
+}
+
+impl DeviceKind {
+    /// burn's device.
+    pub(crate) fn device(self) -> Device {
+        match self {
+            Self::Cpu => Device::flex(),
+        }
+    }
+}
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub(crate) enum Games {
+    /// Atari games, each once.
+    Atari(Vec<&'static Game>),
+    /// The pole on the cart.
+    CartPole,
+}
+
+impl Games {
+    fn resolve(names: &[String]) -> Result<Self> {
+        ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
+        if names.iter().any(|name| name == CART_POLE) {
+            ensure!(names.len() == 1, "{CART_POLE} cannot be trained together with games: its observations are no pictures");
+            return Ok(Self::CartPole);
+        }
+        games::select(names.iter().map(String::as_str)).map(Self::Atari)
+    }
+
+    /// The names, each once.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::Atari(games) => games.iter().map(|game| game.id).collect(),
+            Self::CartPole => vec![CART_POLE],
+        }
+    }
+
+    /// How many environments of these games there are, `num_envs` of each.
+    fn environments(&self, num_envs: usize) -> usize {
+        self.names().len().saturating_mul(num_envs)
+    }
+
+    /// The highest score that can be reached in a game, where it is known.
+    pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
+        match self {
+            Self::Atari(games) => games.iter().find(|game| game.id == name)?.best_score,
+            // One point for each step, until the episode is cut off.
+            Self::CartPole => Some(f64::from(CartPole::MAX_STEPS)),
+        }
+    }
+}
+
+impl RawConfig {
+    /// Checks everything and derives what follows from it.
+    pub(crate) fn resolve(self) -> Result<Experiment> {
+        let mut raw = self;
+        let games = Games::resolve(&raw.environments.games)?;
+        if matches!(games, Games::CartPole) {
+            // Nothing is emulated: a frame is a step.
+            raw.environments.frame_skip = 1;
+        }
+        let environments = raw.environments.clone();
+        check_environments(&environments)?;
+        let num_envs = games.environments(environments.num_envs);
+        raw.ppo.total_steps = total_steps(&raw, num_envs)?;
+        raw.ppo.validate(num_envs).map_err(|error| anyhow::anyhow!("ppo.{error}"))?;
+        Ok(Experiment {
+            seed: raw.experiment.seed,
+            total_frames: raw.experiment.total_frames,
+            num_threads: threads(raw.experiment.num_threads),
+            device: device(&raw.experiment.device)?,
+            games,
+            environments,
+            ppo: raw.ppo.clone(),
+            evaluation_episodes: raw.evaluation.episodes,
+            raw,
+        })
+    }
+}
+
+impl Experiment {
+    /// The experiment as TOML, every key included; reading it gives the same experiment.
+    pub(crate) fn to_toml(&self) -> Result<String> {
+        let mut table = Table::try_from(&self.raw).context("the configuration has no TOML form")?;
+        if let Some(Value::Table(ppo)) = table.get_mut("ppo") {
+            // It follows from the frames.
+            ppo.remove("total_steps");
+        }
+        Ok(table.to_string())
+    }
+
+    /// Gives the networks their threads. Once a process, before any network is made.
+    pub(crate) fn set_threads(&self) -> Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.num_threads);
+        pool.build_global().context("cannot start threads")
+    }
+
+    /// Emulated frames of a step.
+    pub(crate) fn frames_per_step(&self) -> u64 {
+        u64::from(self.environments.frame_skip)
+    }
+
+    /// Number of environments, all games together.
+    pub(crate) fn num_envs(&self) -> usize {
+        self.games.environments(self.environments.num_envs)
+    }
+}
+
+fn check_environments(environments: &RawEnvironments) -> Result<()> {
+    let at_least_one = [
+        ("num_envs", environments.num_envs),
+        ("frame_skip", environments.frame_skip as usize),
+        ("stack_num", environments.stack_num),
+        ("img_height", environments.img_height),
+        ("img_width", environments.img_width),
+    ];
+    for (key, value) in at_least_one {
+        ensure!(value >= 1, "environments.{key} = {value} is not possible: it must be 1 or more");
+    }
+    let probability = environments.repeat_action_probability;
+    ensure!(
+        (0.0..=1.0).contains(&probability),
+        "environments.repeat_action_probability = {probability} is not possible: it must be in 0..=1"
+    );
+    Ok(())
+}
+
+/// The budget in steps. One that does not reach for an update is told in frames, as it was written.
+fn total_steps(raw: &RawConfig, num_envs: usize) -> Result<u64> {
+    let frames_per_step = u64::from(raw.environments.frame_skip);
+    let total_frames = raw.experiment.total_frames;
+    let rollout = (num_envs as u64).saturating_mul(raw.ppo.num_steps as u64);
+    let least = rollout.saturating_mul(frames_per_step);
+    ensure!(
+        total_frames >= least,
+        "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
+         ({num_envs} environments, {} steps each, {frames_per_step} frames a step)",
+        raw.ppo.num_steps
+    );
+    Ok(total_frames / frames_per_step)
+}
+
+fn threads(wanted: usize) -> usize {
+    if wanted > 0 { wanted } else { thread::available_parallelism().map_or(1, usize::from) }
+}
+
+fn device(name: &str) -> Result<DeviceKind> {
+    match name {
+        "cpu" => Ok(DeviceKind::Cpu),
+        _ => bail!("unknown device '{name}'; this program was built for cpu"),
+    }
+}

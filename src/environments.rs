@@ -1,0 +1,93 @@
+//! The environments of an experiment, built from its games and settings.
+
+use std::sync::Arc;
+
+use ale::{AtariOptions, Game};
+use anyhow::Result;
+use classic_control::CartPole;
+use rl_env::{AutoresetMode, VectorEnv};
+use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
+
+use crate::cli::Global;
+use crate::config::{Experiment, Games, RawEnvironments};
+use crate::roms;
+
+/// What environments are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// As configured.
+    Training,
+    /// So many environments of each game, and whole games: the loss of a life ends nothing.
+    Evaluation {
+        /// Environments of each game.
+        num_envs: usize,
+    },
+}
+
+/// Builds the environments of an experiment. Holds the games' images, so that building cannot fail for want of one.
+pub(crate) struct Builder {
+    tasks: Tasks,
+    settings: RawEnvironments,
+    num_threads: usize,
+}
+
+enum Tasks {
+    /// Each game with its ROM.
+    Atari(Vec<(&'static Game, Arc<[u8]>)>),
+    CartPole(&'static str),
+}
+
+impl Builder {
+    /// Gets hold of every image that the experiment needs; a missing one is fetched, unless `--offline` forbids it.
+    pub(crate) fn new(experiment: &Experiment, global: &Global) -> Result<Self> {
+        let tasks = match &experiment.games {
+            Games::Atari(games) => {
+                let (store, pip) = (roms::store(global)?, roms::pip(global));
+                let with_rom = |&game: &&'static Game| Ok((game, store.obtain(game.id, pip.as_ref())?));
+                Tasks::Atari(games.iter().map(with_rom).collect::<Result<_>>()?)
+            }
+            Games::CartPole => Tasks::CartPole(experiment.games.names()[0]),
+        };
+        Ok(Self { tasks, settings: experiment.environments.clone(), num_threads: experiment.num_threads })
+    }
+
+    /// The environments, game after game.
+    ///
+    /// Their autoreset mode is `SameStep`: every row is a step then, and a budget of frames is met exactly.
+    pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn VectorEnv>> {
+        let num_envs = match purpose {
+            Purpose::Training => self.settings.num_envs,
+            Purpose::Evaluation { num_envs } => num_envs,
+        };
+        let pool = PoolOptions { num_threads: self.num_threads, autoreset_mode: AutoresetMode::SameStep };
+        match &self.tasks {
+            Tasks::Atari(games) => {
+                let options = self.options(purpose);
+                Ok(Box::new(AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &options, pool)?))
+            }
+            Tasks::CartPole(name) => {
+                let envs = (0..num_envs).map(|_| ((*name).to_owned(), CartPole::new())).collect();
+                Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
+            }
+        }
+    }
+
+    fn options(&self, purpose: Purpose) -> AtariOptions {
+        let settings = &self.settings;
+        AtariOptions {
+            img_height: settings.img_height,
+            img_width: settings.img_width,
+            stack_num: settings.stack_num,
+            frameskip: settings.frame_skip,
+            maxpool: settings.maxpool,
+            noop_max: settings.noop_max,
+            episodic_life: settings.episodic_life && purpose == Purpose::Training,
+            reward_clipping: settings.reward_clipping,
+            use_fire_reset: settings.use_fire_reset,
+            max_num_frames_per_episode: settings.max_num_frames_per_episode,
+            repeat_action_probability: settings.repeat_action_probability,
+            full_action_space: settings.full_action_space,
+            ..AtariOptions::default()
+        }
+    }
+}

@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{Moment, Record, Sink};
+
+/// How often a progress line is printed where there is no terminal.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
+/// More games than this do not fit the line one by one.
+const TASKS_IN_LINE: usize = 6;
+
+/// How messages reach the person who started the run. All go to standard error; results go to standard output.
+#[derive(Clone)]
+pub(crate) enum Printer {
+    /// Warnings only.
+    Quiet,
+    /// Lines.
+    Plain,
+    /// Lines above a progress bar.
+    Bar(ProgressBar),
+}
+
+impl Printer {
+    /// A bar on a terminal, lines elsewhere.
+    pub(crate) fn new(quiet: bool) -> Self {
+        if quiet {
+            Self::Quiet
+        } else if io::stderr().is_terminal() {
+            Self::Bar(ProgressBar::hidden())
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// Prints a line, unless quiet.
+    pub(crate) fn say(&self, line: &str) {
+        match self {
+            Self::Quiet => {}
+            Self::Plain => eprintln!("{line}"),
+            Self::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
+        }
+    }
+
+    /// Prints a line whatever was asked for.
+    pub(crate) fn warn(&self, line: &str) {
+        match self {
+            Self::Quiet | Self::Plain => eprintln!("warning: {line}"),
+            Self::Bar(bar) => bar.suspend(|| eprintln!("warning: {line}")),
+        }
+    }
+}
+
+/// The progress of a run: a bar on a terminal, a line every ten seconds elsewhere.
+pub(crate) struct Console {
+    printer: Printer,
+    total_frames: u64,
+    /// The newest values by tag, of those metrics that have a short name.
+    latest: BTreeMap<String, (String, f64)>,
+    last_line: Option<Instant>,
+    start: Start,
+}
+
+/// Where this process took the run up, for the time that is left.
+#[derive(Clone, Copy)]
+struct Start {
+    at: Instant,
+    frames: u64,
+}
+
+impl Console {
+    /// Progress from `done_frames` to `total_frames`.
+    pub(crate) fn new(printer: Printer, done_frames: u64, total_frames: u64) -> Self {
+        if let Printer::Bar(bar) = &printer {
+            let style = ProgressStyle::with_template("{bar:24.cyan/dim} {percent:>3}% {wide_msg}");
+            bar.set_style(style.expect("the template is well-formed"));
+            bar.set_length(total_frames);
+            bar.set_position(done_frames);
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        let start = Start { at: Instant::now(), frames: done_frames };
+        Self { printer, total_frames, latest: BTreeMap::new(), last_line: None, start }
+    }
+
+    /// Where messages go while this console shows progress.
+    pub(crate) fn printer(&self) -> &Printer {
+        &self.printer
+    }
+
+    /// `4.1M of 8.0M frames, 1:12 left, return 12.3, SPS 1234`.
+    fn line(&self, moment: &Moment) -> String {
+        let mut parts = vec![format!("{} of {} frames", short(moment.frames as f64), short(self.total_frames as f64))];
+        if let Some(left) = self.seconds_left(moment.frames) {
+            parts.push(format!("{} left", clock(left)));
+        }
+        let is_task = |tag: &str| tag.matches('/').count() > 1;
+        let tasks = self.latest.keys().filter(|tag| is_task(tag)).count();
+        let in_line = |tag: &str| tasks <= TASKS_IN_LINE || !is_task(tag);
+        let values = self.latest.iter().filter(|(tag, _)| in_line(tag));
+        parts.extend(values.map(|(_, (name, value))| format!("{name} {}", short(*value))));
+        parts.join(", ")
+    }
+
+    fn seconds_left(&self, frames: u64) -> Option<f64> {
+        let done = frames.checked_sub(self.start.frames).filter(|&done| done > 0)?;
+        let left = self.total_frames.saturating_sub(frames);
+        Some(self.start.at.elapsed().as_secs_f64() * left as f64 / done as f64)
+    }
+}
+
+impl Sink for Console {
+    fn name(&self) -> &'static str {
+        "the progress line"
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        for sample in &record.samples {
+            let name = sample.metric.description().short;
+            if !name.is_empty() {
+                let name = sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
+                self.latest.insert(sample.tag(), (name, sample.value));
+            }
+        }
+        match &self.printer {
+            Printer::Quiet => {}
+            Printer::Bar(bar) => {
+                bar.set_position(record.moment.frames);
+                bar.set_message(self.line(&record.moment));
+            }
+            Printer::Plain => {
+                if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) {
+                    eprintln!("{}", self.line(&record.moment));
+                    self.last_line = Some(Instant::now());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        if let Printer::Bar(bar) = &self.printer {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A number in at most six characters or so: `0.00123`, `12.3`, `4096`, `1.2M`.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e9 => format!("{:.2}G", value / 1e9),
+        size if size >= 1e6 => format!("{:.2}M", value / 1e6),
+        size if size >= 1e4 => format!("{:.1}k", value / 1e3),
+        size if size >= 1e3 || value == 0.0 => format!("{value:.0}"),
+        size if size >= 1.0 => format!("{value:.1}"),
+        size if size >= 1e-2 => format!("{value:.3}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// `1:02:03` or `2:03`.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Metric, Sample};
+    use super::*;
+
+    #[test]
+    fn numbers_stay_short() {
+        let values = [0.0, 0.00025, 0.0123, -20.96, 1234.4, 40_960.0, 8e6, 2e9];
+        let texts = ["0", "2.5e-4", "0.012", "-21.0", "1234", "41.0k", "8.00M", "2.00G"];
+        assert_eq!(values.map(short), texts);
+        assert_eq!([3723.0, 59.6].map(clock), ["1:02:03", "1:00"]);
+    }
+
+    #[test]
+    fn the_line_shows_the_newest_values_of_each_game() {
+        let mut console = Console::new(Printer::Quiet, 0, 8_000_000);
+        let moment = Moment { frames: 4_000_000, ..Moment::default() };
+        let of = |task: &str, value| Sample::of_task(Metric::RecentReturn, task, value);
+        for value in [1.0, 2.5] {
+            let samples = vec![of("pong", value), of("breakout", 7.0), Sample::new(Metric::PolicyLoss, 1.0)];
+            console.record(&Record { moment, samples }).unwrap();
+        }
+        let line = console.line(&moment);
+        assert!(line.starts_with("4.00M of 8.00M frames, 0:00 left"), "{line}");
+        assert!(line.ends_with("return breakout 7.0, return pong 2.5"), "{line}");
+    }
+}

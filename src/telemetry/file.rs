@@ -1,0 +1,37 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// A file that grows at its end, and knows its length.
+pub(super) struct GrowingFile {
+    writer: BufWriter<File>,
+    length: u64,
+}
+
+impl GrowingFile {
+    /// Opens or creates a file and cuts it to `length` bytes.
+    pub(super) fn open(path: &Path, length: u64) -> io::Result<Self> {
+        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        let length = length.min(file.metadata()?.len());
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Self { writer: BufWriter::new(file), length })
+    }
+
+    /// Bytes in the file, those that wait for a flush included.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+impl Write for GrowingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(bytes)?;
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}

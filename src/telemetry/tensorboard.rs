@@ -1,0 +1,87 @@
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use protobuf::Message;
+use tensorboard_proto::event::Event;
+use tensorboard_proto::summary::SummaryMetadata;
+use tensorboard_rs::record_writer::RecordWriter;
+use tensorboard_rs::summary::scalar;
+
+use super::file::GrowingFile;
+use super::{Record, Sample, Sink};
+
+/// A TensorBoard event file.
+///
+/// tensorboard-rs makes the records, but not the file: its own writer takes a new name each time and ends the program
+/// when the disk is full.
+pub(super) struct TensorBoard {
+    writer: RecordWriter<GrowingFile>,
+    length: u64,
+    described: BTreeSet<String>,
+}
+
+impl TensorBoard {
+    /// TensorBoard reads every file with `tfevents` in its name.
+    pub(super) const FILE: &str = "events.out.tfevents.ale-train";
+
+    pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
+        let file = GrowingFile::open(&run_dir.join(Self::FILE), length)?;
+        let length = file.length();
+        let mut tensorboard = Self { writer: RecordWriter::new(file), length, described: BTreeSet::new() };
+        if length == 0 {
+            let mut event = Event::new();
+            event.set_file_version("brain.Event:2".to_owned());
+            tensorboard.write(event)?;
+        }
+        Ok(tensorboard)
+    }
+
+    fn write(&mut self, mut event: Event) -> io::Result<()> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        event.set_wall_time(now.as_secs_f64());
+        let bytes = event.write_to_bytes().map_err(io::Error::other)?;
+        self.writer.write(&bytes)?;
+        // A record is its length (8 bytes), a checksum of that (4), the data, and a checksum of the data (4).
+        self.length += bytes.len() as u64 + 16;
+        Ok(())
+    }
+
+    fn event(&mut self, sample: &Sample, step: u64) -> Event {
+        let tag = sample.tag();
+        let mut summary = scalar(&tag, sample.value as f32);
+        if self.described.insert(tag)
+            && let Some(value) = summary.mut_value().first_mut()
+        {
+            let mut metadata = SummaryMetadata::new();
+            metadata.set_summary_description(sample.metric.description().meaning.to_owned());
+            value.set_metadata(metadata);
+        }
+        let mut event = Event::new();
+        event.set_step(step as i64);
+        event.set_summary(summary);
+        event
+    }
+}
+
+impl Sink for TensorBoard {
+    fn name(&self) -> &'static str {
+        "the TensorBoard file"
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        record.samples.iter().try_for_each(|sample| {
+            let event = self.event(sample, record.moment.steps);
+            self.write(event)
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    fn position(&self) -> Option<(&'static str, u64)> {
+        Some((Self::FILE, self.length))
+    }
+}

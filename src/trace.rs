@@ -1,0 +1,120 @@
+//! `ale-train trace`: what a game does, act by act, for comparison with ale-py.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use ale::roms::{Md5Sum, nearest};
+use ale::{ACTIONS, Action, Ale, AleSettings, Game, PoweredGame};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use vcs::Mt19937;
+
+use crate::cli::{Global, TraceArgs};
+use crate::roms;
+
+/// What one act led to.
+#[derive(Serialize)]
+struct Line {
+    /// Emulated frames since the game was loaded.
+    frame: u32,
+    /// The action's code.
+    action: u8,
+    /// Sum of the rewards of the act's frames.
+    reward: i32,
+    lives: i32,
+    terminal: bool,
+    truncated: bool,
+    /// The 128 bytes of RAM as hexadecimal digits.
+    ram: String,
+    /// CRC-32 of the palette byte of every pixel.
+    screen: String,
+}
+
+/// Plays the actions and prints a line for each, flushed as it goes.
+pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    let (game, image) = find(&args.game, global)?;
+    let actions = actions(args, game)?;
+    let settings = AleSettings {
+        repeat_action_probability: args.repeat_action_probability,
+        frame_skip: args.frame_skip,
+        mode: args.mode,
+        difficulty: args.difficulty,
+        ..AleSettings::default()
+    };
+    let mut ale = Ale::new(&PoweredGame::new(game, image)?, settings, args.seed)?;
+    // As with ale-py: loading resets once, the caller a second time.
+    ale.reset_game();
+    for action in actions {
+        if ale.game_over() || ale.truncated() {
+            ale.reset_game();
+        }
+        let reward = ale.act(action, 1.0);
+        let line = Line {
+            frame: ale.frame_number(),
+            action: action.code(),
+            reward,
+            lives: ale.lives(),
+            terminal: ale.game_over(),
+            truncated: ale.truncated(),
+            ram: hexadecimal(ale.ram()),
+            screen: format!("{:08x}", crc32fast::hash(ale.screen())),
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// The game and its image, from an id or from the path of an image.
+fn find(name: &str, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
+    let path = Path::new(name);
+    if ale::games().iter().any(|game| game.id == name) || !path.exists() {
+        let game = ale::game(name)?;
+        let image = roms::store(global)?.obtain(name, roms::pip(global).as_ref())?;
+        return Ok((game, image));
+    }
+    let image = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let store = roms::store(global)?;
+    let Some(id) = store.manifest().identify(&image) else {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
+        let hint = if similar.is_empty() { String::new() } else { format!("; known are {}", similar.join(", ")) };
+        bail!("{name} is no known ROM: its MD5 is {}{hint}", Md5Sum::of(&image))
+    };
+    Ok((ale::game(id)?, image.into()))
+}
+
+fn actions(args: &TraceArgs, game: &Game) -> Result<Vec<Action>> {
+    if let Some(path) = &args.actions {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
+        return lines
+            .map(|(index, line)| {
+                line.parse().ok().and_then(Action::new).with_context(|| {
+                    format!(
+                        "{}, line {}: '{line}' is no action; allowed are the codes 0 to {}",
+                        path.display(),
+                        index + 1,
+                        ACTIONS - 1
+                    )
+                })
+            })
+            .collect();
+    }
+    let mut random = Mt19937::new(args.random_actions.unwrap_or_default());
+    let legal = game.legal_actions;
+    let draw = |_| Action::new(legal[random.next_u32() as usize % legal.len()]);
+    Ok((0..args.steps.unwrap_or_default()).filter_map(draw).collect())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}

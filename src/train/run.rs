@@ -1,0 +1,194 @@
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use algorithms::ppo::{Ppo, PpoMetrics};
+use anyhow::{Context, Result};
+use rl_env::{Actions, Batch, ResetSeeds, VectorEnv};
+
+use super::tally::Tally;
+use crate::checkpoint::{self, Checkpoint, Progress};
+use crate::config::Experiment;
+use crate::environments::Builder;
+use crate::evaluation;
+use crate::failure::{AtWork, Interrupted};
+use crate::interrupt::Interrupt;
+use crate::telemetry::{Console, Metric, Moment, Printer, Record, Sample, Telemetry};
+
+/// Where the environments of a run begin.
+pub(super) enum Beginning {
+    /// At their first episodes.
+    Fresh,
+    /// Where a checkpoint left them.
+    Restored(Vec<u8>),
+}
+
+/// A run that is ready to go.
+pub(super) struct Run {
+    pub(super) experiment: Experiment,
+    pub(super) run_dir: PathBuf,
+    pub(super) builder: Builder,
+    pub(super) environments: Box<dyn VectorEnv>,
+    pub(super) learner: Ppo,
+    pub(super) beginning: Beginning,
+    pub(super) progress: Progress,
+}
+
+impl Run {
+    /// Trains, writes a checkpoint, and evaluates unless a signal ended the training.
+    pub(super) fn execute(mut self, quiet: bool, out: &mut impl Write) -> Result<()> {
+        let printer = Printer::new(quiet);
+        let interrupt = Interrupt::listen(printer.clone())?;
+        self.announce(&printer);
+        let console = Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
+        let mut telemetry = Telemetry::open(&self.run_dir, &self.progress.telemetry, console)?;
+        self.train(&mut telemetry, &interrupt).context(AtWork { doing: "the training failed" })?;
+        if self.is_complete() {
+            self.evaluate(&mut telemetry, &interrupt, out).context(AtWork { doing: "the evaluation failed" })?;
+        }
+        drop(telemetry);
+        if interrupt.is_requested() {
+            return Err(Interrupted { run_dir: self.run_dir.display().to_string() }.into());
+        }
+        printer.say(&format!("the run is in {}", self.run_dir.display()));
+        Ok(())
+    }
+
+    fn announce(&self, printer: &Printer) {
+        let experiment = &self.experiment;
+        let games = experiment.games.names();
+        let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
+        printer.say(&format!(
+            "PPO on {games}: {} environments, {} threads, seed {}, run folder {}",
+            experiment.num_envs(),
+            experiment.num_threads,
+            experiment.seed,
+            self.run_dir.display()
+        ));
+    }
+
+    fn is_complete(&self) -> bool {
+        self.learner.updates() >= self.learner.num_updates()
+    }
+
+    /// Updates until the budget is used up or a signal comes, then a checkpoint.
+    fn train(&mut self, telemetry: &mut Telemetry, interrupt: &Interrupt) -> Result<()> {
+        let (environments, learner) = (&mut self.environments, &mut self.learner);
+        let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
+        let mut tally =
+            Tally::new(environments.tasks(), environments.task_ids(), &self.progress.recent_returns);
+        if learner.updates() >= learner.num_updates() {
+            return Ok(());
+        }
+        let mut batch = match &self.beginning {
+            Beginning::Fresh => environments.reset(ResetSeeds::From(self.experiment.seed))?,
+            Beginning::Restored(snapshot) => environments.restore(snapshot)?,
+        };
+        while learner.updates() < learner.num_updates() && !interrupt.is_requested() {
+            while !learner.is_ready() {
+                let actions = learner.act(batch)?;
+                batch = environments.step(Actions::Discrete(actions))?;
+                learner.observe(batch)?;
+                let samples = clock.count(&mut tally, batch);
+                if !samples.is_empty() {
+                    telemetry.record(&Record { moment: clock.moment, samples });
+                }
+            }
+            let metrics = learner.update()?;
+            clock.moment.updates = learner.updates();
+            let mut samples = learner_samples(&metrics);
+            samples.extend(clock.samples());
+            samples.extend(tally.recent_samples());
+            telemetry.record(&Record { moment: clock.moment, samples });
+            telemetry.flush();
+        }
+        self.progress = Progress {
+            moment: clock.moment,
+            recent_returns: tally.recent_returns(),
+            telemetry: telemetry.positions(),
+        };
+        self.save()
+    }
+
+    fn save(&self) -> Result<()> {
+        let checkpoint = Checkpoint {
+            config: self.experiment.to_toml()?,
+            progress: self.progress.clone(),
+            learner: self.learner.state()?,
+            environments: self.environments.snapshot()?,
+        };
+        checkpoint::save(&self.run_dir, checkpoint)?;
+        Ok(())
+    }
+
+    /// Lets the agent and a random player play, and prints how they did.
+    fn evaluate(&self, telemetry: &mut Telemetry, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
+        let episodes = self.experiment.evaluation_episodes;
+        if episodes == 0 {
+            return Ok(());
+        }
+        let stop = || interrupt.is_requested();
+        // Other episodes than those of the training.
+        let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
+        let agent = evaluation::of_agent(&self.builder, &self.learner, episodes, seed, &stop)?;
+        let random = evaluation::of_random_player(&self.builder, episodes, seed, &stop)?;
+        let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
+        let several = agent.len() > 1;
+        let sample = |scores: &evaluation::Scores| match several {
+            true => Sample::of_task(Metric::EvaluationReturn, &scores.task, scores.mean()),
+            false => Sample::new(Metric::EvaluationReturn, scores.mean()),
+        };
+        telemetry.record(&Record { moment: self.progress.moment, samples: agent.iter().map(sample).collect() });
+        telemetry.flush();
+        evaluation::print_comparison(&agent, &random, &self.experiment.games, out)
+    }
+}
+
+/// Counts steps, frames and seconds.
+struct Clock {
+    moment: Moment,
+    frames_per_step: u64,
+    /// When this process took the run up, and where.
+    started: Instant,
+    beginning: Moment,
+}
+
+impl Clock {
+    fn new(beginning: Moment, frames_per_step: u64) -> Self {
+        Self { moment: beginning, frames_per_step, started: Instant::now(), beginning }
+    }
+
+    /// Counts a batch and returns what its ended episodes report.
+    fn count(&mut self, tally: &mut Tally, batch: &Batch) -> Vec<Sample> {
+        let (steps, samples) = tally.observe(batch);
+        self.moment.steps += steps;
+        self.moment.frames += steps * self.frames_per_step;
+        self.moment.seconds = self.beginning.seconds + self.started.elapsed().as_secs_f64();
+        samples
+    }
+
+    fn samples(&mut self) -> [Sample; 2] {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.moment.seconds = self.beginning.seconds + seconds;
+        let steps = self.moment.steps - self.beginning.steps;
+        [
+            Sample::new(Metric::Sps, steps as f64 / seconds),
+            Sample::new(Metric::Frames, self.moment.frames as f64),
+        ]
+    }
+}
+
+fn learner_samples(metrics: &PpoMetrics) -> Vec<Sample> {
+    let values = [
+        (Metric::LearningRate, metrics.learning_rate),
+        (Metric::ValueLoss, f64::from(metrics.value_loss)),
+        (Metric::PolicyLoss, f64::from(metrics.policy_loss)),
+        (Metric::Entropy, f64::from(metrics.entropy)),
+        (Metric::OldApproxKl, f64::from(metrics.old_approx_kl)),
+        (Metric::ApproxKl, f64::from(metrics.approx_kl)),
+        (Metric::Clipfrac, f64::from(metrics.clipfrac)),
+        (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
+        (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+    ];
+    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
+}

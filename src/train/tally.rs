@@ -1,0 +1,125 @@
+use std::collections::VecDeque;
+
+use rl_env::{Batch, EpisodeStats};
+
+use crate::telemetry::{Metric, Sample};
+
+/// Episodes that a recent return is the mean of.
+const RECENT: usize = 100;
+
+/// Keeps count of what the environments do.
+pub(super) struct Tally {
+    tasks: Vec<String>,
+    task_ids: Vec<usize>,
+    /// Returns of the last episodes of each task, the newest last.
+    recent: Vec<VecDeque<f64>>,
+}
+
+impl Tally {
+    /// A tally for environments of the given tasks, with the returns that [`recent_returns`](Self::recent_returns) gave.
+    pub(super) fn new(tasks: &[String], task_ids: &[usize], recent: &[Vec<f64>]) -> Self {
+        let recent_of = |task| recent.get(task).into_iter().flatten().copied().collect();
+        Self {
+            tasks: tasks.to_vec(),
+            task_ids: task_ids.to_vec(),
+            recent: (0..tasks.len()).map(recent_of).collect(),
+        }
+    }
+
+    /// Takes note of a batch. Returns its steps (a row that only reset its environment is none) and what its ended
+    /// episodes report.
+    pub(super) fn observe(&mut self, batch: &Batch) -> (u64, Vec<Sample>) {
+        let steps = batch.autoreset.iter().filter(|&&autoreset| !autoreset).count() as u64;
+        let mut samples = Vec::new();
+        for (row, episode) in batch.episodes.iter().enumerate() {
+            if let Some(episode) = episode {
+                samples.extend(self.end_episode(self.task_ids[batch.env_ids[row]], episode));
+            }
+        }
+        (steps, samples)
+    }
+
+    fn end_episode(&mut self, task: usize, episode: &EpisodeStats) -> Vec<Sample> {
+        let recent = &mut self.recent[task];
+        recent.push_back(episode.total_reward);
+        if recent.len() > RECENT {
+            recent.pop_front();
+        }
+        let values = [
+            (Metric::EpisodicReturn, episode.total_reward),
+            (Metric::EpisodicLength, episode.length as f64),
+        ];
+        values.into_iter().flat_map(|(metric, value)| self.samples(metric, task, value)).collect()
+    }
+
+    /// The mean returns of the last episodes, where there were any.
+    pub(super) fn recent_samples(&self) -> Vec<Sample> {
+        let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
+        let mean = |recent: &VecDeque<f64>| recent.iter().sum::<f64>() / recent.len() as f64;
+        with_episodes
+            .map(|(task, recent)| match self.tasks.len() {
+                1 => Sample::new(Metric::RecentReturn, mean(recent)),
+                _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
+            })
+            .collect()
+    }
+
+    /// A sample under the plain tag, and under the game's own where several games are played.
+    fn samples(&self, metric: Metric, task: usize, value: f64) -> Vec<Sample> {
+        let mut samples = vec![Sample::new(metric, value)];
+        if self.tasks.len() > 1 {
+            samples.push(Sample::of_task(metric, &self.tasks[task], value));
+        }
+        samples
+    }
+
+    /// The returns, for a checkpoint.
+    pub(super) fn recent_returns(&self) -> Vec<Vec<f64>> {
+        self.recent.iter().map(|recent| recent.iter().copied().collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(episodes: [Option<f64>; 2]) -> Batch {
+        let mut batch = Batch::new(2, 0, false);
+        let ended = |total_reward| EpisodeStats { total_reward, length: 7 };
+        batch.episodes = episodes.map(|total| total.map(ended)).to_vec();
+        batch
+    }
+
+    #[test]
+    fn episodes_are_reported_for_all_and_for_their_game() {
+        let tasks = ["pong", "qbert"].map(str::to_owned);
+        let mut tally = Tally::new(&tasks, &[0, 1], &[]);
+        let mut second = batch([None, Some(5.0)]);
+        second.autoreset[0] = true;
+        assert_eq!(tally.observe(&batch([None, None])), (2, vec![]));
+        let (steps, samples) = tally.observe(&second);
+        assert_eq!(steps, 1, "the row that reset is no step");
+        let expected = [
+            Sample::new(Metric::EpisodicReturn, 5.0),
+            Sample::of_task(Metric::EpisodicReturn, "qbert", 5.0),
+            Sample::new(Metric::EpisodicLength, 7.0),
+            Sample::of_task(Metric::EpisodicLength, "qbert", 7.0),
+        ];
+        assert_eq!(samples, expected);
+        assert_eq!(tally.recent_samples(), [Sample::of_task(Metric::RecentReturn, "qbert", 5.0)]);
+    }
+
+    #[test]
+    fn the_recent_return_is_the_mean_of_the_last_hundred_and_survives_a_resume() {
+        let tasks = ["pong".to_owned()];
+        let mut tally = Tally::new(&tasks, &[0, 0], &[]);
+        for total in 1..=150 {
+            tally.observe(&batch([Some(f64::from(total)), None]));
+        }
+        // 51 to 150.
+        let expected = [Sample::new(Metric::RecentReturn, 100.5)];
+        assert_eq!(tally.recent_samples(), expected);
+        let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns());
+        assert_eq!(resumed.recent_samples(), expected);
+    }
+}
