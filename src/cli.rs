@@ -1,5 +1,8 @@
 //! The command line: what can be asked for, and how it is explained.
 
+// The documentation of a flag is its help text, where backticks would be shown.
+#![allow(clippy::doc_markdown)]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -197,7 +200,12 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: u32,
     /// Text file with one action code (0 to 17) a line
-    #[arg(long, value_name = "FILE", conflicts_with = "random_actions", required_unless_present = "random_actions")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "random_actions",
+        required_unless_present = "random_actions"
+    )]
     pub(crate) actions: Option<PathBuf>,
     /// Choose random actions: legal[MT19937(SEED).next() mod number of legal actions]
     #[arg(long, value_name = "SEED", requires = "steps")]

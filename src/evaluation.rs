@@ -69,7 +69,8 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     if args.json {
         let games: Vec<_> = scores.iter().map(summary).collect();
         let moment = checkpoint.progress.moment;
-        let report = json!({ "checkpoint": folder, "frames": moment.frames, "seed": args.seed, "games": games });
+        let report =
+            json!({ "checkpoint": folder, "frames": moment.frames, "seed": args.seed, "games": games });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
@@ -223,11 +224,11 @@ fn print_table(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) ->
     let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
     for row in std::iter::once(&headings).chain(rows) {
-        let mut line = format!("{:width$}", row[0], width = widths[0]);
+        write!(out, "{:width$}", row[0], width = widths[0])?;
         for (cell, width) in row.iter().zip(&widths).skip(1) {
-            line.push_str(&format!("  {cell:>width$}"));
+            write!(out, "  {cell:>width$}")?;
         }
-        writeln!(out, "{line}")?;
+        writeln!(out)?;
     }
     Ok(())
 }

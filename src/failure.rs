@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn a_chain_of_causes_becomes_one_line_without_repetitions() {
-        let error = anyhow!("no space left").context("cannot write x: no space left").context("saving\n  failed");
+        let error =
+            anyhow!("no space left").context("cannot write x: no space left").context("saving\n  failed");
         assert_eq!(sentence(&error), "saving failed: cannot write x: no space left");
     }
 }

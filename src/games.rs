@@ -57,7 +57,8 @@ fn meant_by(name: &str) -> Result<Vec<&'static Game>> {
 
 /// Prints the table.
 pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
-    let games = if args.games.is_empty() { select([ALL])? } else { select(args.games.iter().map(String::as_str))? };
+    let games =
+        if args.games.is_empty() { select([ALL])? } else { select(args.games.iter().map(String::as_str))? };
     if args.json {
         let rows: Vec<Value> = games.iter().map(|game| row(game)).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;

@@ -36,7 +36,11 @@ fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result
     let Imported { written, already_present, .. } = imported;
     let (all, folder) = (store.manifest().len(), store.folder().display());
     let there = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
-    writeln!(out, "{} new, {already_present} already there; {folder} has {there} of {all} ROMs", written.len())?;
+    writeln!(
+        out,
+        "{} new, {already_present} already there; {folder} has {there} of {all} ROMs",
+        written.len()
+    )?;
     Ok(())
 }
 
@@ -51,7 +55,9 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
     let width = states.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
     for (id, state) in &states {
         let detail = match state {
-            RomState::Damaged { found } => format!("  (MD5 {found}, expected {})", store.manifest().entry(id)?.md5),
+            RomState::Damaged { found } => {
+                format!("  (MD5 {found}, expected {})", store.manifest().entry(id)?.md5)
+            }
             RomState::Present | RomState::Missing => String::new(),
         };
         writeln!(out, "{id:width$}  {}{detail}", word(state))?;

@@ -82,7 +82,8 @@ fn find(name: &str, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
     let Some(id) = store.manifest().identify(&image) else {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
-        let hint = if similar.is_empty() { String::new() } else { format!("; known are {}", similar.join(", ")) };
+        let hint =
+            if similar.is_empty() { String::new() } else { format!("; known are {}", similar.join(", ")) };
         bail!("{name} is no known ROM: its MD5 is {}{hint}", Md5Sum::of(&image))
     };
     Ok((ale::game(id)?, image.into()))

@@ -143,7 +143,11 @@ mod tests {
         let again = save(run.path(), checkpoint(100)).unwrap();
         assert_ne!(again, newest);
         assert_eq!(latest(run.path()).unwrap(), again);
-        assert_eq!(fs::read_dir(run.path().join(CHECKPOINTS)).unwrap().count(), 4, "a temporary folder is left");
+        assert_eq!(
+            fs::read_dir(run.path().join(CHECKPOINTS)).unwrap().count(),
+            4,
+            "a temporary folder is left"
+        );
     }
 
     #[test]

@@ -124,7 +124,9 @@ fn check_keys(layer: &Table) -> Result<()> {
         }
         match nearest_key(&key, &known) {
             Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
-            None => bail!("unknown key '{key}'; the sections are experiment, environments, ppo and evaluation"),
+            None => {
+                bail!("unknown key '{key}'; the sections are experiment, environments, ppo and evaluation")
+            }
         }
     }
     Ok(())

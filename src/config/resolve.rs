@@ -62,7 +62,10 @@ impl Games {
     fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
         if names.iter().any(|name| name == CART_POLE) {
-            ensure!(names.len() == 1, "{CART_POLE} cannot be trained together with games: its observations are no pictures");
+            ensure!(
+                names.len() == 1,
+                "{CART_POLE} cannot be trained together with games: its observations are no pictures"
+            );
             return Ok(Self::CartPole);
         }
         games::select(names.iter().map(String::as_str)).map(Self::Atari)

@@ -90,7 +90,8 @@ impl Console {
 
     /// `4.1M of 8.0M frames, 1:12 left, return 12.3, SPS 1234`.
     fn line(&self, moment: &Moment) -> String {
-        let mut parts = vec![format!("{} of {} frames", short(moment.frames as f64), short(self.total_frames as f64))];
+        let mut parts =
+            vec![format!("{} of {} frames", short(moment.frames as f64), short(self.total_frames as f64))];
         if let Some(left) = self.seconds_left(moment.frames) {
             parts.push(format!("{} left", clock(left)));
         }
@@ -118,7 +119,8 @@ impl Sink for Console {
         for sample in &record.samples {
             let name = sample.metric.description().short;
             if !name.is_empty() {
-                let name = sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
+                let name =
+                    sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
                 self.latest.insert(sample.tag(), (name, sample.value));
             }
         }

@@ -33,17 +33,23 @@ impl Metric {
     pub(crate) fn description(self) -> Description {
         let row = |tag, short, meaning| Description { tag, short, meaning };
         match self {
-            Self::EpisodicReturn => row(
-                "charts/episodic_return",
-                "",
-                "Sum of the raw rewards of an episode that has just ended.",
-            ),
-            Self::EpisodicLength => row("charts/episodic_length", "", "Its length in steps (agent decisions)."),
-            Self::RecentReturn => row("charts/recent_return", "return", "Mean return of the last 100 episodes."),
-            Self::Sps => row("charts/SPS", "SPS", "Steps per second over all environments, learning included."),
+            Self::EpisodicReturn => {
+                row("charts/episodic_return", "", "Sum of the raw rewards of an episode that has just ended.")
+            }
+            Self::EpisodicLength => {
+                row("charts/episodic_length", "", "Its length in steps (agent decisions).")
+            }
+            Self::RecentReturn => {
+                row("charts/recent_return", "return", "Mean return of the last 100 episodes.")
+            }
+            Self::Sps => {
+                row("charts/SPS", "SPS", "Steps per second over all environments, learning included.")
+            }
             Self::Frames => row("charts/frames", "", "Emulated frames so far, over all environments."),
             Self::LearningRate => row("charts/learning_rate", "", "Adam's step size."),
-            Self::ValueLoss => row("losses/value_loss", "value loss", "Half the squared error of the values."),
+            Self::ValueLoss => {
+                row("losses/value_loss", "value loss", "Half the squared error of the values.")
+            }
             Self::PolicyLoss => row("losses/policy_loss", "", "The clipped objective, negated."),
             Self::Entropy => row("losses/entropy", "entropy", "Mean entropy of the policy, in nats."),
             Self::OldApproxKl => row(
@@ -51,14 +57,18 @@ impl Metric {
                 "",
                 "KL divergence of the new policy from the one that acted: mean(-log ratio).",
             ),
-            Self::ApproxKl => row("losses/approx_kl", "KL", "The same, estimated as mean((ratio - 1) - log ratio)."),
+            Self::ApproxKl => {
+                row("losses/approx_kl", "KL", "The same, estimated as mean((ratio - 1) - log ratio).")
+            }
             Self::Clipfrac => row("losses/clipfrac", "", "Share of the samples whose ratio was clipped."),
             Self::ExplainedVariance => row(
                 "losses/explained_variance",
                 "",
                 "1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant.",
             ),
-            Self::GradientNorm => row("losses/gradient_norm", "", "Global norm of the gradient before clipping."),
+            Self::GradientNorm => {
+                row("losses/gradient_norm", "", "Global norm of the gradient before clipping.")
+            }
             Self::EvaluationReturn => row(
                 "evaluation/return",
                 "",

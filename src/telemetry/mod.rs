@@ -104,7 +104,8 @@ impl Telemetry {
     /// Telemetry into the files of `run_dir`, cut to `positions`, and to the console.
     pub(crate) fn open(run_dir: &Path, positions: &FilePositions, console: Console) -> Result<Self> {
         let in_folder = || format!("cannot write telemetry into {}", run_dir.display());
-        let tensorboard = TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(in_folder)?;
+        let tensorboard =
+            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(in_folder)?;
         let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(in_folder)?;
         let printer = console.printer().clone();
         Ok(Self { sinks: vec![Box::new(tensorboard), Box::new(json_lines), Box::new(console)], printer })

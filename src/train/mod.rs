@@ -30,7 +30,7 @@ pub(crate) fn start(args: &TrainArgs, global: &Global, out: &mut impl Write) -> 
     checkpoint::create_run(&run_dir, &experiment.to_toml()?)?;
     let run = Run {
         experiment,
-        run_dir,
+        folder: run_dir,
         builder,
         environments,
         learner,
@@ -52,7 +52,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
     let run = Run {
         experiment,
-        run_dir: run_of(&folder),
+        folder: run_of(&folder),
         builder,
         environments,
         learner,

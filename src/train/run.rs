@@ -26,7 +26,7 @@ pub(super) enum Beginning {
 /// A run that is ready to go.
 pub(super) struct Run {
     pub(super) experiment: Experiment,
-    pub(super) run_dir: PathBuf,
+    pub(super) folder: PathBuf,
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn VectorEnv>,
     pub(super) learner: Ppo,
@@ -40,17 +40,19 @@ impl Run {
         let printer = Printer::new(quiet);
         let interrupt = Interrupt::listen(printer.clone())?;
         self.announce(&printer);
-        let console = Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
-        let mut telemetry = Telemetry::open(&self.run_dir, &self.progress.telemetry, console)?;
+        let console =
+            Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
+        let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console)?;
         self.train(&mut telemetry, &interrupt).context(AtWork { doing: "the training failed" })?;
         if self.is_complete() {
-            self.evaluate(&mut telemetry, &interrupt, out).context(AtWork { doing: "the evaluation failed" })?;
+            self.evaluate(&mut telemetry, &interrupt, out)
+                .context(AtWork { doing: "the evaluation failed" })?;
         }
         drop(telemetry);
         if interrupt.is_requested() {
-            return Err(Interrupted { run_dir: self.run_dir.display().to_string() }.into());
+            return Err(Interrupted { run_dir: self.folder.display().to_string() }.into());
         }
-        printer.say(&format!("the run is in {}", self.run_dir.display()));
+        printer.say(&format!("the run is in {}", self.folder.display()));
         Ok(())
     }
 
@@ -63,7 +65,7 @@ impl Run {
             experiment.num_envs(),
             experiment.num_threads,
             experiment.seed,
-            self.run_dir.display()
+            self.folder.display()
         ));
     }
 
@@ -117,7 +119,7 @@ impl Run {
             learner: self.learner.state()?,
             environments: self.environments.snapshot()?,
         };
-        checkpoint::save(&self.run_dir, checkpoint)?;
+        checkpoint::save(&self.folder, checkpoint)?;
         Ok(())
     }
 
@@ -134,11 +136,15 @@ impl Run {
         let random = evaluation::of_random_player(&self.builder, episodes, seed, &stop)?;
         let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
         let several = agent.len() > 1;
-        let sample = |scores: &evaluation::Scores| match several {
-            true => Sample::of_task(Metric::EvaluationReturn, &scores.task, scores.mean()),
-            false => Sample::new(Metric::EvaluationReturn, scores.mean()),
+        let sample = |scores: &evaluation::Scores| {
+            if several {
+                Sample::of_task(Metric::EvaluationReturn, &scores.task, scores.mean())
+            } else {
+                Sample::new(Metric::EvaluationReturn, scores.mean())
+            }
         };
-        telemetry.record(&Record { moment: self.progress.moment, samples: agent.iter().map(sample).collect() });
+        telemetry
+            .record(&Record { moment: self.progress.moment, samples: agent.iter().map(sample).collect() });
         telemetry.flush();
         evaluation::print_comparison(&agent, &random, &self.experiment.games, out)
     }

@@ -45,10 +45,8 @@ impl Tally {
         if recent.len() > RECENT {
             recent.pop_front();
         }
-        let values = [
-            (Metric::EpisodicReturn, episode.total_reward),
-            (Metric::EpisodicLength, episode.length as f64),
-        ];
+        let values =
+            [(Metric::EpisodicReturn, episode.total_reward), (Metric::EpisodicLength, episode.length as f64)];
         values.into_iter().flat_map(|(metric, value)| self.samples(metric, task, value)).collect()
     }
 

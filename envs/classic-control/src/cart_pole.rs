@@ -136,12 +136,7 @@ impl Env for CartPole {
 
     fn observe(&self, observation: &mut [u8]) {
         let state = &self.state;
-        let values = [
-            state.position,
-            state.velocity,
-            state.angle,
-            state.angular_velocity,
-        ];
+        let values = [state.position, state.velocity, state.angle, state.angular_velocity];
         encoding::write_floats(&values.map(|value| value as f32), observation);
     }
 
@@ -191,9 +186,7 @@ mod tests {
                 (state.angle, state.angular_velocity) = (numbers[2], numbers[3]);
                 continue;
             }
-            let step = env
-                .step(Action::Discrete(&[head.parse().unwrap()]), &mut bytes)
-                .unwrap();
+            let step = env.step(Action::Discrete(&[head.parse().unwrap()]), &mut bytes).unwrap();
             let observation = bytes.as_chunks().0.iter().map(|&chunk| f32::from_ne_bytes(chunk));
             let expected = numbers[..4].iter().map(|&number| number as f32);
             assert!(
@@ -222,11 +215,7 @@ mod tests {
                 state.angle + 0.3 * state.angular_velocity + 0.02 * state.position + 0.05 * state.velocity;
             let action = [i32::from(lean > 0.0)];
             let result = env.step(Action::Discrete(&action), &mut bytes).unwrap();
-            assert_eq!(
-                (result.terminated, result.truncated),
-                (false, step == 500),
-                "step {step}"
-            );
+            assert_eq!((result.terminated, result.truncated), (false, step == 500), "step {step}");
         }
     }
 
@@ -275,24 +264,11 @@ mod tests {
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
         let snapshot = env.snapshot();
-        assert!(matches!(
-            env.restore(&snapshot[1..]),
-            Err(EnvError::BadSnapshot(_))
-        ));
-        assert!(matches!(
-            env.restore(&[&snapshot[..], &[0]].concat()),
-            Err(EnvError::BadSnapshot(_))
-        ));
+        assert!(matches!(env.restore(&snapshot[1..]), Err(EnvError::BadSnapshot(_))));
+        assert!(matches!(env.restore(&[&snapshot[..], &[0]].concat()), Err(EnvError::BadSnapshot(_))));
         assert_eq!(env.snapshot(), snapshot, "a failed restore changes nothing");
-        for action in [
-            Action::Discrete(&[2]),
-            Action::Discrete(&[-1]),
-            Action::Continuous(&[0.5]),
-        ] {
-            assert!(matches!(
-                env.step(action, &mut bytes),
-                Err(EnvError::InvalidAction { .. })
-            ));
+        for action in [Action::Discrete(&[2]), Action::Discrete(&[-1]), Action::Continuous(&[0.5])] {
+            assert!(matches!(env.step(action, &mut bytes), Err(EnvError::InvalidAction { .. })));
         }
     }
 }

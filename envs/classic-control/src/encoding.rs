@@ -10,11 +10,7 @@ use serde::de::DeserializeOwned;
 pub(crate) fn discrete(action: Action<'_>, space: &Space) -> Result<i32, EnvError> {
     match action {
         Action::Discrete(&[choice]) if action.is_in(space) => Ok(choice),
-        _ => Err(EnvError::InvalidAction {
-            env: 0,
-            action: format!("{action:?}"),
-            space: space.to_string(),
-        }),
+        _ => Err(EnvError::InvalidAction { env: 0, action: format!("{action:?}"), space: space.to_string() }),
     }
 }
 

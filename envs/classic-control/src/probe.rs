@@ -72,15 +72,8 @@ impl Probe {
     pub fn new(kind: ProbeKind) -> Self {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
-            action_space: Space::Discrete {
-                n: kind.num_actions(),
-            },
-            state: State {
-                kind,
-                rng: ChaCha8Rng::seed_from_u64(0),
-                observation: 0.0,
-                steps: 0,
-            },
+            action_space: Space::Discrete { n: kind.num_actions() },
+            state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, steps: 0 },
         }
     }
 }
@@ -138,10 +131,7 @@ impl Env for Probe {
             self.state.observation = 1.0;
         }
         self.observe(observation);
-        Ok(Step {
-            terminated: self.state.steps >= self.state.kind.num_steps(),
-            ..Step::reward(reward)
-        })
+        Ok(Step { terminated: self.state.steps >= self.state.kind.num_steps(), ..Step::reward(reward) })
     }
 
     fn info(&self) {}
@@ -220,9 +210,7 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(episode(&mut env, 0), episode(&mut copy, 0));
         }
-        let error = Probe::new(ProbeKind::BestAction)
-            .restore(&env.snapshot())
-            .unwrap_err();
+        let error = Probe::new(ProbeKind::BestAction).restore(&env.snapshot()).unwrap_err();
         assert!(error.to_string().contains("ValueFromObservation"), "{error}");
     }
 }

@@ -35,7 +35,7 @@ fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
 fn leftovers(store: &RomStore) -> Vec<String> {
     let names =
         fs::read_dir(store.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| !name.ends_with(".bin") && name != ".lock").collect()
+    names.filter(|name| name.strip_suffix(".bin").is_none() && name != ".lock").collect()
 }
 
 #[test]
