@@ -1,0 +1,53 @@
+//! Dependencies between the crates of the workspace point the way that `ARCHITECTURE.md` draws.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+
+/// Every crate of the workspace, with those of the others that it is built on.
+const ALLOWED: [(&str, &[&str]); 7] = [
+    ("rl-env", &[]),
+    ("vcs", &[]),
+    ("ale", &["rl-env", "vcs"]),
+    ("vector", &["ale", "rl-env"]),
+    ("classic-control", &["rl-env"]),
+    ("algorithms", &["rl-env"]),
+    ("ale-train", &["ale", "algorithms", "classic-control", "rl-env", "vcs", "vector"]),
+];
+
+#[test]
+fn crates_depend_on_each_other_as_drawn() {
+    let packages = workspace_packages();
+    let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let found: BTreeMap<&str, BTreeSet<&str>> = packages
+        .iter()
+        .map(|package| (package.name.as_str(), normal_dependencies(package, &names)))
+        .collect();
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        ALLOWED.iter().map(|&(name, others)| (name, others.iter().copied().collect())).collect();
+    assert_eq!(found, allowed, "left: Cargo.toml, right: the drawing; change both or neither");
+}
+
+/// What `ARCHITECTURE.md` says in words: the learners know no emulator, the environments no learner.
+#[test]
+fn only_learners_and_the_application_know_the_learning_framework() {
+    for package in workspace_packages() {
+        let knows = package.dependencies.iter().any(|dependency| dependency.name.starts_with("burn"));
+        let may = ["algorithms", "ale-train"].contains(&package.name.as_str());
+        assert_eq!(knows, may, "{}", package.name);
+    }
+}
+
+fn workspace_packages() -> Vec<Package> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .no_deps()
+        .exec()
+        .expect("cargo describes the workspace");
+    metadata.packages
+}
+
+fn normal_dependencies<'a>(package: &'a Package, names: &BTreeSet<&str>) -> BTreeSet<&'a str> {
+    let normal = package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+    normal.map(|dependency| dependency.name.as_str()).filter(|name| names.contains(name)).collect()
+}
