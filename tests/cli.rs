@@ -1,0 +1,167 @@
+//! The command line from outside: what it says to a mistake, and that a run which is stopped goes on exactly.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+fn ale_train() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_ale-train"))
+}
+
+fn output(arguments: &[&str]) -> Output {
+    ale_train().args(arguments).output().expect("the program starts")
+}
+
+/// The one line of an error, and that it ended with exit code 2 and nothing on standard output.
+fn complaint(arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = output(arguments);
+    let stderr = String::from_utf8(stderr).expect("text");
+    assert_eq!(status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert!(stdout.is_empty(), "{arguments:?} wrote to standard output");
+    stderr
+}
+
+#[test]
+fn mistakes_get_one_sentence_with_what_was_allowed() {
+    let temp = TempDir::new().expect("a folder");
+    let folder = temp.path().join("run");
+    let run_dir = folder.to_str().expect("a name");
+    let empty = temp.path().join("roms");
+    let roms = empty.to_str().expect("a name");
+    for (arguments, expected) in [
+        (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
+        (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
+        (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
+        (&["ppo", "--num-envs", "0"], "environments.num_envs = 0 is not possible: it must be 1 or more"),
+        (&["ppo", "--total-frames", "10"], "one update takes"),
+        (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
+        (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
+        (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
+        (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
+        (&["resume", "nowhere"], "there is no nowhere"),
+        (&["eval", "Cargo.toml"], "neither a checkpoint nor the folder of a run"),
+        (
+            &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
+            "did you mean breakout?",
+        ),
+        (
+            &["trace", "harvest", "--seed", "1", "--random-actions", "1", "--steps", "1", "--mode", "7"],
+            "modes are [0]",
+        ),
+    ] {
+        let mut arguments = arguments.to_vec();
+        if arguments[0] == "ppo" {
+            arguments.extend(["--run-dir", run_dir]);
+        }
+        let complaint = complaint(&arguments);
+        assert!(
+            complaint.starts_with("error: ") && complaint.contains(expected),
+            "{arguments:?}: {complaint}"
+        );
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(!folder.exists(), "{arguments:?} wrote something");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_folder_that_cannot_be_written_is_named() {
+    let complaint = complaint(&["ppo", "--run-dir", "/proc/run"]);
+    assert!(complaint.contains("cannot write the run folder /proc/run"), "{complaint}");
+}
+
+#[test]
+fn games_and_roms_are_listed_for_people_and_for_programs() {
+    let text = |arguments: &[&str]| String::from_utf8(output(arguments).stdout).expect("text");
+    assert!(text(&["games"]).contains("ms_pacman"));
+    let games: serde_json::Value =
+        serde_json::from_str(&text(&["games", "--games", "atari57", "--json"])).expect("JSON");
+    assert_eq!(games.as_array().map(Vec::len), Some(57));
+    let empty = TempDir::new().expect("a folder");
+    let folder = empty.path().to_str().expect("a name");
+    let roms: serde_json::Value =
+        serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", folder])).expect("JSON");
+    assert_eq!(roms["roms"].as_array().map(Vec::len), Some(108));
+    assert!(text(&["roms", "list", "--rom-dir", folder]).contains("0 there, 108 missing, 0 damaged"));
+}
+
+#[test]
+fn a_trace_has_one_object_for_each_act() {
+    let arguments =
+        ["trace", "harvest", "--seed", "3", "--random-actions", "5", "--steps", "40", "--frame-skip", "4"];
+    let Output { status, stdout, .. } = output(&arguments);
+    assert!(status.success());
+    let lines: Vec<serde_json::Value> = stdout
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 40);
+    assert_eq!(lines[39]["frame"], 160);
+    assert!(lines.iter().all(|line| line["ram"].as_str().map(str::len) == Some(256)));
+    assert_eq!(stdout, output(&arguments).stdout, "the same seed gives the same trace");
+}
+
+/// The learner and the environments of a run's newest checkpoint.
+fn newest_state(run: &Path) -> (Vec<u8>, Vec<u8>) {
+    let folders = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+    let newest: PathBuf = folders.map(|entry| entry.expect("an entry").path()).max().expect("a checkpoint");
+    let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");
+    (read("learner.bin"), read("environments.bin"))
+}
+
+/// Trains without interruption, and again with an interruption in the middle: both end in the same state.
+#[cfg(unix)]
+fn stop_and_resume(games: &str, settings: &[&str]) {
+    let temp = TempDir::new().expect("a folder");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    let train = |run: &Path, threads: &str| {
+        let mut command = ale_train();
+        command
+            .args(["ppo", "--games", games, "--seed", "4", "--num-threads", threads, "--run-dir"])
+            .arg(run);
+        command
+            .args(settings)
+            .args(["--set", "evaluation.episodes=0"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    };
+    assert!(train(&whole, "2").status().expect("a run").success());
+
+    let mut interrupted = train(&parts, "1").spawn().expect("a run");
+    let metrics = parts.join("metrics.jsonl");
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while fs::read_to_string(&metrics).map_or(0, |text| text.matches("losses/entropy").count()) < 2 {
+        assert!(Instant::now() < deadline, "the run has made no update in two minutes");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let signal =
+        Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status().expect("a signal");
+    assert!(signal.success());
+    assert_eq!(interrupted.wait().expect("the run ends").code(), Some(130));
+    assert_ne!(
+        newest_state(&parts),
+        newest_state(&whole),
+        "the signal came after the end: make the run longer"
+    );
+
+    let resumed = ale_train().arg("resume").arg(&parts).output().expect("the run goes on");
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert!(newest_state(&parts) == newest_state(&whole), "the states differ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stopped_run_on_cart_pole_goes_on_bit_for_bit() {
+    stop_and_resume("CartPole-v1", &["--total-frames", "60000"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stopped_run_on_the_open_game_goes_on_bit_for_bit() {
+    stop_and_resume("harvest", &["--total-frames", "60000", "--set", "ppo.num_steps=32"]);
+}
