@@ -81,7 +81,10 @@ impl Builder {
             frameskip: settings.frame_skip,
             maxpool: settings.maxpool,
             noop_max: settings.noop_max,
-            episodic_life: settings.episodic_life && purpose == Purpose::Training,
+            // Learners see the return end with a life while the game goes on, as with `CleanRL`'s wrapper. The option
+            // of ale-py's vector environment that is called `episodic_life` starts the whole game anew, so that later
+            // lives would never be seen.
+            life_loss_info: settings.episodic_life && purpose == Purpose::Training,
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
             max_num_frames_per_episode: settings.max_num_frames_per_episode,

@@ -55,7 +55,7 @@ pub(crate) struct RawEnvironments {
     pub(crate) noop_max: u32,
     /// Whether an episode begins with the fire button, where the game has one.
     pub(crate) use_fire_reset: bool,
-    /// Whether the loss of a life ends an episode, in training.
+    /// Whether the loss of a life ends the return that is learned, while the game goes on.
     pub(crate) episodic_life: bool,
     /// Whether learners see rewards clipped to -1..=1.
     pub(crate) reward_clipping: bool,
