@@ -3,6 +3,8 @@
 mod layers;
 mod raw;
 mod resolve;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use layers::{from_args, from_toml};
 pub(crate) use raw::{RawConfig, RawEnvironments};

@@ -125,7 +125,9 @@ impl RawConfig {
 impl Experiment {
     /// The experiment as TOML, every key included; reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
-        let mut table = Table::try_from(&self.raw).context("the configuration has no TOML form")?;
+        // By way of the text, in which an f32 has the digits that were written: 0.2, not 0.20000000298.
+        let text = toml::to_string(&self.raw).context("the configuration has no TOML form")?;
+        let mut table: Table = text.parse()?;
         if let Some(Value::Table(ppo)) = table.get_mut("ppo") {
             // It follows from the frames.
             ppo.remove("total_steps");

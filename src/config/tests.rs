@@ -1,0 +1,93 @@
+//! From flags and files to experiments.
+
+use std::fs;
+
+use clap::Parser;
+use tempfile::TempDir;
+
+use super::{Experiment, RawConfig, from_args, from_toml};
+use crate::cli::{Cli, Command};
+
+/// The experiment that `ale-train ppo ARGUMENTS` asks for, or the complaint.
+fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
+    let line = ["ale-train", "ppo"].into_iter().chain(arguments.iter().copied());
+    let Command::Ppo(args) = Cli::try_parse_from(line).expect("flags that exist").command else {
+        unreachable!("the command is ppo")
+    };
+    from_args(&args).and_then(RawConfig::resolve).map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn the_games_choose_the_preset() {
+    let open = experiment(&[]).unwrap();
+    assert_eq!((open.games.names(), open.environments.img_width), (vec!["harvest"], 42));
+    let pong = experiment(&["--games", "pong"]).unwrap();
+    assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 84));
+    let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
+    assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 4));
+    // Also where they are named by `--set`.
+    let several = experiment(&["--set", "environments.games=pong,harvest"]).unwrap();
+    assert_eq!((several.num_envs(), several.environments.img_width), (16, 84));
+}
+
+#[test]
+fn the_atari_preset_is_the_default() {
+    let raw = from_toml(include_str!("../../configs/atari-ppo.toml")).unwrap();
+    assert_eq!(raw, RawConfig::default());
+}
+
+#[test]
+fn a_file_then_set_then_flags() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    fs::write(&file, "[experiment]\nseed = 3\ntotal_frames = 8192\n[ppo]\nnum_steps = 16\ngamma = 0.9\n")
+        .unwrap();
+    let file = file.to_str().unwrap();
+    let changed =
+        ["--config", file, "--set", "ppo.num_steps=32", "--set", "experiment.seed=4", "--seed", "5"];
+    let experiment = experiment(&changed).unwrap();
+    assert_eq!((experiment.seed, experiment.ppo.num_steps, experiment.ppo.gamma), (5, 32, 0.9));
+    // The budget follows from the frames; what the file leaves out is the default, not a preset.
+    assert_eq!((experiment.ppo.total_steps, experiment.environments.img_width), (2048, 84));
+}
+
+#[test]
+fn a_run_reads_its_own_configuration_back() {
+    let experiment = experiment(&["--set", "ppo.clip_coef=0.2", "--set", "ppo.target_kl=0.01"]).unwrap();
+    let text = experiment.to_toml().unwrap();
+    assert!(text.contains("clip_coef = 0.2\n"), "{text}");
+    let again = from_toml(&text).unwrap().resolve().unwrap();
+    assert_eq!(again.to_toml().unwrap(), text);
+    assert_eq!(again.ppo, experiment.ppo);
+}
+
+#[test]
+fn complaints_name_the_key_and_what_was_allowed() {
+    let complaint = |set| experiment(&["--set", set]).unwrap_err();
+    assert!(complaint("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
+    assert!(complaint("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
+    assert!(complaint("ppo.total_steps=9").contains("experiment.total_frames"));
+    assert!(complaint("nonsense").contains("expected KEY=VALUE"));
+    let wrong_type = complaint("ppo.gamma=high");
+    assert!(wrong_type.contains("ppo.gamma") && wrong_type.contains("high"), "{wrong_type}");
+    assert!(complaint("environments.games=pogn").contains("did you mean pong?"));
+    assert!(complaint("environments.repeat_action_probability=2").contains("it must be in 0..=1"));
+    assert!(complaint("environments.num_envs=0").contains("it must be 1 or more"));
+    assert!(complaint("experiment.total_frames=100").contains("one update takes 4096 frames"));
+}
+
+#[test]
+fn a_mistake_in_a_file_is_told_with_the_file() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    let path = file.to_str().unwrap();
+    for (text, expected) in [
+        ("[ppo]\ngama = 0.9\n", "did you mean 'ppo.gamma'?"),
+        ("[ppo]\ngamma = 'high'\n", "invalid type"),
+        ("[ppo\n", "line 1"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let complaint = experiment(&["--config", path]).unwrap_err();
+        assert!(complaint.starts_with(path) && complaint.contains(expected), "{complaint}");
+    }
+}
