@@ -2,6 +2,7 @@
 
 mod stub;
 
+use std::panic;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,10 +32,15 @@ fn build<E: Env + 'static>(
     PoolVectorEnv::new(envs.map(|env| ("stub".to_owned(), env)).collect(), options).unwrap()
 }
 
+/// A panic but for the printed message: with a backtrace that can take a second by itself on a busy machine.
+fn unwind() -> ! {
+    panic::resume_unwind(Box::new("the stub was told to panic"))
+}
+
 #[test]
 fn a_panic_comes_back_as_an_error_within_a_second() {
     for num_threads in [1, 2, 5] {
-        let mut env = faulty(num_threads, |_| panic!("the stub was told to panic"));
+        let mut env = faulty(num_threads, |_| unwind());
         env.reset(ResetSeeds::From(1)).unwrap();
         env.send(Actions::Discrete(&[0; 6])).unwrap();
         let begin = Instant::now();
