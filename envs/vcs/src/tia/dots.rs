@@ -180,6 +180,10 @@ impl Dots {
         &self.pictures[self.current]
     }
 
+    pub(super) fn collisions(&self) -> &[u8; 8] {
+        &self.collisions
+    }
+
     /// Reads collision register 0 to 7.
     pub(super) fn read(&mut self, register: u16, now: u32) -> u8 {
         self.draw(3 * now as i32);
@@ -203,11 +207,9 @@ impl Dots {
         self.registers[usize::from(register)] = value;
         match register {
             VSYNC if value & 2 != 0 => self.vsync_finish = Some(clock + 228),
-            VSYNC => {
-                if self.vsync_finish.is_some_and(|finish| clock >= finish) {
-                    self.vsync_finish = None;
-                    self.unfinished = false;
-                }
+            VSYNC if self.vsync_finish.is_some_and(|finish| clock >= finish) => {
+                self.vsync_finish = None;
+                self.unfinished = false;
             }
             NUSIZ0 => {
                 self.first_copy_suppressed[0] = false;
