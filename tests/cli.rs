@@ -134,7 +134,7 @@ fn stop_and_resume(games: &str, settings: &[&str]) {
 
     let mut interrupted = train(&parts, "1").spawn().expect("a run");
     let metrics = parts.join("metrics.jsonl");
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while fs::read_to_string(&metrics).map_or(0, |text| text.matches("losses/entropy").count()) < 2 {
         assert!(Instant::now() < deadline, "the run has made no update in two minutes");
         std::thread::sleep(Duration::from_millis(5));
