@@ -20,7 +20,7 @@ fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
 #[test]
 fn the_games_choose_the_preset() {
     let open = experiment(&[]).unwrap();
-    assert_eq!((open.games.names(), open.environments.img_width), (vec!["harvest"], 42));
+    assert_eq!((open.games.names(), open.environments.img_width), (vec!["harvest"], 44));
     let pong = experiment(&["--games", "pong"]).unwrap();
     assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 84));
     let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
