@@ -43,9 +43,10 @@ pub(crate) struct RawEnvironments {
     pub(crate) frame_skip: u32,
     /// How likely a frame repeats the action before (sticky actions).
     pub(crate) repeat_action_probability: f32,
-    /// Rows of an observation.
+    /// Rows of an observation. The network's convolutions see 36 and every eight more (44, .., 84) whole; of a size
+    /// between these they leave out the last rows.
     pub(crate) img_height: usize,
-    /// Columns of an observation.
+    /// Columns of an observation; the same holds for them.
     pub(crate) img_width: usize,
     /// Pictures in an observation, the newest last.
     pub(crate) stack_num: usize,

@@ -9,6 +9,8 @@ mod file;
 mod json_lines;
 mod metric;
 mod tensorboard;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io;

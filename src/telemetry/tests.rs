@@ -1,0 +1,111 @@
+//! What the sinks write, read back.
+
+use std::fs;
+use std::path::Path;
+
+use protobuf::Message;
+use tempfile::TempDir;
+use tensorboard_proto::event::Event;
+use tensorboard_rs::masked_crc32c::masked_crc32c;
+
+use super::tensorboard::TensorBoard;
+use super::*;
+
+fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
+    Telemetry::open(run_dir, positions, Console::new(Printer::Quiet, 0, 100)).unwrap()
+}
+
+fn record(steps: u64, value: f64) -> Record {
+    let moment = Moment { updates: steps, steps, frames: 4 * steps, seconds: 0.5 };
+    let samples =
+        vec![Sample::new(Metric::ValueLoss, value), Sample::of_task(Metric::EpisodicReturn, "pong", -21.0)];
+    Record { moment, samples }
+}
+
+/// The events of a TensorBoard file: each a length with its checksum, and data with theirs.
+fn events(run_dir: &Path) -> Vec<Event> {
+    let mut rest: &[u8] = &fs::read(run_dir.join(TensorBoard::FILE)).unwrap();
+    let mut events = Vec::new();
+    while let Some((length, after)) = rest.split_first_chunk::<8>() {
+        let (checksum, after) = after.split_first_chunk::<4>().unwrap();
+        assert_eq!(u32::from_le_bytes(*checksum), masked_crc32c(length));
+        let (data, after) = after.split_at(u64::from_le_bytes(*length) as usize);
+        let (checksum, after) = after.split_first_chunk::<4>().unwrap();
+        assert_eq!(u32::from_le_bytes(*checksum), masked_crc32c(data));
+        events.push(Event::parse_from_bytes(data).unwrap());
+        rest = after;
+    }
+    events
+}
+
+fn scalars(run_dir: &Path) -> Vec<(String, i64, f32)> {
+    let events = events(run_dir);
+    assert_eq!(events[0].get_file_version(), "brain.Event:2");
+    let scalar = |event: &Event| {
+        let value = &event.get_summary().value[0];
+        (value.tag.clone(), event.step, value.get_simple_value())
+    };
+    events[1..].iter().map(scalar).collect()
+}
+
+#[test]
+fn both_files_hold_every_sample() {
+    let run = TempDir::new().unwrap();
+    let mut telemetry = telemetry(run.path(), &FilePositions::default());
+    telemetry.record(&record(10, 0.25));
+    telemetry.flush();
+    let expected =
+        [("losses/value_loss".to_owned(), 10, 0.25), ("charts/episodic_return/pong".to_owned(), 10, -21.0)];
+    assert_eq!(scalars(run.path()), expected);
+    let text = fs::read_to_string(run.path().join(JsonLines::FILE)).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!({
+        "updates": 10, "steps": 10, "frames": 40, "seconds": 0.5,
+        "losses/value_loss": 0.25, "charts/episodic_return/pong": -21.0,
+    });
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn what_was_written_after_the_checkpoint_is_cut_off_on_resume() {
+    let run = TempDir::new().unwrap();
+    let mut first = telemetry(run.path(), &FilePositions::default());
+    first.record(&record(1, 1.0));
+    let positions = first.positions();
+    first.record(&record(2, 2.0));
+    drop(first);
+
+    let mut resumed = telemetry(run.path(), &positions);
+    resumed.record(&record(2, 3.0));
+    drop(resumed);
+    let losses: Vec<f32> = scalars(run.path()).iter().step_by(2).map(|&(_, _, value)| value).collect();
+    assert_eq!(losses, [1.0, 3.0]);
+    let text = fs::read_to_string(run.path().join(JsonLines::FILE)).unwrap();
+    assert_eq!(text.lines().count(), 2);
+}
+
+#[test]
+fn a_sink_that_fails_is_left_out_and_the_others_go_on() {
+    struct Full(u32);
+    impl Sink for Full {
+        fn name(&self) -> &'static str {
+            "a full disk"
+        }
+        fn record(&mut self, _: &Record) -> io::Result<()> {
+            self.0 += 1;
+            assert_eq!(self.0, 1, "a sink that failed is used again");
+            Err(io::Error::other("no space left"))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let run = TempDir::new().unwrap();
+    let mut telemetry = telemetry(run.path(), &FilePositions::default());
+    telemetry.sinks.insert(0, Box::new(Full(0)));
+    for steps in 1..=2 {
+        telemetry.record(&record(steps, 1.0));
+    }
+    telemetry.flush();
+    assert_eq!(scalars(run.path()).len(), 4);
+}
