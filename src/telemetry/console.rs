@@ -117,8 +117,7 @@ impl Sink for Console {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         for sample in &record.samples {
-            let name = sample.metric.description().short;
-            if !name.is_empty() {
+            if let Some(name) = sample.metric.short_name() {
                 let name =
                     sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
                 self.latest.insert(sample.tag(), (name, sample.value));

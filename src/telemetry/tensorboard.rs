@@ -1,16 +1,14 @@
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use protobuf::Message;
 use tensorboard_proto::event::Event;
-use tensorboard_proto::summary::SummaryMetadata;
 use tensorboard_rs::record_writer::RecordWriter;
 use tensorboard_rs::summary::scalar;
 
 use super::file::GrowingFile;
-use super::{Record, Sample, Sink};
+use super::{Record, Sink};
 
 /// A TensorBoard event file.
 ///
@@ -19,7 +17,6 @@ use super::{Record, Sample, Sink};
 pub(super) struct TensorBoard {
     writer: RecordWriter<GrowingFile>,
     length: u64,
-    described: BTreeSet<String>,
 }
 
 impl TensorBoard {
@@ -29,7 +26,7 @@ impl TensorBoard {
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
         let file = GrowingFile::open(&run_dir.join(Self::FILE), length)?;
         let length = file.length();
-        let mut tensorboard = Self { writer: RecordWriter::new(file), length, described: BTreeSet::new() };
+        let mut tensorboard = Self { writer: RecordWriter::new(file), length };
         if length == 0 {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());
@@ -47,22 +44,6 @@ impl TensorBoard {
         self.length += bytes.len() as u64 + 16;
         Ok(())
     }
-
-    fn event(&mut self, sample: &Sample, step: u64) -> Event {
-        let tag = sample.tag();
-        let mut summary = scalar(&tag, sample.value as f32);
-        if self.described.insert(tag)
-            && let Some(value) = summary.mut_value().first_mut()
-        {
-            let mut metadata = SummaryMetadata::new();
-            metadata.set_summary_description(sample.metric.description().meaning.to_owned());
-            value.set_metadata(metadata);
-        }
-        let mut event = Event::new();
-        event.set_step(step as i64);
-        event.set_summary(summary);
-        event
-    }
 }
 
 impl Sink for TensorBoard {
@@ -72,7 +53,9 @@ impl Sink for TensorBoard {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         record.samples.iter().try_for_each(|sample| {
-            let event = self.event(sample, record.moment.steps);
+            let mut event = Event::new();
+            event.set_step(record.moment.steps as i64);
+            event.set_summary(scalar(&sample.tag(), sample.value as f32));
             self.write(event)
         })
     }
