@@ -24,7 +24,7 @@ fn the_games_choose_the_preset() {
     let pong = experiment(&["--games", "pong"]).unwrap();
     assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 84));
     let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
-    assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 4));
+    assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 8));
     // Also where they are named by `--set`.
     let several = experiment(&["--set", "environments.games=pong,harvest"]).unwrap();
     assert_eq!((several.num_envs(), several.environments.img_width), (16, 84));
