@@ -160,9 +160,7 @@ impl Ale {
             self.state.paddles = [low.midpoint(high); 2];
         }
         self.state.console.reset();
-        for _ in 0..SETTLING_FRAMES {
-            self.emulate(Action::NOOP, 1.0);
-        }
+        self.emulate(Action::NOOP, 1.0, SETTLING_FRAMES);
         self.soft_reset();
         game.rules.reset(&mut self.state.variables);
         self.state.variables.set_mode(self.state.mode);
@@ -171,15 +169,13 @@ impl Ale {
         for &(code, frames) in &game.starting_actions {
             let action = Action::from_sequence(code).unwrap_or(Action::NOOP);
             for _ in 0..frames {
-                self.emulate(action, 1.0);
+                self.emulate(action, 1.0, 1);
             }
         }
     }
 
     fn soft_reset(&mut self) {
-        for _ in 0..SOFT_RESET_FRAMES {
-            self.emulate(Action::RESET, 1.0);
-        }
+        self.emulate(Action::RESET, 1.0, SOFT_RESET_FRAMES);
         self.state.remembered = IDLE;
     }
 
@@ -227,7 +223,8 @@ impl Ale {
         for _ in 0..frames {
             self.state.console.run_frame();
         }
-        self.emulate(Action::NOOP, 1.0);
+        self.state.console.read_out_ram();
+        self.emulate(Action::NOOP, 1.0, 1);
         self.count_frame();
     }
 
@@ -256,7 +253,7 @@ impl Ale {
         let Remembered { action, strength } = self.state.remembered;
         let legal = self.powered.game.legal_actions.contains(&action);
         let action = Action::new(action).filter(|_| legal).unwrap_or(Action::NOOP);
-        self.emulate(action, strength);
+        self.emulate(action, strength, 1);
         self.count_frame();
         self.state.variables.reward()
     }
@@ -266,14 +263,22 @@ impl Ale {
         self.state.episode_frame_number = self.state.episode_frame_number.wrapping_add(1);
     }
 
-    /// Emulates one frame with this input and applies the game's rules.
-    fn emulate(&mut self, action: Action, strength: f32) {
-        self.turn_paddle(action, strength);
-        let inputs = self.inputs(action);
-        let state = &mut self.state;
-        state.console.set_inputs(inputs);
-        state.console.run_frame();
-        self.powered.game.rules.step(&mut state.variables, &state.console);
+    /// Emulates frames with this input, applies the game's rules after each, and copies RAM at the end.
+    ///
+    /// ale-py's rules and its copy of RAM read through the bus. A program notices if it runs in the TIA's addresses, where
+    /// the bus is all there is to fetch (theme "noise" of `tests/synthetic`).
+    fn emulate(&mut self, action: Action, strength: f32, frames: u32) {
+        for _ in 0..frames {
+            self.turn_paddle(action, strength);
+            let inputs = self.inputs(action);
+            let state = &mut self.state;
+            state.console.set_inputs(inputs);
+            state.console.run_frame();
+            if let Some(byte) = self.powered.game.rules.step(&mut state.variables, &state.console) {
+                state.console.drive_bus(byte);
+            }
+        }
+        self.state.console.read_out_ram();
     }
 
     fn turn_paddle(&mut self, action: Action, strength: f32) {

@@ -167,6 +167,16 @@ impl Console {
         &mut self.machine.ram
     }
 
+    /// Leaves a byte on the bus, as one does who reads memory through it.
+    pub fn drive_bus(&mut self, byte: u8) {
+        self.machine.open_bus = byte;
+    }
+
+    /// What reading all of RAM through the bus leaves there: the last byte.
+    pub fn read_out_ram(&mut self) {
+        self.drive_bus(self.machine.ram[RAM - 1]);
+    }
+
     /// What the CPU would read from the cartridge at `address`, without side effects.
     pub fn peek_cartridge(&self, address: u16) -> u8 {
         self.machine.cartridge.peek(address)

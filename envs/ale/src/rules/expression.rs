@@ -29,6 +29,8 @@ pub(crate) struct Scope<'a, M> {
     pub(crate) old: &'a [i32],
     /// The environment's generator; 0 is drawn where there is none.
     pub(crate) random: Option<&'a mut Mt19937>,
+    /// The byte of RAM or of the cartridge that was read last.
+    pub(crate) last_read: Option<u8>,
 }
 
 /// An expression whose names are resolved to slots.
@@ -112,7 +114,9 @@ impl Expression {
             }
             Self::Cartridge(address) => {
                 let address = eval(address);
-                scope.memory.cartridge(address as u16).into()
+                let byte = scope.memory.cartridge(address as u16);
+                scope.last_read = Some(byte);
+                byte.into()
             }
             Self::Bcd(addresses) => {
                 let digits = addresses.iter().rev().map(|address| {
@@ -144,12 +148,18 @@ impl Expression {
             Self::Max(a, b) => eval(a).max(eval(b)),
             Self::Sum { from, to, each } => {
                 let range = eval(from)..=eval(to);
-                let each = |address| each.value_at(scope, ram(scope, address));
+                let each = |address| {
+                    let byte = ram(scope, address);
+                    each.value_at(scope, byte)
+                };
                 range.map(each).fold(0, i32::wrapping_add)
             }
             Self::Count { from, to, each } => {
                 let range = eval(from)..=eval(to);
-                let each = |&address: &i32| each.value_at(scope, ram(scope, address)) != 0;
+                let each = |&address: &i32| {
+                    let byte = ram(scope, address);
+                    each.value_at(scope, byte) != 0
+                };
                 range.filter(each).count() as i32
             }
             // Without its top bit, so that the value is not negative.
@@ -180,8 +190,10 @@ impl Expression {
     }
 }
 
-fn ram<M: Memory>(scope: &Scope<'_, M>, address: i32) -> u8 {
-    scope.memory.ram()[(address & 0x7F) as usize]
+fn ram<M: Memory>(scope: &mut Scope<'_, M>, address: i32) -> u8 {
+    let byte = scope.memory.ram()[(address & 0x7F) as usize];
+    scope.last_read = Some(byte);
+    byte
 }
 
 fn binary(operator: Binary, a: i32, b: i32) -> i32 {

@@ -75,13 +75,18 @@ impl Rules {
         }
     }
 
-    /// Applies the rules to the machine at the end of a frame.
-    pub(crate) fn step(&self, variables: &mut Variables, memory: &impl Memory) {
+    /// Applies the rules to the machine at the end of a frame. Returns the last byte that they read.
+    pub(crate) fn step(&self, variables: &mut Variables, memory: &impl Memory) -> Option<u8> {
         let Variables { current, old } = variables;
         old.copy_from_slice(current);
+        let mut last_read = None;
         for (slot, expression) in &self.step {
-            current[*slot] = expression.value(&mut Scope { memory, current, old, random: None });
+            let mut scope = Scope { memory, current, old, random: None, last_read };
+            let value = expression.value(&mut scope);
+            last_read = scope.last_read;
+            current[*slot] = value;
         }
+        last_read
     }
 
     /// Whether variables from a snapshot can be those of these rules.
@@ -120,7 +125,7 @@ impl Variables {
         memory: &'a M,
         random: Option<&'a mut vcs::Mt19937>,
     ) -> Scope<'a, M> {
-        Scope { memory, current: &self.current, old: &self.old, random }
+        Scope { memory, current: &self.current, old: &self.old, random, last_read: None }
     }
 }
 
@@ -146,7 +151,8 @@ mod tests {
         let mut symbols = Symbols::default();
         let expression = symbols.parse(text).unwrap();
         let zeros = vec![7; symbols.len()];
-        expression.value(&mut Scope { memory: &Ram(ram), current: &zeros, old: &zeros, random: None })
+        let (current, old) = (&zeros, &zeros);
+        expression.value(&mut Scope { memory: &Ram(ram), current, old, random: None, last_read: None })
     }
 
     #[test]
