@@ -59,7 +59,11 @@ impl Builder {
             Purpose::Training => self.settings.num_envs,
             Purpose::Evaluation { num_envs } => num_envs,
         };
-        let pool = PoolOptions { num_threads: self.num_threads, autoreset_mode: AutoresetMode::SameStep };
+        let pool = PoolOptions {
+            num_threads: self.num_threads,
+            autoreset_mode: AutoresetMode::SameStep,
+            ..PoolOptions::default()
+        };
         match &self.tasks {
             Tasks::Atari(games) => {
                 let options = self.options(purpose);

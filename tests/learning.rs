@@ -13,7 +13,8 @@ fn vectorize<E: Env + 'static>(
     autoreset_mode: AutoresetMode,
 ) -> PoolVectorEnv<E> {
     let envs = (0..count).map(|_| ("task".to_owned(), env())).collect();
-    PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, autoreset_mode }).unwrap()
+    PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, autoreset_mode, ..PoolOptions::default() })
+        .unwrap()
 }
 
 /// Trains to the end of the configuration's steps.

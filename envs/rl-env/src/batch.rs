@@ -22,7 +22,8 @@ pub struct EpisodeStats {
 
 /// What `recv` hands over: one row for each environment that has finished its step.
 ///
-/// All fields have one entry a row. In ordered mode row `i` belongs to environment `i`.
+/// All fields have one entry a row. In ordered mode row `i` belongs to environment `i`; else the rows stand in the order
+/// in which the environments finished.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The environment of each row.
@@ -40,8 +41,17 @@ pub struct Batch {
     /// Under [`AutoresetMode::NextStep`](crate::AutoresetMode::NextStep): this row only reset its environment, its
     /// action was ignored. Such a row is no transition.
     pub autoreset: Vec<bool>,
+    /// `terminated` is meant for the learner alone, as the loss of a life: the episode goes on, without a reset.
+    /// `EnvPool` reports such a row as a discount of zero.
+    pub continues: Vec<bool>,
+    /// Actions that the environment has performed for this row: 1 for a step, the length of a sequence that was not
+    /// cut short, 0 for a reset.
+    pub steps: Vec<u32>,
     /// Statistics of the episode that ended with this step.
     pub episodes: Vec<Option<EpisodeStats>>,
+    /// Seconds by the clock that the episode took that ended with this step; 0 where none ended. All else in a batch
+    /// depends on seeds and actions alone.
+    pub episode_seconds: Vec<f64>,
     /// Under [`AutoresetMode::SameStep`](crate::AutoresetMode::SameStep): the last observation of the episode that
     /// ended with this step; for rows where none ended, the current observation. Empty (no rows) in other modes.
     pub final_observations: ObservationBuffer,
@@ -58,7 +68,10 @@ impl Batch {
             terminated: vec![false; rows],
             truncated: vec![false; rows],
             autoreset: vec![false; rows],
+            continues: vec![false; rows],
+            steps: vec![0; rows],
             episodes: vec![None; rows],
+            episode_seconds: vec![0.0; rows],
             final_observations: ObservationBuffer::new(if with_final { rows } else { 0 }, row_bytes),
         }
     }

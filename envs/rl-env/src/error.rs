@@ -23,6 +23,30 @@ pub enum EnvError {
         /// The number that was expected.
         expected: usize,
     },
+    /// No environment has this index.
+    #[error("there is no environment {env}; there are {num_envs}, counted from 0")]
+    UnknownEnv {
+        /// The index that was given.
+        env: usize,
+        /// Number of environments.
+        num_envs: usize,
+    },
+    /// An environment was to do something while it is still busy with what was sent before.
+    #[error("environment {env} is under way: receive its result before it is used again")]
+    UnderWay {
+        /// Index of the environment.
+        env: usize,
+    },
+    /// `recv` would wait for ever, because too few environments have anything to do.
+    #[error(
+        "recv gives batches of {batch_size}, but only {under_way} environments are under way: send to more first"
+    )]
+    TooFewUnderWay {
+        /// Environments whose results have not been received.
+        under_way: usize,
+        /// Rows of a batch.
+        batch_size: usize,
+    },
     /// `send`, `recv` or `step` came at a moment when it has no meaning.
     #[error("{0}")]
     OutOfOrder(&'static str),

@@ -10,6 +10,26 @@ pub enum BuildError {
     /// There is nothing to step.
     #[error("a vector environment needs at least one environment, but got none")]
     NoEnvironments,
+    /// A batch cannot be larger than the vector environment.
+    #[error(
+        "batch_size is {batch_size}, but must be between 1 and {num_envs}, the number of environments, or 0 for all"
+    )]
+    BatchSize {
+        /// Rows that were asked for.
+        batch_size: usize,
+        /// Number of environments.
+        num_envs: usize,
+    },
+    /// An environment leaves nothing to decide.
+    #[error("environment {env} ({task}) has an action space without elements, {found}")]
+    NoActions {
+        /// Index of the environment.
+        env: usize,
+        /// Its task.
+        task: String,
+        /// Its action space.
+        found: Space,
+    },
     /// A batch has one shape, so all observations must have it.
     #[error(
         "environment {env} ({task}) observes {found}, but environment 0 observes {expected}; all must agree"

@@ -9,14 +9,21 @@
 //! * `pool` is the thread pool; it knows nothing of environments.
 //! * `slot` is one environment with its episode: what an order does to it under each autoreset mode. It knows no
 //!   thread.
-//! * `row` is the one place where threads share memory without a lock: the rows of the batch being written.
+//! * `slots` are all environments with the ring of batches that they fill, in order or as they finish.
+//! * `arrivals` counts what has come and wakes the caller.
+//! * `rows` is the one place where threads share memory without a lock: the rows of the batches being written.
 
+mod action_sequence;
+mod arrivals;
 mod atari;
 mod build_error;
 mod pool;
 mod pool_vector_env;
-mod row;
+mod restore;
+mod rows;
+mod send;
 mod slot;
+mod slots;
 mod snapshot;
 
 pub use atari::AtariVectorEnv;

@@ -1,74 +1,93 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use rl_env::{Action, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
+use rl_env::{Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
 
 use crate::BuildError;
-use crate::pool::Pool;
-use crate::row;
-use crate::slot::{ActionBuffer, Order, Slots};
-use crate::snapshot::{SlotState, VectorState};
+use crate::action_sequence::action_len;
+use crate::pool::{Caller, Pool};
+use crate::slot::Order;
+use crate::slots::Slots;
 
 /// How a [`PoolVectorEnv`] works, beside the environments themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// Threads that step environments, the one that calls `recv` among them; 0 means as many as the machine has
-    /// cores. Never more than there are environments.
+    /// Rows of a batch, at most the number of environments; 0 means as many. With fewer rows than environments `recv`
+    /// gives the results of those that finish first.
+    pub batch_size: usize,
+    /// Threads that step environments; 0 means one for each row of a batch, but not more than the machine has cores.
+    /// Never more than there are environments. With batches in order the thread that calls `recv` is one of them.
     pub num_threads: usize,
     /// What happens at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
 
 impl PoolOptions {
-    fn threads_for(&self, num_envs: NonZeroUsize) -> NonZeroUsize {
-        let wanted = match NonZeroUsize::new(self.num_threads) {
-            Some(num_threads) => num_threads,
-            None => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        };
+    fn batch_size_for(&self, num_envs: NonZeroUsize) -> Result<usize, BuildError> {
+        match self.batch_size {
+            0 => Ok(num_envs.get()),
+            batch_size if batch_size <= num_envs.get() => Ok(batch_size),
+            batch_size => Err(BuildError::BatchSize { batch_size, num_envs: num_envs.get() }),
+        }
+    }
+
+    fn threads_for(&self, num_envs: NonZeroUsize, batch_size: usize) -> NonZeroUsize {
+        let wanted = NonZeroUsize::new(self.num_threads).unwrap_or_else(|| {
+            let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+            NonZeroUsize::new(batch_size).map_or(cores, |rows| rows.min(cores))
+        });
         wanted.min(num_envs)
     }
 }
 
 /// Where a vector environment stands between two calls.
 #[derive(Debug)]
-enum Phase {
+pub(crate) enum Phase {
     /// Nothing has been reset yet, or an environment's error left a step half done.
     NeedsReset,
     /// A batch has been received, actions may come.
     Ready,
-    /// Actions have been sent, the batch is being made.
-    Stepping,
     /// An environment has panicked.
     Broken(EnvError),
 }
 
-/// Steps environments of one type on a work-stealing pool. Row `i` of every batch is environment `i`.
+/// Steps environments of one type on a work-stealing pool.
 ///
-/// * **One write.** Observations are written straight into the row that the caller reads. Two batches alternate: the
-///   received one stays as it is, and readable through [`batch`](Self::batch), while the next is being made.
-/// * **The caller works along.** `recv` steps environments itself until none is left. With one thread `send` only
-///   notes the actions; with more, the other threads begin at `send`.
-/// * **No allocation** from the first step on, unless an environment allocates or something fails.
-/// * **Failures** come back from `recv`, once every environment has finished its step. After an error that an
-///   environment returned, the vector environment has to be reset (or restored). After a panic it cannot be used any
-///   more: every further call repeats the error, and [`is_usable`](Self::is_usable) says no. Of several failures the
-///   one with the lowest index is reported, panics first.
+/// * **Order.** When the batch size equals the number of environments, row `i` of every batch is environment `i`. With a
+///   smaller one [`recv`](VectorEnv::recv) gives the results that come first, in the order in which they came, and
+///   [`Batch::env_ids`] says whose they are; the others follow in later batches. What an environment does never depends
+///   on the others, nor on the number of threads.
+/// * **One write.** Observations are written straight into the row that the caller reads. The batches are a ring: the
+///   received one stays as it is, and readable through [`batch`](Self::batch), while others are being filled.
+/// * **The caller works along** where batches are in order: `recv` steps environments itself until none is left. With
+///   one thread `send` only notes the actions; with more, the other threads begin at `send`.
+/// * **No allocation** from the first steps on, unless an environment allocates or something fails.
+/// * **Failures** come back from `recv`, as soon as they happen. After an error that an environment returned, the vector
+///   environment has to be reset (or restored). After a panic it cannot be used any more: every further call repeats the
+///   error, and [`is_usable`](Self::is_usable) says no. Of several failures panics are reported first.
 ///
-/// The order of calls is `reset` (or `restore`), then `send` and `recv` in turn; anything else is
-/// [`EnvError::OutOfOrder`]. Dropping it in the middle of a step waits for the environments being stepped and leaves
-/// the others.
+/// The order of calls is `reset` (or `restore`), then `send` and `recv` in turn. Whatever would wait for ever, or send to
+/// an environment twice, is an error at once. Dropping it in the middle of a step waits for the environments being
+/// stepped and leaves the others.
 pub struct PoolVectorEnv<E: Env + 'static> {
     // The pool comes before the batches: fields are dropped in order, so its threads have ended when the rows go.
-    pool: Pool<Slots<E>>,
-    batches: [Batch; 2],
-    /// Which batch was received last; the other one is being made, or waits to be.
-    received: usize,
+    pub(crate) pool: Pool<Slots<E>>,
+    /// Enough for the batch that is being read and for the results of all environments.
+    pub(crate) batches: Box<[Batch]>,
+    batch_size: usize,
+    /// Number of batches received so far, and so the position of the next one. The last one is being read.
+    pub(crate) received: usize,
     infos: Vec<E::Info>,
-    phase: Phase,
+    final_infos: Vec<E::Info>,
+    pub(crate) phase: Phase,
+    /// For each environment whether it has been sent to and its result has not been received.
+    pub(crate) under_way: Box<[bool]>,
+    /// How many are.
+    pub(crate) num_under_way: usize,
     observation_space: Space,
     action_spaces: Vec<Space>,
-    /// Integers or floats of each environment's action.
-    action_lens: Vec<usize>,
+    /// Integers or floats of one action of each environment.
+    pub(crate) action_lens: Vec<usize>,
     tasks: Vec<String>,
     task_ids: Vec<usize>,
 }
@@ -77,45 +96,55 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// A vector environment of these environments, each with the name of its task.
     pub fn new(envs: Vec<(String, E)>, options: PoolOptions) -> Result<Self, BuildError> {
         let num_envs = NonZeroUsize::new(envs.len()).ok_or(BuildError::NoEnvironments)?;
+        let batch_size = options.batch_size_for(num_envs)?;
+        let num_threads = options.threads_for(num_envs, batch_size);
         check_spaces(&envs)?;
         let observation_space = envs[0].1.observation_space().clone();
         let action_spaces: Vec<Space> = envs.iter().map(|(_, env)| env.action_space().clone()).collect();
-        let mut tasks: Vec<String> = Vec::new();
-        let mut task_ids = Vec::with_capacity(envs.len());
-        for (task, _) in &envs {
-            let known = tasks.iter().position(|name| name == task);
-            task_ids.push(known.unwrap_or(tasks.len()));
-            if known.is_none() {
-                tasks.push(task.clone());
-            }
-        }
+        let (tasks, task_ids) = number_tasks(&envs);
         let mode = options.autoreset_mode;
-        let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode);
-        let pool = Pool::new(options.threads_for(num_envs), slots).map_err(BuildError::Threads)?;
-        let batch =
-            || Batch::new(num_envs.get(), observation_space.byte_len(), mode == AutoresetMode::SameStep);
+        let batch = || Batch::new(batch_size, observation_space.byte_len(), mode == AutoresetMode::SameStep);
+        let ring = 1 + envs.len().div_ceil(batch_size);
+        let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(ring).collect();
+        let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, &mut batches);
+        let caller = if slots.is_ordered() { Caller::WorksAlong } else { Caller::Waits };
+        let pool = Pool::new(num_threads, caller, num_envs.get(), slots).map_err(BuildError::Threads)?;
         Ok(Self {
             pool,
-            batches: [batch(), batch()],
+            batches,
+            batch_size,
             received: 0,
-            infos: vec![E::Info::default(); num_envs.get()],
+            infos: vec![E::Info::default(); batch_size],
+            final_infos: vec![E::Info::default(); batch_size],
             phase: Phase::NeedsReset,
+            under_way: vec![false; num_envs.get()].into(),
+            num_under_way: 0,
             observation_space,
-            action_lens: action_spaces.iter().map(|space| ActionBuffer::new(space).len()).collect(),
+            action_lens: action_spaces.iter().map(action_len).collect(),
             action_spaces,
             tasks,
             task_ids,
         })
     }
 
-    /// Number of threads that step environments, the calling one included.
+    /// Number of threads that step environments.
     pub fn num_threads(&self) -> usize {
         self.pool.num_threads()
     }
 
+    /// Whether row `i` of every batch is environment `i`.
+    pub fn is_ordered(&self) -> bool {
+        self.pool.task().is_ordered()
+    }
+
     /// The batch that was received last, also between `send` and `recv`. All zero before the first reset.
     pub fn batch(&self) -> &Batch {
-        &self.batches[self.received]
+        &self.batches[self.last_batch()]
+    }
+
+    /// Where in the ring the batch is that was received last.
+    pub(crate) fn last_batch(&self) -> usize {
+        (self.received + self.batches.len() - 1) % self.batches.len()
     }
 
     /// What the environments report beside the batch that was received last, row after row.
@@ -123,20 +152,44 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         &self.infos
     }
 
+    /// What the environments reported before [`AutoresetMode::SameStep`] reset them, row after row; equal to
+    /// [`infos`](Self::infos) in rows that were not reset, and after a [`restore`](VectorEnv::restore).
+    pub fn final_infos(&self) -> &[E::Info] {
+        &self.final_infos
+    }
+
+    /// Number of environments that have been sent to and whose results have not been received.
+    pub fn num_under_way(&self) -> usize {
+        self.num_under_way
+    }
+
     /// Whether calls can still succeed: no environment has panicked.
     pub fn is_usable(&self) -> bool {
         !matches!(self.phase, Phase::Broken(_))
     }
 
+    /// Looks at an environment that is not under way.
+    pub fn with_env<R>(&self, env: usize, look: impl FnOnce(&E) -> R) -> Result<R, EnvError> {
+        self.check_not_broken()?;
+        self.check_idle(env)?;
+        Ok(look(&self.pool.task().lock(env).env))
+    }
+
     /// Resets the environments whose entry in `mask` is true. The others stay as they are and are reported again,
     /// with reward 0 and no flags; one that waits for its autoreset goes on waiting.
     ///
-    /// The seeds count the selected environments only: the first of them gets the first seed.
+    /// The seeds count the selected environments only: the first of them gets the first seed. Resetting only some needs
+    /// batches in order.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, EnvError> {
         check_len("entries of the reset mask", mask.len(), self.num_envs())?;
         let selected = mask.iter().filter(|&&selected| selected).count();
         if selected < mask.len() {
-            self.expect_ready("some environments can be reset only after all have been reset once")?;
+            self.check_ready("some environments can be reset only after all have been reset once")?;
+            if !self.is_ordered() {
+                return Err(EnvError::OutOfOrder(
+                    "some environments can be reset by themselves only when a batch holds all of them",
+                ));
+            }
         }
         self.reset_selected(|env| mask[env], selected, seeds)
     }
@@ -147,14 +200,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         selected: usize,
         seeds: ResetSeeds<'_>,
     ) -> Result<&Batch, EnvError> {
-        match &self.phase {
-            Phase::NeedsReset | Phase::Ready => {}
-            Phase::Stepping => return Err(EnvError::OutOfOrder("reset came between send and recv")),
-            Phase::Broken(error) => return Err(error.clone()),
-        }
         if let ResetSeeds::Each(seeds) = seeds {
             check_len("seeds", seeds.len(), selected)?;
         }
+        self.check_not_stepping("reset came between send and recv")?;
+        self.discard()?;
         let mut position = 0;
         self.start_round(|env| {
             if !selects(env) {
@@ -163,108 +213,126 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             position += 1;
             Order::Reset(seeds.of(position - 1))
         });
-        self.finish_round()
+        // From here on everything has been reset, or is being reset.
+        self.phase = Phase::Ready;
+        self.receive()
     }
 
-    /// Gives every environment its order and the rows of the batch that is not being read, and starts the pool.
-    fn start_round(&mut self, mut order_of: impl FnMut(usize) -> Order) {
-        let batch = &mut self.batches[1 - self.received];
-        // SAFETY: the rows are used until the pool has finished the round, or has been dropped. Until then nobody
-        // touches this batch: it is the received one's twin, which only `finish_round` (after the round) and
-        // `restore` (refused during a round) use. It is dropped after the pool.
-        #[allow(unsafe_code)]
-        let (rows, mut final_rows) =
-            unsafe { (row::lend(&mut batch.observations), row::lend(&mut batch.final_observations)) };
-        let slots = self.pool.task();
-        for (env, row) in rows.enumerate() {
-            slots.lock(env).accept(order_of(env), row, final_rows.next());
+    /// In ordered mode all results have to be received before anything but `send` and `recv`, unless an error came. Else
+    /// some are always under way.
+    pub(crate) fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), EnvError> {
+        self.check_not_broken()?;
+        if self.is_ordered() && matches!(self.phase, Phase::Ready) && self.num_under_way > 0 {
+            return Err(EnvError::OutOfOrder(reason_if_not));
         }
-        self.pool.start(self.num_envs());
+        Ok(())
     }
 
-    /// Waits for the end of the round and reports it.
-    fn finish_round(&mut self) -> Result<&Batch, EnvError> {
-        self.pool.finish();
-        if let Some(error) = self.failure() {
+    /// Waits for what is under way and forgets its results.
+    pub(crate) fn discard(&mut self) -> Result<(), EnvError> {
+        self.wait_for_all();
+        let slots = self.pool.task();
+        if let Some(error @ EnvError::Panicked { .. }) = slots.arrivals.failure() {
+            self.phase = Phase::Broken(error.clone());
+            return Err(error);
+        }
+        slots.arrivals.clear();
+        slots.seek(self.received * self.batch_size);
+        self.under_way.fill(false);
+        self.num_under_way = 0;
+        Ok(())
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) fn wait_for_all(&self) {
+        let arrivals = &self.pool.task().arrivals;
+        let is_quiet = || arrivals.is_quiet();
+        self.pool.run_until(is_quiet, || arrivals.wait_until(is_quiet));
+    }
+
+    /// Gives every environment its order and starts the pool. Nothing may be under way.
+    fn start_round(&mut self, mut order_of: impl FnMut(usize) -> Order) {
+        let num_envs = self.num_envs();
+        let slots = self.pool.task();
+        for env in 0..num_envs {
+            slots.lock(env).order = order_of(env);
+        }
+        slots.arrivals.expect(num_envs);
+        self.under_way.fill(true);
+        self.num_under_way = num_envs;
+        self.pool.start_round(num_envs);
+    }
+
+    /// Waits for the next batch and reports it.
+    pub(crate) fn receive(&mut self) -> Result<&Batch, EnvError> {
+        let arrivals = &self.pool.task().arrivals;
+        let next = self.received % self.batches.len();
+        let is_settled = || arrivals.is_settled(next);
+        self.pool.run_until(is_settled, || arrivals.wait_until(is_settled));
+        if let Some(error) = arrivals.failure() {
             self.phase = match error {
                 EnvError::Panicked { .. } => Phase::Broken(error.clone()),
                 _ => Phase::NeedsReset,
             };
             return Err(error);
         }
+        arrivals.empty(next);
         Ok(self.report())
     }
 
-    /// The round's failure, if there is one.
-    fn failure(&self) -> Option<EnvError> {
-        let mut first = None;
-        for env in 0..self.num_envs() {
-            match &self.pool.task().lock(env).outcome {
-                Ok(_) => {}
-                Err(error @ EnvError::Panicked { .. }) => return Some(error.clone()),
-                // An environment does not know its index among the others.
-                Err(EnvError::InvalidAction { action, space, .. }) if first.is_none() => {
-                    first =
-                        Some(EnvError::InvalidAction { env, action: action.clone(), space: space.clone() });
-                }
-                Err(error) => first = first.or_else(|| Some(error.clone())),
-            }
-        }
-        first
-    }
-
-    /// Makes the twin batch, whose observations are complete, the received one.
+    /// Makes the next batch, whose observations are complete, the received one.
     fn report(&mut self) -> &Batch {
-        self.received = 1 - self.received;
-        let batch = &mut self.batches[self.received];
-        for (env, info) in self.infos.iter_mut().enumerate() {
-            let slot = self.pool.task().lock(env);
-            // A round with a failure is never reported.
-            let outcome = slot.outcome.as_ref().copied().unwrap_or_default();
-            batch.rewards[env] = outcome.step.reward;
-            batch.raw_rewards[env] = outcome.step.raw_reward;
-            batch.terminated[env] = outcome.step.terminated;
-            batch.truncated[env] = outcome.step.truncated;
-            batch.autoreset[env] = outcome.autoreset;
-            batch.episodes[env] = outcome.episode;
-            info.clone_from(&slot.info);
+        let slots = self.pool.task();
+        let start = self.received * self.batch_size;
+        self.received += 1;
+        if slots.is_ordered() {
+            slots.seek(self.received * self.batch_size);
         }
-        self.phase = Phase::Ready;
+        let last = self.last_batch();
+        let batch = &mut self.batches[last];
+        for row in 0..self.batch_size {
+            let env = slots.owner(start + row);
+            self.under_way[env] = false;
+            let slot = slots.lock(env);
+            let outcome = &slot.outcome;
+            batch.env_ids[row] = env;
+            batch.rewards[row] = outcome.step.reward;
+            batch.raw_rewards[row] = outcome.step.raw_reward;
+            batch.terminated[row] = outcome.step.terminated;
+            batch.truncated[row] = outcome.step.truncated;
+            batch.continues[row] = outcome.step.continues;
+            batch.steps[row] = outcome.steps;
+            batch.autoreset[row] = outcome.autoreset;
+            batch.episodes[row] = outcome.episode;
+            batch.episode_seconds[row] = outcome.episode_seconds;
+            self.infos[row].clone_from(&slot.info);
+            self.final_infos[row].clone_from(&slot.final_info);
+        }
+        self.num_under_way -= self.batch_size;
         batch
     }
 
-    fn expect_ready(&self, reason_if_not: &'static str) -> Result<(), EnvError> {
+    pub(crate) fn check_not_broken(&self) -> Result<(), EnvError> {
+        match &self.phase {
+            Phase::Broken(error) => Err(error.clone()),
+            Phase::NeedsReset | Phase::Ready => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_ready(&self, reason_if_not: &'static str) -> Result<(), EnvError> {
+        self.check_not_broken()?;
         match &self.phase {
             Phase::Ready => Ok(()),
-            Phase::NeedsReset | Phase::Stepping => Err(EnvError::OutOfOrder(reason_if_not)),
-            Phase::Broken(error) => Err(error.clone()),
+            _ => Err(EnvError::OutOfOrder(reason_if_not)),
         }
     }
 
-    /// The task of every environment.
-    fn task_names(&self) -> Vec<String> {
-        self.task_ids.iter().map(|&id| self.tasks[id].clone()).collect()
-    }
-
-    /// Puts the environments' own snapshots back; on an error those that were changed already are put back too.
-    fn restore_envs(&mut self, states: &[SlotState]) -> Result<(), EnvError> {
-        let slots = self.pool.task();
-        let mut changed = Vec::with_capacity(states.len());
-        for (env, state) in states.iter().enumerate() {
-            let mut slot = slots.lock(env);
-            let before = slot.env.snapshot();
-            match slot.env.restore(&state.env) {
-                Ok(()) => changed.push(before),
-                Err(error) => {
-                    drop(slot);
-                    for (env, before) in changed.iter().enumerate() {
-                        slots.lock(env).env.restore(before)?;
-                    }
-                    return Err(EnvError::BadSnapshot(format!("environment {env}: {error}")));
-                }
-            }
+    pub(crate) fn check_idle(&self, env: usize) -> Result<(), EnvError> {
+        match self.under_way.get(env) {
+            Some(false) => Ok(()),
+            Some(true) => Err(EnvError::UnderWay { env }),
+            None => Err(EnvError::UnknownEnv { env, num_envs: self.num_envs() }),
         }
-        Ok(())
     }
 }
 
@@ -274,7 +342,7 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     }
 
     fn batch_size(&self) -> usize {
-        self.num_envs()
+        self.batch_size
     }
 
     fn single_observation_space(&self) -> &Space {
@@ -302,89 +370,42 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     }
 
     fn send(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
-        self.expect_ready(
-            "send needs a batch that has been received: reset first, then take turns with recv",
-        )?;
-        let got = match actions {
-            Actions::Discrete(values) => values.len(),
-            Actions::Continuous(values) => values.len(),
-        };
-        check_len("action values", got, self.action_lens.iter().sum())?;
-        let mut start = 0;
-        for (env, len) in self.action_lens.iter().enumerate() {
-            let range = start..start + len;
-            start = range.end;
-            let action = match actions {
-                Actions::Discrete(values) => Action::Discrete(&values[range]),
-                Actions::Continuous(values) => Action::Continuous(&values[range]),
-            };
-            let mut slot = self.pool.task().lock(env);
-            slot.accept_action(env, action, self.autoreset_mode())?;
-        }
-        self.start_round(|_| Order::Step);
-        self.phase = Phase::Stepping;
-        Ok(())
+        self.send_to_last_batch(actions)
     }
 
     fn recv(&mut self) -> Result<&Batch, EnvError> {
-        match &self.phase {
-            Phase::Stepping => self.finish_round(),
-            Phase::Broken(error) => Err(error.clone()),
-            Phase::NeedsReset | Phase::Ready => {
-                Err(EnvError::OutOfOrder("recv came without a send before it"))
-            }
+        self.check_ready("recv needs a reset before it, and a send after every batch")?;
+        if self.num_under_way < self.batch_size {
+            let (under_way, batch_size) = (self.num_under_way, self.batch_size);
+            return Err(EnvError::TooFewUnderWay { under_way, batch_size });
         }
+        self.receive()
     }
 
     fn snapshot(&self) -> Result<Vec<u8>, EnvError> {
-        self.expect_ready("a snapshot can be taken after reset, and not between send and recv")?;
-        let same_step = self.autoreset_mode() == AutoresetMode::SameStep;
-        let slots = (0..self.num_envs()).map(|env| {
-            let slot = self.pool.task().lock(env);
-            let outcome = slot.outcome.as_ref().copied().map_err(EnvError::clone)?;
-            let has_final = same_step && outcome.episode.is_some();
-            Ok(SlotState {
-                env: slot.env.snapshot(),
-                episode: slot.episode,
-                episode_over: slot.episode_over,
-                outcome,
-                final_observation: has_final.then(|| self.batch().final_observations.row(env).to_vec()),
-            })
-        });
-        VectorState::new(self.autoreset_mode(), self.task_names(), slots.collect::<Result<_, EnvError>>()?)
-            .encode()
+        self.save()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError> {
-        match &self.phase {
-            Phase::NeedsReset | Phase::Ready => {}
-            Phase::Stepping => return Err(EnvError::OutOfOrder("restore came between send and recv")),
-            Phase::Broken(error) => return Err(error.clone()),
-        }
-        let row_bytes = self.observation_space.byte_len();
-        let state = VectorState::decode(snapshot, self.autoreset_mode(), &self.task_names(), row_bytes)?;
-        self.restore_envs(&state.slots)?;
-        let batch = &mut self.batches[1 - self.received];
-        for (env, state) in state.slots.into_iter().enumerate() {
-            let mut slot = self.pool.task().lock(env);
-            slot.env.observe(batch.observations.row_mut(env));
-            if batch.final_observations.rows() > 0 {
-                match state.final_observation {
-                    Some(row) => batch.final_observations.row_mut(env).copy_from_slice(&row),
-                    None => slot.env.observe(batch.final_observations.row_mut(env)),
-                }
-            }
-            slot.episode = state.episode;
-            slot.episode_over = state.episode_over;
-            slot.outcome = Ok(state.outcome);
-            slot.info = slot.env.info();
-        }
-        Ok(self.report())
+        self.load(snapshot)
     }
 }
 
-fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), EnvError> {
+pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), EnvError> {
     if got == expected { Ok(()) } else { Err(EnvError::WrongLength { what, got, expected }) }
+}
+
+/// The names of the tasks, each once, and for each environment its index among them.
+fn number_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
+    let mut tasks: Vec<String> = Vec::new();
+    let task_ids = envs.iter().map(|(task, _)| {
+        tasks.iter().position(|name| name == task).unwrap_or_else(|| {
+            tasks.push(task.clone());
+            tasks.len() - 1
+        })
+    });
+    let task_ids = task_ids.collect();
+    (tasks, task_ids)
 }
 
 /// Whether the environments can share batches of observations and of actions.
@@ -392,6 +413,10 @@ fn check_spaces<E: Env>(envs: &[(String, E)]) -> Result<(), BuildError> {
     let is_continuous = |space: &Space| matches!(space, Space::Box { .. });
     let (observations, actions) = (envs[0].1.observation_space(), envs[0].1.action_space());
     for (index, (task, env)) in envs.iter().enumerate() {
+        if action_len(env.action_space()) == 0 {
+            let found = env.action_space().clone();
+            return Err(BuildError::NoActions { env: index, task: task.clone(), found });
+        }
         if env.observation_space() != observations {
             return Err(BuildError::DifferentObservations {
                 env: index,

@@ -4,21 +4,22 @@ use serde::{Deserialize, Serialize};
 use crate::slot::Outcome;
 
 /// The form of the bytes; a change of any type here needs a new number.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// A whole vector environment between two steps.
+/// Environments of a vector environment between two steps.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct VectorState {
     version: u32,
     mode: AutoresetMode,
-    /// The task of every environment.
-    tasks: Vec<String>,
+    /// In the order of the results: those of the batch that was received last, then those still to be received.
     pub(crate) slots: Vec<SlotState>,
 }
 
 /// One environment, its episode and the last report about it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SlotState {
+    pub(crate) env_id: usize,
+    pub(crate) task: String,
     pub(crate) env: Vec<u8>,
     pub(crate) episode: EpisodeStats,
     pub(crate) episode_over: bool,
@@ -29,21 +30,16 @@ pub(crate) struct SlotState {
 }
 
 impl VectorState {
-    pub(crate) fn new(mode: AutoresetMode, tasks: Vec<String>, slots: Vec<SlotState>) -> Self {
-        Self { version: VERSION, mode, tasks, slots }
+    pub(crate) fn new(mode: AutoresetMode, slots: Vec<SlotState>) -> Self {
+        Self { version: VERSION, mode, slots }
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, EnvError> {
         postcard::to_stdvec(self).map_err(|error| EnvError::BadSnapshot(error.to_string()))
     }
 
-    /// Reads a state and makes sure that it fits a vector environment of these tasks.
-    pub(crate) fn decode(
-        bytes: &[u8],
-        mode: AutoresetMode,
-        tasks: &[String],
-        row_bytes: usize,
-    ) -> Result<Self, EnvError> {
+    /// Reads a state and makes sure that it fits vector environments of this mode and row length.
+    pub(crate) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, EnvError> {
         let bad = |reason: String| Err(EnvError::BadSnapshot(reason));
         let state: Self = match postcard::take_from_bytes(bytes) {
             Ok((state, [])) => state,
@@ -56,14 +52,39 @@ impl VectorState {
         if state.mode != mode {
             return bad(format!("its autoreset mode is {:?}, not {mode:?}", state.mode));
         }
-        if state.tasks != tasks || state.slots.len() != tasks.len() {
-            return bad(format!("its environments are {:?}, not {tasks:?}", state.tasks));
-        }
         let wrong_length =
             |slot: &SlotState| slot.final_observation.as_ref().is_some_and(|row| row.len() != row_bytes);
         if state.slots.iter().any(wrong_length) {
             return bad(format!("a final observation does not have {row_bytes} bytes"));
         }
         Ok(state)
+    }
+
+    /// Makes sure that the state has exactly the environments of these tasks, in order if their batches are.
+    pub(crate) fn check_environments(&self, tasks: &[&str], is_ordered: bool) -> Result<(), EnvError> {
+        let mut ids: Vec<_> = self.slots.iter().map(|slot| slot.env_id).collect();
+        if !is_ordered {
+            ids.sort_unstable();
+        }
+        if !ids.into_iter().eq(0..tasks.len()) {
+            return Err(EnvError::BadSnapshot(format!(
+                "it has not each of the {} environments once, in the order of batches of this size",
+                tasks.len()
+            )));
+        }
+        self.check_tasks(self.slots.iter().map(|slot| tasks[slot.env_id]))
+    }
+
+    /// Makes sure that the states can be put into environments of these tasks, one after another.
+    pub(crate) fn check_tasks<'a>(&self, tasks: impl Iterator<Item = &'a str>) -> Result<(), EnvError> {
+        for (slot, task) in self.slots.iter().zip(tasks) {
+            if slot.task != task {
+                return Err(EnvError::BadSnapshot(format!(
+                    "a state of {} cannot be put into an environment of {task}",
+                    slot.task
+                )));
+            }
+        }
+        Ok(())
     }
 }

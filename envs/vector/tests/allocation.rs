@@ -54,7 +54,7 @@ fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize 
 fn a_step_allocates_nothing() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for num_threads in [1, 2, 4] {
-            let pool = PoolOptions { num_threads, autoreset_mode };
+            let pool = PoolOptions { num_threads, autoreset_mode, ..PoolOptions::default() };
             let envs = (0..200).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
             let ends = count_steps(&mut PoolVectorEnv::new(envs, pool).unwrap(), 200, 2000);
             assert!(ends > 1000, "resets are part of the measurement: {ends}");

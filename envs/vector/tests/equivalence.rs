@@ -97,7 +97,7 @@ fn stubs() -> Vec<(String, Stub)> {
 }
 
 fn pooled(num_threads: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
-    let options = PoolOptions { num_threads, autoreset_mode };
+    let options = PoolOptions { num_threads, autoreset_mode, ..PoolOptions::default() };
     PoolVectorEnv::new(stubs(), options).unwrap()
 }
 

@@ -28,7 +28,7 @@ fn build<E: Env + 'static>(
     num_threads: usize,
     autoreset_mode: AutoresetMode,
 ) -> PoolVectorEnv<E> {
-    let options = PoolOptions { num_threads, autoreset_mode };
+    let options = PoolOptions { num_threads, autoreset_mode, ..PoolOptions::default() };
     PoolVectorEnv::new(envs.map(|env| ("stub".to_owned(), env)).collect(), options).unwrap()
 }
 
@@ -86,7 +86,8 @@ fn an_invalid_action_sends_nothing() {
         Actions::Continuous(&[0.0; 3]),
     ] {
         assert!(env.send(bad).is_err(), "{bad:?}");
-        assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))), "nothing was sent");
+        let error = env.recv().unwrap_err();
+        assert_eq!(error, EnvError::TooFewUnderWay { under_way: 0, batch_size: 3 }, "nothing was sent");
     }
     env.step(Actions::Discrete(&[1, 2, 3])).unwrap();
     twin.step(Actions::Discrete(&[1, 2, 3])).unwrap();
@@ -133,12 +134,12 @@ fn calls_out_of_order_are_errors() {
     env.reset_masked(&[true, true], ResetSeeds::Continue).unwrap();
     let snapshot = env.snapshot().unwrap();
     env.send(Actions::Discrete(&[0; 2])).unwrap();
-    out_of_order(env.send(Actions::Discrete(&[0; 2])));
+    assert_eq!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::UnderWay { env: 0 }));
     out_of_order(env.reset(ResetSeeds::Continue).map(|_| ()));
     out_of_order(env.snapshot().map(|_| ()));
     out_of_order(env.restore(&snapshot).map(|_| ()));
     env.recv().unwrap();
-    out_of_order(env.recv().map(|_| ()));
+    assert_eq!(env.recv().unwrap_err(), EnvError::TooFewUnderWay { under_way: 0, batch_size: 2 });
     assert!(matches!(
         env.reset(ResetSeeds::Each(&[Some(1)])),
         Err(EnvError::WrongLength { got: 1, expected: 2, .. })
@@ -161,6 +162,13 @@ fn the_received_batch_stays_while_the_next_is_made() {
 #[test]
 fn environments_must_fit_together() {
     let build = |envs| PoolVectorEnv::new(envs, PoolOptions::default());
+    let options = PoolOptions { batch_size: 2, ..PoolOptions::default() };
+    let error = PoolVectorEnv::new(vec![("a".to_owned(), Slow::new(1))], options).err().unwrap();
+    let sentence = "batch_size is 2, but must be between 1 and 1, the number of environments, or 0 for all";
+    assert_eq!(error.to_string(), sentence);
+    let nothing_to_do = Slow { action_space: Space::floats(0, -1.0, 1.0), ..Slow::new(1) };
+    let error = build(vec![("a".to_owned(), nothing_to_do)]).err().unwrap();
+    assert!(matches!(error, BuildError::NoActions { env: 0, .. }), "{error}");
     assert!(matches!(build(Vec::<(String, Slow)>::new()), Err(BuildError::NoEnvironments)));
     let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), Slow::new(2))]).err().unwrap();
     assert!(error.to_string().starts_with("environment 1 (b) observes Box(0, 255, [2], U8)"), "{error}");

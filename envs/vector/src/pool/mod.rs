@@ -1,19 +1,20 @@
-//! A work-stealing pool for rounds of independent jobs.
+//! A work-stealing pool for independent jobs, each of which is an index.
 //!
-//! A round runs the task once for each of the indices `0..count`. [`Pool::start`] hands the round out and returns at
-//! once; [`Pool::finish`] lets the calling thread work along until every index has been run. The pool knows nothing
-//! of environments.
+//! Jobs come in two ways. [`Pool::start_round`] runs the task once for each of the indices `0..count` and divides them
+//! among the participants; [`Pool::enqueue`] adds single indices, which are run in the order in which they came. Both
+//! return at once. The pool knows nothing of environments, and not when its work is done: the task says so.
 //!
 //! * [`job`]: a job is a range of indices; every participant finds its share of a round in its mailbox.
+//! * [`queue`]: single indices, first come, first served.
 //! * [`worker`]: a participant splits its range into its own deque and steals from the others when it has run dry.
-//! * [`latch`]: counts a round's indices down and wakes the caller.
 //! * [`sleep`]: where idle threads park, and why no wake-up is lost.
 //!
-//! The calling thread is participant 0, so a pool of `n` threads starts only `n - 1`, and a pool of one none at all:
-//! with one thread a round is a plain loop, and with more the caller, which waits anyway, saves a context switch.
+//! Where the caller [works along](Caller::WorksAlong) it is participant 0, so that a pool of `n` threads starts only
+//! `n - 1`, and a pool of one none at all: with one thread a round is a plain loop, and with more the caller, which waits
+//! anyway, saves a context switch.
 
 mod job;
-mod latch;
+mod queue;
 mod sleep;
 mod worker;
 
@@ -27,30 +28,38 @@ use worker::{Shared, Worker};
 
 /// What a pool runs.
 pub(crate) trait Task: Send + Sync + 'static {
-    /// Does the work of `index`. Called once for each index of a round, on any thread.
+    /// Does the work of `index`. Called once for each time that the index was sent, on any thread.
     fn run(&self, index: usize);
 
     /// Records that `run(index)` panicked with `message`.
     fn panicked(&self, index: usize, message: String);
 }
 
-/// Threads that share the rounds of one task.
+/// What the calling thread does in [`Pool::run_until`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// It runs jobs itself: best where it needs all of them done.
+    WorksAlong,
+    /// It waits, and can go on as soon as it has what it needs, whatever else is still running.
+    Waits,
+}
+
+/// Threads that share the jobs of one task.
 pub(crate) struct Pool<T: Task> {
     shared: Arc<Shared<T>>,
-    /// The calling thread's part in the pool.
-    caller: Worker,
+    /// The calling thread's part in the pool, if it has one.
+    caller: Option<Worker>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl<T: Task> Pool<T> {
-    /// A pool of `num_threads` threads, the calling one among them.
-    pub(crate) fn new(num_threads: NonZeroUsize, task: T) -> io::Result<Self> {
+    /// A pool of `num_threads` threads, the calling one among them if it works along, for the indices below `count`.
+    pub(crate) fn new(num_threads: NonZeroUsize, caller: Caller, count: usize, task: T) -> io::Result<Self> {
         let mut workers = (0..num_threads.get()).map(Worker::new).collect::<Vec<_>>();
-        let shared = Arc::new(Shared::new(task, &workers));
-        let others = workers.split_off(1);
-        let caller = workers.remove(0);
-        let mut pool = Self { shared, caller, threads: Vec::with_capacity(others.len()) };
-        for worker in others {
+        let shared = Arc::new(Shared::new(task, &workers, count));
+        let caller = (caller == Caller::WorksAlong).then(|| workers.remove(0));
+        let mut pool = Self { shared, caller, threads: Vec::with_capacity(workers.len()) };
+        for worker in workers {
             let shared = Arc::clone(&pool.shared);
             // On an error the pool is dropped, which ends the threads that have already been started.
             let thread = thread::Builder::new()
@@ -66,18 +75,16 @@ impl<T: Task> Pool<T> {
         &self.shared.task
     }
 
-    /// Number of threads that work on a round, the calling one included.
+    /// Number of threads that run jobs, the calling one included if it works along.
     pub(crate) fn num_threads(&self) -> usize {
-        self.threads.len() + 1
+        self.shared.mailboxes.len()
     }
 
-    /// Starts a round over the indices `0..count`. The previous round must be finished.
+    /// Starts a round over the indices `0..count`, of which none may be under way.
     ///
     /// Participant `k` finds the `k`-th part of the indices in its mailbox, so that an index stays on one thread, its
     /// state in that core's cache, as long as nobody has to steal.
-    pub(crate) fn start(&mut self, count: usize) {
-        debug_assert!(self.shared.latch.is_open(), "the previous round is still running");
-        self.shared.latch.arm(count);
+    pub(crate) fn start_round(&mut self, count: usize) {
         let parts = self.num_threads();
         for (part, mailbox) in self.shared.mailboxes.iter().enumerate() {
             mailbox.put(Job::new(part * count / parts, (part + 1) * count / parts));
@@ -85,14 +92,25 @@ impl<T: Task> Pool<T> {
         self.shared.sleep.wake_all();
     }
 
-    /// Works along until every index of the round has been run. All that `run` wrote is then visible here.
-    pub(crate) fn finish(&mut self) {
-        self.caller.run_until_open(&self.shared);
+    /// Adds indices, of which none may be under way, to the queue.
+    pub(crate) fn enqueue(&mut self, indices: impl Iterator<Item = usize>) {
+        indices.for_each(|index| self.shared.queue.push(index));
+        self.shared.sleep.wake_all();
+    }
+
+    /// Works along until `over`, if that is the caller's part; when there is nothing (more) to do, calls `wait`, which
+    /// has to return when it is over.
+    pub(crate) fn run_until(&self, over: impl Fn() -> bool, wait: impl FnOnce()) {
+        match &self.caller {
+            Some(worker) => worker.run_until(&self.shared, over, wait),
+            None if over() => {}
+            None => wait(),
+        }
     }
 }
 
 impl<T: Task> Drop for Pool<T> {
-    /// Ends the threads. Each finishes the index it is at; the rest of a round is abandoned.
+    /// Ends the threads. Each finishes the index it is at; what has not begun is abandoned.
     fn drop(&mut self) {
         self.shared.stop();
         for thread in self.threads.drain(..) {

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Pool, Task};
+use super::{Caller, Pool, Task};
 
 /// Counts the runs of every index; some indices take long, some panic.
 #[derive(Default)]
 struct Counting {
     runs: Vec<AtomicUsize>,
+    /// Runs and panics of all indices.
+    done: AtomicUsize,
     slow: Option<usize>,
     panicking: Option<usize>,
     panics: Mutex<Vec<(usize, String)>>,
@@ -32,15 +34,32 @@ impl Task for Counting {
         }
         assert!(self.panicking != Some(index), "index {index} is out of order");
         self.runs[index].fetch_add(1, Ordering::Relaxed);
+        self.done.fetch_add(1, Ordering::Release);
     }
 
     fn panicked(&self, index: usize, message: String) {
         self.panics.lock().unwrap().push((index, message));
+        self.done.fetch_add(1, Ordering::Release);
     }
 }
 
+fn pool_with(caller: Caller, num_threads: usize, task: Counting) -> Pool<Counting> {
+    let count = task.runs.len();
+    Pool::new(NonZeroUsize::new(num_threads).unwrap(), caller, count, task).unwrap()
+}
+
 fn pool(num_threads: usize, task: Counting) -> Pool<Counting> {
-    Pool::new(NonZeroUsize::new(num_threads).unwrap(), task).unwrap()
+    pool_with(Caller::WorksAlong, num_threads, task)
+}
+
+/// Works along, if that is the caller's part, until so many jobs are done.
+fn finish(pool: &Pool<Counting>, done: usize) {
+    let over = || pool.task().done.load(Ordering::Acquire) == done;
+    pool.run_until(over, || {
+        while !over() {
+            thread::yield_now();
+        }
+    });
 }
 
 #[test]
@@ -49,9 +68,25 @@ fn every_index_runs_once_a_round() {
         for count in [0, 1, 2, 7, 64, 1000] {
             let mut pool = pool(num_threads, Counting::new(count));
             for round in 1..=50 {
-                pool.start(count);
-                pool.finish();
+                pool.start_round(count);
+                finish(&pool, round * count);
                 assert_eq!(pool.task().runs(), vec![round; count]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_queue_is_worked_off_with_and_without_the_caller() {
+    for caller in [Caller::WorksAlong, Caller::Waits] {
+        for num_threads in [1, 2, 3] {
+            let mut pool = pool_with(caller, num_threads, Counting::new(100));
+            for round in 1..=50 {
+                for part in [90..100, 0..45, 45..90] {
+                    pool.enqueue(part);
+                }
+                finish(&pool, round * 100);
+                assert_eq!(pool.task().runs(), [round; 100]);
             }
         }
     }
@@ -63,13 +98,13 @@ fn parked_threads_wake_up_for_a_new_round() {
     for round in 1..=5 {
         // Longer than any thread searches, so that all are parked; the caller does not help them either.
         thread::sleep(Duration::from_millis(10));
-        pool.start(10);
+        pool.start_round(10);
         let deadline = Instant::now() + Duration::from_secs(10);
         while pool.task().runs() != [round; 10] {
             assert!(Instant::now() < deadline, "round {round}: {:?}", pool.task().runs());
             thread::yield_now();
         }
-        pool.finish();
+        finish(&pool, 10 * round);
     }
 }
 
@@ -77,7 +112,7 @@ fn parked_threads_wake_up_for_a_new_round() {
 fn the_neighbours_of_a_slow_index_are_stolen() {
     let slow = Counting { slow: Some(0), ..Counting::new(4) };
     let mut pool = pool(2, slow);
-    pool.start(4);
+    pool.start_round(4);
     thread::scope(|scope| {
         // Index 0 is slow and in the caller's part, like index 1, which the other thread must therefore steal.
         let task = pool.shared.as_ref();
@@ -89,7 +124,7 @@ fn the_neighbours_of_a_slow_index_are_stolen() {
             }
             assert_eq!(task.task.runs()[0], 0, "index 1 waited for index 0");
         });
-        pool.caller.run_until_open(&pool.shared);
+        finish(&pool, 4);
     });
     assert_eq!(pool.task().runs(), [1, 1, 1, 1]);
 }
@@ -100,8 +135,8 @@ fn a_panic_is_reported_and_the_pool_goes_on() {
         let panicking = Counting { panicking: Some(5), ..Counting::new(8) };
         let mut pool = pool(num_threads, panicking);
         for round in 1..=3 {
-            pool.start(8);
-            pool.finish();
+            pool.start_round(8);
+            finish(&pool, round * 8);
             let panics = pool.task().panics.lock().unwrap().clone();
             assert_eq!(panics, vec![(5, "index 5 is out of order".to_owned()); round]);
             assert_eq!(pool.task().runs()[7], round);
@@ -113,7 +148,7 @@ fn a_panic_is_reported_and_the_pool_goes_on() {
 fn dropping_a_busy_pool_ends_its_threads() {
     let slow = Counting { slow: Some(90), ..Counting::new(100) };
     let mut pool = pool(4, slow);
-    pool.start(100);
+    pool.start_round(100);
     let shared = std::sync::Arc::clone(&pool.shared);
     drop(pool);
     assert_eq!(std::sync::Arc::strong_count(&shared), 1, "a thread still holds the pool");

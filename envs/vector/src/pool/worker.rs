@@ -7,7 +7,7 @@ use crossbeam_deque::{Steal, Stealer, Worker as Deque};
 
 use super::Task;
 use super::job::{Job, Mailbox};
-use super::latch::CountLatch;
+use super::queue::Queue;
 use super::sleep::Sleep;
 
 /// Searches in vain before a thread parks: a few microseconds, about what parking and waking cost. A caller that
@@ -20,19 +20,19 @@ pub(super) struct Shared<T> {
     /// One for each participant, as are the stealers.
     pub(super) mailboxes: Box<[Mailbox]>,
     stealers: Box<[Stealer<Job>]>,
-    pub(super) latch: CountLatch,
+    pub(super) queue: Queue,
     pub(super) sleep: Sleep,
     stopped: AtomicBool,
 }
 
 impl<T> Shared<T> {
-    /// The shared part of a pool with these participants.
-    pub(super) fn new(task: T, workers: &[Worker]) -> Self {
+    /// The shared part of a pool with these participants, for the indices below `count`.
+    pub(super) fn new(task: T, workers: &[Worker], count: usize) -> Self {
         Self {
             task,
             mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
             stealers: workers.iter().map(|worker| worker.deque.stealer()).collect(),
-            latch: CountLatch::default(),
+            queue: Queue::new(count),
             sleep: Sleep::default(),
             stopped: AtomicBool::new(false),
         }
@@ -58,7 +58,7 @@ impl Worker {
         Self { index, deque: Deque::new_lifo() }
     }
 
-    /// The participant's index; the caller's is 0.
+    /// The participant's index.
     pub(super) fn index(&self) -> usize {
         self.index
     }
@@ -87,10 +87,15 @@ impl Worker {
         }
     }
 
-    /// What the calling thread does until the round is over.
-    pub(super) fn run_until_open<T: Task>(&self, shared: &Shared<T>) {
+    /// What the calling thread does until `over`: it works along, and when it finds nothing more to do it waits.
+    pub(super) fn run_until<T: Task>(
+        &self,
+        shared: &Shared<T>,
+        over: impl Fn() -> bool,
+        wait: impl FnOnce(),
+    ) {
         let mut vain_searches = 0;
-        while !shared.latch.is_open() {
+        while !over() {
             if let Some(job) = self.find(shared) {
                 self.run(job, shared);
                 vain_searches = 0;
@@ -98,19 +103,21 @@ impl Worker {
                 vain_searches += 1;
                 hint::spin_loop();
             } else {
-                shared.latch.wait();
+                return wait();
             }
         }
     }
 
-    /// Looks for work: first in the participant's own deque and mailbox, then in the deques of the others, at last in
-    /// their mailboxes. What lies there belongs to a thread that is still waking up and would rather do it itself.
+    /// Looks for work: first in the participant's own deque and mailbox, then in the queue, then in the deques of the
+    /// others, at last in their mailboxes. What lies there belongs to a thread that is still waking up and would rather
+    /// do it itself.
     fn find<T>(&self, shared: &Shared<T>) -> Option<Job> {
         let count = shared.stealers.len();
         let others = || (self.index + 1..self.index + count).map(|index| index % count);
         self.deque
             .pop()
             .or_else(|| shared.mailboxes[self.index].take())
+            .or_else(|| shared.queue.pop().map(|index| Job::new(index, index + 1)))
             .or_else(|| others().find_map(|index| steal(&shared.stealers[index])))
             .or_else(|| others().find_map(|index| shared.mailboxes[index].take()))
     }
@@ -122,11 +129,10 @@ impl Worker {
             job = near;
         }
         let index = job.first();
-        // The count must come down whatever the task does, or the caller would wait for ever.
+        // Whatever the task does must be reported, or the caller would wait for ever.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| shared.task.run(index))) {
             shared.task.panicked(index, message(payload.as_ref()));
         }
-        shared.latch.count_down();
     }
 }
 

@@ -1,0 +1,110 @@
+use rl_env::{Action, Actions, Space};
+
+/// The actions that an environment performs next, in memory that is used again for the following ones.
+#[derive(Debug)]
+pub(crate) struct ActionSequence {
+    space: Space,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    Discrete(Vec<i32>),
+    Continuous(Vec<f32>),
+}
+
+impl Values {
+    fn as_actions(&self) -> Actions<'_> {
+        match self {
+            Self::Discrete(values) => Actions::Discrete(values),
+            Self::Continuous(values) => Actions::Continuous(values),
+        }
+    }
+}
+
+impl ActionSequence {
+    /// Room for actions of `space`, which must have at least one element.
+    pub(crate) fn new(space: &Space) -> Self {
+        let capacity = action_len(space);
+        let values = match space {
+            Space::Box { .. } => Values::Continuous(Vec::with_capacity(capacity)),
+            _ => Values::Discrete(Vec::with_capacity(capacity)),
+        };
+        Self { space: space.clone(), values }
+    }
+
+    /// Replaces the actions by these, at least one. The error is an action that cannot be performed, in words.
+    pub(crate) fn fill(&mut self, actions: Actions<'_>) -> Result<(), String> {
+        if total_len(actions) == 0 {
+            return Err("(none)".to_owned());
+        }
+        if let Some(bad) =
+            split(actions, action_len(&self.space)).find(|action| !can_perform(action, &self.space))
+        {
+            return Err(describe(bad));
+        }
+        match (&mut self.values, actions) {
+            (Values::Discrete(own), Actions::Discrete(values)) => replace(own, values),
+            (Values::Continuous(own), Actions::Continuous(values)) => replace(own, values),
+            _ => return Err("of no value".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The actions in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Action<'_>> {
+        split(self.values.as_actions(), action_len(&self.space))
+    }
+}
+
+/// Integers or floats in one action.
+pub(crate) fn action_len(space: &Space) -> usize {
+    space.shape().iter().product()
+}
+
+/// Integers or floats in all the actions.
+pub(crate) fn total_len(actions: Actions<'_>) -> usize {
+    match actions {
+        Actions::Discrete(values) => values.len(),
+        Actions::Continuous(values) => values.len(),
+    }
+}
+
+/// Part of the integers or floats.
+pub(crate) fn part(actions: Actions<'_>, start: usize, len: usize) -> Actions<'_> {
+    match actions {
+        Actions::Discrete(values) => Actions::Discrete(&values[start..start + len]),
+        Actions::Continuous(values) => Actions::Continuous(&values[start..start + len]),
+    }
+}
+
+fn split(actions: Actions<'_>, action_len: usize) -> impl Iterator<Item = Action<'_>> {
+    (0..total_len(actions) / action_len).map(move |index| {
+        match part(actions, index * action_len, action_len) {
+            Actions::Discrete(values) => Action::Discrete(values),
+            Actions::Continuous(values) => Action::Continuous(values),
+        }
+    })
+}
+
+/// Discrete actions must lie in the space. The bounds of a box say what makes sense; as in Gymnasium, an environment
+/// takes what lies outside as it is, or clips it. Only what is no number at all is refused.
+fn can_perform(action: &Action<'_>, space: &Space) -> bool {
+    match (action, space) {
+        (Action::Continuous(values), Space::Box { .. }) => values.iter().all(|value| value.is_finite()),
+        _ => action.is_in(space),
+    }
+}
+
+fn describe(action: Action<'_>) -> String {
+    match action {
+        Action::Discrete([value]) => value.to_string(),
+        Action::Discrete(values) => format!("{values:?}"),
+        Action::Continuous(values) => format!("{values:?}"),
+    }
+}
+
+fn replace<T: Copy>(own: &mut Vec<T>, values: &[T]) {
+    own.clear();
+    own.extend_from_slice(values);
+}

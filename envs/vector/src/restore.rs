@@ -1,0 +1,174 @@
+//! Saving environments as bytes and putting them back: all of them, or chosen ones.
+
+use rl_env::{AutoresetMode, Batch, Env, EnvError, VectorEnv};
+
+use crate::PoolVectorEnv;
+use crate::pool_vector_env::{Phase, check_len};
+use crate::slot::Outcome;
+use crate::snapshot::{SlotState, VectorState};
+
+impl<E: Env + 'static> PoolVectorEnv<E> {
+    /// The states of chosen environments as bytes. They must be in the batch that was received last and not have been
+    /// sent to since.
+    pub fn snapshot_envs(&self, env_ids: &[usize]) -> Result<Vec<u8>, EnvError> {
+        self.check_ready("a snapshot can be taken only after a reset")?;
+        let states = env_ids.iter().map(|&env| {
+            self.check_idle(env)?;
+            let row = self.batch().env_ids.iter().position(|&id| id == env).ok_or(EnvError::OutOfOrder(
+                "a snapshot can be taken only of environments in the batch that was received last",
+            ))?;
+            Ok(self.save_env(env, (self.received - 1) * self.batch_size() + row))
+        });
+        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, EnvError>>()?).encode()
+    }
+
+    /// Puts states from [`snapshot_envs`](Self::snapshot_envs) into these environments, which must have the same tasks
+    /// but need not be the same ones: so an episode can be forked. Reports them as they were then, and the others again,
+    /// with reward 0 and no flags. Needs batches in order. On an error nothing has changed.
+    pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, EnvError> {
+        self.check_ready("some environments can be restored only after all have been reset once")?;
+        if !self.is_ordered() {
+            return Err(EnvError::OutOfOrder(
+                "some environments can be restored by themselves only when a batch holds all of them",
+            ));
+        }
+        for (index, &env) in env_ids.iter().enumerate() {
+            self.check_idle(env)?;
+            if env_ids[..index].contains(&env) {
+                return Err(EnvError::BadSnapshot(format!("environment {env} is named twice")));
+            }
+        }
+        let mut state = self.decode(snapshot)?;
+        check_len("environments to restore", env_ids.len(), state.slots.len())?;
+        state.check_tasks(env_ids.iter().map(|&env| self.task_name(env)))?;
+        for (slot, &env) in state.slots.iter_mut().zip(env_ids) {
+            slot.env_id = env;
+        }
+        self.check_not_stepping("restore came between send and recv")?;
+        self.wait_for_all();
+        self.restore_all(&state.slots)?;
+        self.discard()?;
+        for env in 0..self.num_envs() {
+            self.pool.task().lock(env).outcome = Outcome::default();
+        }
+        for slot in &state.slots {
+            self.put_episode(slot);
+        }
+        for env in 0..self.num_envs() {
+            let state = state.slots.iter().find(|slot| slot.env_id == env);
+            self.show(env, state.and_then(|slot| slot.final_observation.as_deref()));
+        }
+        self.receive()
+    }
+
+    pub(crate) fn save(&self) -> Result<Vec<u8>, EnvError> {
+        self.check_ready("a snapshot can be taken only after a reset")?;
+        let num_pending = self.num_envs() - self.batch_size();
+        if self.num_under_way != num_pending {
+            return Err(EnvError::OutOfOrder(
+                "a snapshot can be taken only when the last batch has been received and nothing sent since",
+            ));
+        }
+        self.wait_for_all();
+        let slots = self.pool.task();
+        if let Some(error) = slots.arrivals.failure() {
+            return Err(error);
+        }
+        let start = (self.received - 1) * self.batch_size();
+        let positions = start..start + self.num_envs();
+        let states = positions.map(|position| self.save_env(slots.owner(position), position));
+        VectorState::new(self.autoreset_mode(), states.collect()).encode()
+    }
+
+    pub(crate) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError> {
+        let state = self.decode(snapshot)?;
+        let tasks: Vec<&str> = (0..self.num_envs()).map(|env| self.task_name(env)).collect();
+        state.check_environments(&tasks, self.is_ordered())?;
+        self.check_not_stepping("restore came between send and recv")?;
+        self.wait_for_all();
+        self.restore_all(&state.slots)?;
+        self.discard()?;
+        for slot in &state.slots {
+            self.put_episode(slot);
+            self.show(slot.env_id, slot.final_observation.as_deref());
+        }
+        self.phase = Phase::Ready;
+        self.receive()
+    }
+
+    fn decode(&self, snapshot: &[u8]) -> Result<VectorState, EnvError> {
+        self.check_not_broken()?;
+        VectorState::decode(snapshot, self.autoreset_mode(), self.single_observation_space().byte_len())
+    }
+
+    fn task_name(&self, env: usize) -> &str {
+        &self.tasks()[self.task_ids()[env]]
+    }
+
+    /// The state of an environment whose last result is at a position.
+    fn save_env(&self, env: usize, position: usize) -> SlotState {
+        let slot = self.pool.task().lock(env);
+        let (batch, row) = self.batch_and_row(position);
+        let has_final = self.autoreset_mode() == AutoresetMode::SameStep && slot.outcome.episode.is_some();
+        SlotState {
+            env_id: env,
+            task: self.task_name(env).to_owned(),
+            env: slot.env.snapshot(),
+            episode: slot.episode,
+            episode_over: slot.episode_over,
+            outcome: slot.outcome,
+            final_observation: has_final.then(|| self.batches[batch].final_observations.row(row).to_vec()),
+        }
+    }
+
+    /// Puts the environments' own snapshots back; on an error those that were changed already are put back too.
+    fn restore_all(&mut self, states: &[SlotState]) -> Result<(), EnvError> {
+        let slots = self.pool.task();
+        let mut changed = Vec::with_capacity(states.len());
+        for state in states {
+            let mut slot = slots.lock(state.env_id);
+            let before = slot.env.snapshot();
+            match slot.env.restore(&state.env) {
+                Ok(()) => changed.push((state.env_id, before)),
+                Err(error) => {
+                    drop(slot);
+                    for (env, before) in changed.iter().rev() {
+                        slots.lock(*env).env.restore(before)?;
+                    }
+                    return Err(EnvError::BadSnapshot(format!("environment {}: {error}", state.env_id)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn put_episode(&mut self, state: &SlotState) {
+        let mut slot = self.pool.task().lock(state.env_id);
+        (slot.episode, slot.episode_over, slot.outcome) = (state.episode, state.episode_over, state.outcome);
+    }
+
+    /// Makes the present state of an environment its next result, as if it had just been stepped.
+    fn show(&mut self, env: usize, final_observation: Option<&[u8]>) {
+        let slots = self.pool.task();
+        let (batch, row) = self.batch_and_row(slots.place(env));
+        let mut slot = slots.lock(env);
+        slot.info = slot.env.info();
+        slot.final_info = slot.info.clone();
+        slot.env.observe(self.batches[batch].observations.row_mut(row));
+        let final_rows = &mut self.batches[batch].final_observations;
+        if final_rows.rows() > 0 {
+            match final_observation {
+                Some(observation) => final_rows.row_mut(row).copy_from_slice(observation),
+                None => slot.env.observe(final_rows.row_mut(row)),
+            }
+        }
+        self.under_way[env] = true;
+        self.num_under_way += 1;
+        slots.arrivals.expect(1);
+        slots.arrivals.arrive(batch);
+    }
+
+    fn batch_and_row(&self, position: usize) -> (usize, usize) {
+        (position / self.batch_size() % self.batches.len(), position % self.batch_size())
+    }
+}

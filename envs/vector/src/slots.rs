@@ -1,0 +1,155 @@
+use std::mem;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rl_env::{AutoresetMode, Batch, Env, EnvError};
+
+use crate::arrivals::Arrivals;
+use crate::pool::Task;
+use crate::rows::Rows;
+use crate::slot::Slot;
+
+/// All environments and the ring of batches that they fill: the task that the pool runs.
+///
+/// In ordered mode an environment writes its observation straight into its own row. Otherwise its row is the next free
+/// one at the moment when it has *finished*, so it observes into memory of its own, its draft, and copies that: with
+/// rows given out beforehand a quick environment would wait in a batch for a slow one.
+pub(crate) struct Slots<E: Env> {
+    envs: Box<[Mutex<Slot<E>>]>,
+    mode: AutoresetMode,
+    is_ordered: bool,
+    rows: Rows,
+    /// The environment of every row of the ring.
+    owners: Box<[AtomicU32]>,
+    /// The position of the next free row; in ordered mode that of environment 0.
+    next_position: AtomicUsize,
+    pub(crate) arrivals: Arrivals,
+}
+
+impl<E: Env> Slots<E> {
+    /// The environments, and the batches that they are to fill. With as many rows as there are environments the batches
+    /// are in order.
+    pub(crate) fn new(
+        envs: impl ExactSizeIterator<Item = E>,
+        mode: AutoresetMode,
+        batches: &mut [Batch],
+    ) -> Self {
+        let (batch_size, row_bytes) = (batches[0].len(), batches[0].observations.row_bytes());
+        let is_ordered = batch_size == envs.len();
+        let draft_bytes = match mode {
+            _ if is_ordered => 0,
+            AutoresetMode::SameStep => 2 * row_bytes,
+            AutoresetMode::NextStep | AutoresetMode::Disabled => row_bytes,
+        };
+        Self {
+            envs: envs.map(|env| Mutex::new(Slot::new(env, draft_bytes))).collect(),
+            mode,
+            is_ordered,
+            rows: Rows::of(batches),
+            owners: (0..batches.len() * batch_size).map(|_| AtomicU32::new(0)).collect(),
+            next_position: AtomicUsize::new(0),
+            arrivals: Arrivals::new(batches.len(), batch_size),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.envs.len()
+    }
+
+    pub(crate) fn mode(&self) -> AutoresetMode {
+        self.mode
+    }
+
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.is_ordered
+    }
+
+    /// Exclusive use of one slot. Workers and the calling thread never want a slot at the same time, as the caller
+    /// leaves alone what is under way, so the lock is always free; it costs a few nanoseconds and proves to the compiler
+    /// what the order of calls promises.
+    pub(crate) fn lock(&self, env: usize) -> MutexGuard<'_, Slot<E>> {
+        // A panic poisons the lock, but is kept as a failure, which nobody overlooks.
+        self.envs[env].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The environment whose result is at a position.
+    pub(crate) fn owner(&self, position: usize) -> usize {
+        self.owners[position % self.owners.len()].load(Ordering::Relaxed) as usize
+    }
+
+    /// Says where the next results go. Nothing may be under way.
+    pub(crate) fn seek(&self, position: usize) {
+        self.next_position.store(position, Ordering::Relaxed);
+    }
+
+    /// Gives an environment's result its position.
+    pub(crate) fn place(&self, env: usize) -> usize {
+        let position = if self.is_ordered {
+            self.next_position.load(Ordering::Relaxed) + env
+        } else {
+            self.next_position.fetch_add(1, Ordering::Relaxed)
+        };
+        self.owners[position % self.owners.len()].store(env as u32, Ordering::Relaxed);
+        position
+    }
+
+    /// Gives an environment's result its position and lets `write` fill the rows there.
+    fn write_row(
+        &self,
+        env: usize,
+        write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> Result<(), EnvError>,
+    ) -> Result<usize, EnvError> {
+        let position = self.place(env);
+        // SAFETY: nobody else uses these rows: every environment has a position of its own, or takes the next one, and
+        // the ring has rows for the batch that the caller reads and for as many results as there are environments.
+        // `PoolVectorEnv` drops the batches after the pool whose task this is, and leaves those being filled alone.
+        #[allow(unsafe_code)]
+        let (row, final_row) = unsafe { self.rows.row(position) };
+        write(row, final_row)?;
+        Ok(position)
+    }
+
+    /// Lets an environment carry out its order, and returns the position of the result.
+    fn perform(&self, env: usize) -> Result<usize, EnvError> {
+        let mut slot = self.lock(env);
+        if self.is_ordered {
+            return self.write_row(env, |row, final_row| slot.perform(self.mode, row, final_row));
+        }
+        let mut draft = mem::take(&mut slot.draft);
+        let (observation, final_observation) = draft.split_at_mut(self.rows.row_bytes());
+        let has_final = self.mode == AutoresetMode::SameStep;
+        let result = slot.perform(self.mode, observation, has_final.then_some(&mut *final_observation));
+        let position = result.and_then(|()| {
+            self.write_row(env, |row, final_row| {
+                row.copy_from_slice(observation);
+                if let Some(final_row) = final_row {
+                    final_row.copy_from_slice(final_observation);
+                }
+                Ok(())
+            })
+        });
+        slot.draft = draft;
+        position
+    }
+}
+
+impl<E: Env + 'static> Task for Slots<E> {
+    fn run(&self, env: usize) {
+        match self.perform(env) {
+            Ok(position) => self.arrivals.arrive(self.rows.batch_of(position)),
+            Err(error) => self.arrivals.fail(of_env(error, env)),
+        }
+    }
+
+    fn panicked(&self, env: usize, message: String) {
+        self.arrivals.fail(EnvError::Panicked { env, message });
+    }
+}
+
+/// An environment does not know its index among the others.
+fn of_env(error: EnvError, env: usize) -> EnvError {
+    match error {
+        EnvError::InvalidAction { action, space, .. } => EnvError::InvalidAction { env, action, space },
+        error => error,
+    }
+}

@@ -1,0 +1,291 @@
+//! Batches smaller than the vector environment: first come, first served.
+
+mod stub;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rl_env::{Action, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, VectorEnv};
+use stub::{OBSERVATION_BYTES, Stub, StubInfo};
+use vector::{PoolOptions, PoolVectorEnv};
+
+const NUM_ENVS: usize = 7;
+
+fn build(batch_size: usize, num_threads: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
+    let envs = (0..NUM_ENVS).map(|index| ("stub".to_owned(), Stub::new(2 + index))).collect();
+    PoolVectorEnv::new(envs, PoolOptions { batch_size, num_threads, autoreset_mode }).unwrap()
+}
+
+/// The action of an environment at one of its steps.
+fn action_of(env: usize, step: usize) -> i32 {
+    (step * 5 % (2 + env)) as i32
+}
+
+/// What one environment reported: observation, final observation, reward, flags, info.
+type Row = (Vec<u8>, Option<Vec<u8>>, f32, [bool; 4], StubInfo);
+
+fn row_of(batch: &Batch, row: usize, info: &StubInfo) -> Row {
+    (
+        batch.observations.row(row).to_vec(),
+        (batch.final_observations.rows() > 0).then(|| batch.final_observations.row(row).to_vec()),
+        batch.raw_rewards[row],
+        [batch.terminated[row], batch.truncated[row], batch.autoreset[row], batch.continues[row]],
+        info.clone(),
+    )
+}
+
+/// Steps until every environment has made so many steps; what each reported, in its own order.
+fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row>> {
+    let mut traces = vec![Vec::new(); NUM_ENVS];
+    env.reset(ResetSeeds::From(seed)).unwrap();
+    loop {
+        for row in 0..env.batch_size() {
+            traces[env.batch().env_ids[row]].push(row_of(env.batch(), row, &env.infos()[row]));
+        }
+        if traces.iter().all(|trace| trace.len() > steps) {
+            break;
+        }
+        let actions: Vec<i32> =
+            env.batch().env_ids.iter().map(|&id| action_of(id, traces[id].len())).collect();
+        env.step(Actions::Discrete(&actions)).unwrap();
+    }
+    for trace in &mut traces {
+        trace.truncate(steps);
+    }
+    traces
+}
+
+#[test]
+fn what_an_environment_does_depends_neither_on_the_batch_size_nor_on_the_threads() {
+    let seed = rand::random();
+    println!("seed {seed}");
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let expected = traces(&mut build(0, 1, mode), seed, 200);
+        for batch_size in 1..=NUM_ENVS {
+            for num_threads in [1, 2, 5] {
+                let mut env = build(batch_size, num_threads, mode);
+                assert_eq!((env.batch_size(), env.num_threads()), (batch_size, num_threads));
+                let found = traces(&mut env, seed, 200);
+                assert!(found == expected, "{mode:?}, batches of {batch_size}, {num_threads} threads");
+            }
+        }
+    }
+}
+
+/// Environments of which one takes its time.
+fn with_a_slow_one(batch_size: usize) -> PoolVectorEnv<Stub> {
+    let env = |index| {
+        let mut env = Stub::new(2);
+        if index == 1 {
+            env.on_step = |_| {
+                thread::sleep(Duration::from_millis(500));
+                Ok(())
+            };
+        }
+        ("stub".to_owned(), env)
+    };
+    let options = PoolOptions { batch_size, num_threads: 2, ..PoolOptions::default() };
+    PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap()
+}
+
+#[test]
+fn the_quick_do_not_wait_for_the_slow() {
+    let mut env = with_a_slow_one(2);
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let begin = Instant::now();
+    let mut counts = [0; 4];
+    while begin.elapsed() < Duration::from_millis(300) {
+        env.step(Actions::Discrete(&[0; 2])).unwrap();
+        env.batch().env_ids.iter().for_each(|&id| counts[id] += 1);
+    }
+    assert!(counts[1] <= 1, "only its reset can have come: {counts:?}");
+    for quick in [0, 2, 3] {
+        assert!(counts[quick] > 50, "{counts:?}");
+    }
+}
+
+#[test]
+fn nobody_starves() {
+    // One thread and one row: whoever has waited longest comes next.
+    let mut env = build(1, 1, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(1)).unwrap();
+    for step in 0..100 {
+        assert_eq!(env.batch().env_ids, [step % NUM_ENVS]);
+        env.step(Actions::Discrete(&[0])).unwrap();
+    }
+}
+
+#[test]
+fn mistakes_are_errors_at_once() {
+    let mut env = build(3, 2, AutoresetMode::NextStep);
+    assert!(matches!(env.send_to(Actions::Discrete(&[0]), &[0]), Err(EnvError::OutOfOrder(_))));
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let ids = env.batch().env_ids.clone();
+    let absent = (0..NUM_ENVS).find(|id| !ids.contains(id)).unwrap();
+    let send = |env: &mut PoolVectorEnv<Stub>, ids: &[usize]| {
+        env.send_to(Actions::Discrete(&vec![0; ids.len()]), ids)
+    };
+    let unknown = EnvError::UnknownEnv { env: NUM_ENVS, num_envs: NUM_ENVS };
+    assert_eq!(send(&mut env, &[ids[0], NUM_ENVS]), Err(unknown.clone()));
+    assert_eq!(unknown.to_string(), "there is no environment 7; there are 7, counted from 0");
+    assert_eq!(send(&mut env, &[ids[0], absent]), Err(EnvError::UnderWay { env: absent }));
+    assert_eq!(send(&mut env, &[ids[1], ids[0], ids[1]]), Err(EnvError::UnderWay { env: ids[1] }));
+    let too_many = env.send_to(Actions::Discrete(&[0; 3]), &ids[..2]);
+    assert_eq!(too_many, Err(EnvError::WrongLength { what: "action values", got: 3, expected: 2 }));
+    assert!(matches!(
+        env.send_to(Actions::Discrete(&[0, 99]), &[ids[0], ids[1]]),
+        Err(EnvError::InvalidAction { env, .. }) if env == ids[1]
+    ));
+    let mask = [true, false, true, true, true, true, true];
+    assert!(matches!(env.reset_masked(&mask, ResetSeeds::Continue), Err(EnvError::OutOfOrder(_))));
+    assert_eq!(env.num_under_way(), NUM_ENVS - 3, "nothing of all this was sent");
+    send(&mut env, &ids).unwrap();
+    assert_eq!(env.send(Actions::Discrete(&[0; 3])), Err(EnvError::UnderWay { env: ids[0] }));
+    assert!(matches!(env.step(Actions::Discrete(&[0; 3])), Err(EnvError::UnderWay { .. })));
+    env.recv().unwrap();
+    env.recv().unwrap();
+    let too_few = EnvError::TooFewUnderWay { under_way: 1, batch_size: 3 };
+    assert_eq!(env.recv().unwrap_err(), too_few);
+    assert_eq!(
+        too_few.to_string(),
+        "recv gives batches of 3, but only 1 environments are under way: send to more first"
+    );
+}
+
+#[test]
+fn a_reset_forgets_what_is_under_way() {
+    for num_threads in [1, 3] {
+        let mut env = build(3, num_threads, AutoresetMode::SameStep);
+        env.reset(ResetSeeds::From(1)).unwrap();
+        env.send(Actions::Discrete(&[0; 3])).unwrap();
+        let expected = traces(&mut build(0, 1, AutoresetMode::SameStep), 50, 20);
+        for _ in 0..20 {
+            let found = traces(&mut env, 50, 20);
+            let without_counts = |traces: &[Vec<Row>]| -> Vec<Vec<Vec<u8>>> {
+                traces.iter().map(|trace| trace.iter().map(|row| row.0.clone()).collect()).collect()
+            };
+            assert!(without_counts(&found) == without_counts(&expected));
+        }
+    }
+}
+
+#[test]
+fn batches_in_order_can_be_sent_to_in_parts_and_in_any_order() {
+    for num_threads in [1, 3] {
+        let mut env = build(0, num_threads, AutoresetMode::NextStep);
+        let mut twin = build(0, 1, AutoresetMode::NextStep);
+        env.reset(ResetSeeds::From(3)).unwrap();
+        twin.reset(ResetSeeds::From(3)).unwrap();
+        for step in 0..50 {
+            let actions: Vec<i32> = (0..NUM_ENVS).map(|id| action_of(id, step)).collect();
+            for part in [&[6, 0, 3][..], &[1], &[5, 4, 2]] {
+                assert!(matches!(env.recv(), Err(EnvError::TooFewUnderWay { .. })));
+                let actions: Vec<i32> = part.iter().map(|&id| actions[id]).collect();
+                env.send_to(Actions::Discrete(&actions), part).unwrap();
+            }
+            env.recv().unwrap();
+            twin.step(Actions::Discrete(&actions)).unwrap();
+            for row in 0..NUM_ENVS {
+                let rows = [&env, &twin].map(|env| row_of(env.batch(), row, &env.infos()[row]));
+                assert_eq!(rows[0], rows[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_comes_before_the_batch_is_full() {
+    let env = |index| {
+        let mut env = Stub::new(2);
+        env.on_step = match index {
+            0 => |step| match step {
+                1 => Err(EnvError::Construction("the stub was told to fail".to_owned())),
+                _ => Ok(()),
+            },
+            _ => |step| {
+                if step == 1 {
+                    thread::sleep(Duration::from_millis(700));
+                }
+                Ok(())
+            },
+        };
+        ("stub".to_owned(), env)
+    };
+    let options = PoolOptions { batch_size: 3, num_threads: 4, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    while !env.batch().env_ids.contains(&0) {
+        env.reset(ResetSeeds::From(1)).unwrap();
+    }
+    let begin = Instant::now();
+    let error = env.step(Actions::Discrete(&[0; 3])).unwrap_err();
+    assert!(begin.elapsed() < Duration::from_millis(500));
+    assert_eq!(error.to_string(), "the stub was told to fail");
+    assert!(env.is_usable());
+    assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))));
+    env.reset(ResetSeeds::From(2)).unwrap();
+    env.step(Actions::Discrete(&[0; 3])).unwrap();
+}
+
+#[test]
+fn a_snapshot_keeps_the_results_that_nobody_has_received() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let mut env = build(3, 2, mode);
+        env.reset(ResetSeeds::From(8)).unwrap();
+        for _ in 0..40 {
+            env.step(Actions::Discrete(&[1; 3])).unwrap();
+        }
+        let snapshot = env.snapshot().unwrap();
+        // Two batches that nobody has sent to, and then so many steps of everybody.
+        let run = |env: &mut PoolVectorEnv<Stub>| {
+            let mut traces = vec![Vec::new(); NUM_ENVS];
+            let mut note = |env: &PoolVectorEnv<Stub>| {
+                for (row, &id) in env.batch().env_ids.iter().enumerate() {
+                    traces[id].push(row_of(env.batch(), row, &env.infos()[row]));
+                }
+            };
+            note(env);
+            let first = env.batch().env_ids.clone();
+            env.recv().unwrap();
+            note(env);
+            env.send_to(Actions::Discrete(&[0; 3]), &first).unwrap();
+            for _ in 0..60 {
+                env.step(Actions::Discrete(&[1; 3])).unwrap();
+                note(env);
+            }
+            (first, traces)
+        };
+        let (first, there) = run(&mut env);
+        let mut other = build(3, 5, mode);
+        env.restore(&snapshot).unwrap();
+        other.restore(&snapshot).unwrap();
+        for env in [&mut env, &mut other] {
+            let (first_again, again) = run(env);
+            assert_eq!(first_again, first);
+            for (trace, again) in there.iter().zip(&again) {
+                let both = trace.len().min(again.len());
+                assert!(both > 5, "{both}");
+                assert!(trace[..both] == again[..both]);
+            }
+        }
+        env.send(Actions::Discrete(&[0; 3])).unwrap();
+        assert!(matches!(env.snapshot(), Err(EnvError::OutOfOrder(_))));
+    }
+}
+
+#[test]
+fn the_environment_alone_does_the_same() {
+    let mut env = build(2, 2, AutoresetMode::NextStep);
+    let traces = traces(&mut env, 5, 30);
+    let mut alone = Stub::new(2);
+    let mut observation = vec![0; OBSERVATION_BYTES];
+    alone.reset(Some(5), &mut observation);
+    for (step, row) in traces[0].iter().enumerate() {
+        assert_eq!(row.0, observation);
+        if row.3[0] && !row.3[3] || row.3[1] {
+            alone.reset(None, &mut observation);
+        } else {
+            alone.step(Action::Discrete(&[action_of(0, step + 1)]), &mut observation).unwrap();
+        }
+    }
+}
