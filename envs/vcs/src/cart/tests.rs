@@ -186,3 +186,24 @@ fn the_display_processor_fetches_display_data_backwards() {
     let masked = [0; 5].map(|_| cartridge.read(0x1012, 0));
     assert_eq!(masked, [0, from_the_end(0x0C), from_the_end(0x0B), 0, 0]);
 }
+
+/// One clock of the music is 75.76 cycles. A fetcher counts down from its top and is silent up to its bottom.
+#[test]
+fn the_display_processor_makes_square_waves() {
+    let mut cartridge = Cartridge::new(vec![0; 10240].into(), Scheme::Dpc).expect("the right size");
+    for (address, value) in [(0x105D, 0x10), (0x1045, 3), (0x104D, 1), (0x1055, 0)] {
+        cartridge.write(address, value);
+    }
+    assert_eq!(cartridge.read(0x1004, 75), 0, "no clock has passed");
+    // The counter is 2, 1, 0, 3 and so on.
+    let amplitudes = [1, 2, 3, 4, 5, 6, 7].map(|clock| cartridge.read(0x1004, 76 * clock));
+    assert_eq!(amplitudes, [4, 0, 0, 4, 4, 0, 0]);
+
+    // Two fetchers that are high at once are mixed; a reset restarts the clock only.
+    for (address, value) in [(0x105E, 0x10), (0x1046, 9), (0x104E, 0), (0x1056, 0)] {
+        cartridge.write(address, value);
+    }
+    assert_eq!(cartridge.read(0x1004, 76 * 8), 9);
+    cartridge.reset(&mut Mt19937::new(0));
+    assert_eq!(cartridge.read(0x1004, 76), 9);
+}

@@ -1,0 +1,135 @@
+//! How frames begin and end, and what the picture shows of those that do not end.
+
+use ale::Palette;
+use vcs::registers::{COLUBK, VSYNC};
+use vcs::{ConsoleOptions, TvFormat};
+
+use crate::program::{Program, code, image, play, row, runs, write};
+
+const RAM_0: u8 = 0x80;
+const INC_RAM_0: [u8; 2] = [0xE6, RAM_0];
+
+fn ntsc() -> ConsoleOptions {
+    ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() }
+}
+
+#[test]
+fn thirty_long_frames_are_a_pal_game_of_250_rows() {
+    for (lines, tv, height) in
+        [(285, TvFormat::Ntsc, 210), (286, TvFormat::Pal, 250), (312, TvFormat::Pal, 250)]
+    {
+        let ale = Program::new(&[(COLUBK, 0x40)]).frame(lines, &[]).play(&format!("lines_{lines}"), 1);
+        assert_eq!((ale.tv(), ale.height()), (tv, height), "{lines} lines");
+    }
+}
+
+/// The program counts scanlines and never touches VSYNC.
+#[test]
+fn a_frame_without_vsync_ends_at_the_last_line_of_the_television_system() {
+    #[rustfmt::skip]
+    let counter = image(&[
+        0xE6, 0x80,       // loop: INC $80
+        0xD0, 0x02,       //       BNE wait
+        0xE6, 0x81,       //       INC $81
+        0x85, 0x02,       // wait: STA WSYNC
+        0x4C, 0x00, 0xF0, //       JMP loop
+    ]);
+    let lines = |options: &ConsoleOptions| {
+        let cartridge = vcs::Cartridge::detect(counter.clone().into()).expect("a cartridge");
+        let mut console = vcs::Console::new(cartridge, options);
+        console.run_frame();
+        let count = |ram: &[u8; 128]| u16::from_le_bytes([ram[0], ram[1]]);
+        let before = count(console.ram());
+        console.run_frame();
+        count(console.ram()).wrapping_sub(before)
+    };
+    // Lines 0 to 290, and the first write of line 291. Under PAL the limit is 342.
+    assert_eq!(lines(&ntsc()), 292);
+    assert_eq!(lines(&ConsoleOptions { tv: Some(TvFormat::Pal), ..ntsc() }), 344);
+    // Frames of 291 lines are long enough for PAL to be detected.
+    assert_eq!(lines(&ConsoleOptions { tv: None, ..ntsc() }), 344);
+    play("no_vsync", counter, 3);
+}
+
+#[test]
+fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
+    let program = Program::new(&[])
+        .frame(262, &[write(20, 5, VSYNC, 2), write(20, 50, VSYNC, 0), code(21, &INC_RAM_0, 5)]);
+    let mut console = program.console(&ntsc());
+    let before = console.ram()[0];
+    (0..3).for_each(|_| console.run_frame());
+    assert_eq!(console.ram()[0].wrapping_sub(before), 3);
+    program.play("vsync_cleared_early", 2);
+}
+
+#[test]
+fn a_short_frame_shows_the_picture_from_two_frames_ago_below_it() {
+    let filled = |colour| [write(10, 5, COLUBK, colour)];
+    let program = Program::new(&[])
+        .frame(262, &filled(0x20))
+        .frame(262, &filled(0x40))
+        .frame(100, &filled(0x60))
+        .frame(262, &filled(0x80));
+    // After the reset, which takes 68 frames, comes the first again; the third act ends with the short one.
+    let ale = program.play("short_frame", 3);
+    assert_eq!(runs(ale.screen(), 99), [(160, 0x60)]);
+    for line in [101, 150, 243] {
+        assert_eq!(runs(ale.screen(), line), [(160, 0x20)], "line {line}");
+    }
+}
+
+#[test]
+fn a_request_ends_after_25000_instructions_and_the_frame_goes_on_with_the_next() {
+    #[rustfmt::skip]
+    let counter = image(&[
+        0xA9, 0x00, 0x85, 0x80, 0x85, 0x81, // LDA #0, STA $80, STA $81
+        0xE6, 0x80,                         // loop: INC $80
+        0xD0, 0xFC,                         //       BNE loop
+        0xE6, 0x81,                         //       INC $81
+        0x4C, 0x06, 0xF0,                   //       JMP loop
+    ]);
+    let cartridge = vcs::Cartridge::detect(counter.clone().into()).expect("a cartridge");
+    let mut console = vcs::Console::new(cartridge, &ntsc());
+    // A count to 256 takes 514 instructions. The first request has 24,997 left: 48 of these, 162 pairs, and one INC.
+    // The second ends after 49,997 in all: 97 of these, 69 pairs, and one INC.
+    for expected in [48 * 256 + 163, 97 * 256 + 70] {
+        console.run_frame();
+        assert_eq!(u16::from_le_bytes([console.ram()[0], console.ram()[1]]), expected);
+    }
+    play("instructions", counter, 2);
+}
+
+#[test]
+fn a_frame_that_the_program_leaves_unfinished_fades_to_grey_once() {
+    const JAM: [u8; 1] = [0x02];
+    let filled = |colour| [write(10, 5, COLUBK, colour)];
+    let jams = [write(10, 5, COLUBK, 0x60), write(100, 5, COLUBK, 0x60), code(100, &JAM, 0)];
+    let program = Program::new(&[])
+        .frame(262, &filled(0x8C))
+        .frame(262, &filled(0xAC))
+        .frame(262, &filled(0x2C))
+        .frame(262, &filled(0x4C))
+        .frame(262, &jams);
+    // The reset has 68 requests: 64 of them are for the fifth frame.
+    let ale = program.play("grey_out", 2);
+    assert_eq!(runs(ale.screen(), 99), [(160, 0x60)]);
+    // Of the picture from two frames ago 6 remains, the half of 0xC. Were it greyed twice, it would be 3.
+    for line in [101, 243] {
+        assert_eq!(runs(ale.screen(), line), [(160, 0x06)], "line {line}");
+    }
+}
+
+#[test]
+fn pal_loses_its_colour_after_a_frame_with_an_odd_number_of_lines() {
+    let ale = |lines| Program::new(&[(COLUBK, 0x42)]).frame(lines, &[]).play(&format!("pal_{lines}"), 2);
+    assert_eq!(row(ale(312).screen(), 50), [0x42; 160]);
+    assert_eq!(row(ale(313).screen(), 50), [0x43; 160]);
+    // NTSC does not.
+    let ntsc = Program::new(&[(COLUBK, 0x42)]).frame(263, &[]).play("ntsc_263", 2);
+    assert_eq!(row(ntsc.screen(), 50), [0x42; 160]);
+    // The colour is the grey of its brightness; the grey picture shows the next colour's blue.
+    let palette = Palette::of(TvFormat::Pal);
+    let [red, green, blue] = palette.rgb[0x43];
+    assert_eq!((red, green), (green, blue));
+    assert_eq!(palette.grey[0x43], palette.rgb[0x44][2]);
+}
