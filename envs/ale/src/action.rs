@@ -56,6 +56,26 @@ impl Action {
         self.0
     }
 
+    /// The action that holds the stick and the button like this; opposite directions must not be held together.
+    pub fn of_joystick(held: Joystick) -> Self {
+        let directions = match (held.up, held.right, held.left, held.down) {
+            (true, true, _, _) => 6,
+            (true, _, true, _) => 7,
+            (_, true, _, true) => 8,
+            (_, _, true, true) => 9,
+            (true, ..) => 2,
+            (_, true, ..) => 3,
+            (_, _, true, _) => 4,
+            (.., true) => 5,
+            _ => 0,
+        };
+        Self(match (directions, held.fire) {
+            (0, fire) => fire.into(),
+            (directions, false) => directions,
+            (directions, true) => directions + 8,
+        })
+    }
+
     /// How the joystick is held; the RESET switch moves none.
     pub fn joystick(self) -> Joystick {
         let (directions, fire) = match self.0 {
@@ -87,7 +107,9 @@ mod tests {
     #[test]
     fn joysticks_are_held_as_the_names_say() {
         for (code, name) in ACTION_NAMES.iter().enumerate() {
-            let stick = Action::new(code as u8).unwrap().joystick();
+            let action = Action::new(code as u8).unwrap();
+            let stick = action.joystick();
+            assert_eq!(Action::of_joystick(stick), action);
             for (part, held) in [
                 ("UP", stick.up),
                 ("DOWN", stick.down),

@@ -372,9 +372,19 @@ impl Ale {
         self.state.episode_frame_number
     }
 
+    /// The mode that the next reset selects, which the running episode has unless it was set since.
+    pub fn mode(&self) -> u32 {
+        self.state.mode
+    }
+
+    /// The difficulty switches: bit 0 is the left one at A, bit 1 the right one.
+    pub fn difficulty(&self) -> u32 {
+        self.state.difficulty
+    }
+
     /// Sets the mode; it takes effect with the next reset.
     pub fn set_mode(&mut self, mode: u32) -> Result<(), AleError> {
-        check_mode(self.powered.game, mode)?;
+        self.powered.game.check_mode(mode)?;
         self.settings.mode = Some(mode);
         self.state.mode = mode;
         Ok(())
@@ -382,7 +392,7 @@ impl Ale {
 
     /// Sets the difficulty switches; they take effect with the next frame.
     pub fn set_difficulty(&mut self, difficulty: u32) -> Result<(), AleError> {
-        check_difficulty(self.powered.game, difficulty)?;
+        self.powered.game.check_difficulty(difficulty)?;
         self.settings.difficulty = Some(difficulty);
         self.state.difficulty = difficulty;
         Ok(())
@@ -422,20 +432,6 @@ fn check(game: &'static Game, settings: &AleSettings) -> Result<(), AleError> {
     if settings.frame_skip == 0 {
         return Err(AleError::Setting { name: "frame_skip", value: "0".to_owned(), allowed: "at least 1" });
     }
-    settings.mode.map_or(Ok(()), |mode| check_mode(game, mode))?;
-    settings.difficulty.map_or(Ok(()), |difficulty| check_difficulty(game, difficulty))
-}
-
-fn check_mode(game: &'static Game, mode: u32) -> Result<(), AleError> {
-    if game.modes.contains(&mode) {
-        return Ok(());
-    }
-    Err(AleError::UnknownMode { game: game.id, mode, allowed: game.modes })
-}
-
-fn check_difficulty(game: &'static Game, difficulty: u32) -> Result<(), AleError> {
-    if game.difficulties.contains(&difficulty) {
-        return Ok(());
-    }
-    Err(AleError::UnknownDifficulty { game: game.id, difficulty, allowed: game.difficulties })
+    settings.mode.map_or(Ok(()), |mode| game.check_mode(mode))?;
+    settings.difficulty.map_or(Ok(()), |difficulty| game.check_difficulty(difficulty))
 }

@@ -16,7 +16,7 @@ mod rules;
 
 pub use action::{ACTION_NAMES, ACTIONS, Action};
 pub use ale::{Ale, AleSettings, PoweredGame};
-pub use atari_env::{AtariEnv, AtariInfo, AtariOptions};
+pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, RgbImage};
 pub use error::AleError;
 pub use games::{Game, game, games};
 pub use palette::Palette;

@@ -1,6 +1,9 @@
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread;
 
-use ale::{AleError, AtariEnv, AtariOptions, Game, PoweredGame};
+use ale::{AleError, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
+use rl_env::EnvError;
 
 use crate::{BuildError, PoolOptions, PoolVectorEnv};
 
@@ -11,6 +14,19 @@ use crate::{BuildError, PoolOptions, PoolVectorEnv};
 /// [`final_observations`](rl_env::Batch::final_observations) in which no episode ended hold the current observation
 /// instead of uninitialised memory.
 pub type AtariVectorEnv = PoolVectorEnv<AtariEnv>;
+
+/// Environments of one game with the same options.
+#[derive(Clone, Debug)]
+pub struct AtariGroup {
+    /// The game.
+    pub game: &'static Game,
+    /// Its ROM.
+    pub rom: Arc<[u8]>,
+    /// Number of environments.
+    pub num_envs: usize,
+    /// How they are played.
+    pub options: AtariOptions,
+}
 
 impl AtariVectorEnv {
     /// `num_envs` environments for each of the games, each given with its ROM. Environments of one game stand
@@ -24,26 +40,50 @@ impl AtariVectorEnv {
         options: &AtariOptions,
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
+        let group = |(game, rom)| AtariGroup { game, rom, num_envs, options: options.clone() };
+        Self::of_groups(games.into_iter().map(group), pool)
+    }
+
+    /// The environments of these groups, one group after another; otherwise as [`of_games`](Self::of_games). A group of
+    /// one has options of its own, as its mode and difficulty; observations must have one shape. There are never more
+    /// threads than cores, as in ale-py.
+    pub fn of_groups(
+        groups: impl IntoIterator<Item = AtariGroup>,
+        pool: PoolOptions,
+    ) -> Result<Self, BuildError> {
         let mut envs = Vec::new();
-        for (game, rom) in games {
+        let mut powered = PoweredGames::default();
+        for AtariGroup { game, rom, num_envs, options } in groups {
+            let failed = |source| BuildError::Atari { game: game.id, source };
             let first_seed = envs.len() as u64;
-            let copies = copies(game, rom, num_envs, options, first_seed);
-            envs.extend(copies.map_err(|source| BuildError::Atari { game: game.id, source })?);
+            // All but the first are made from the first, which saves computing tables.
+            let powered = powered.find_or_power(game, &rom).map_err(failed)?;
+            let first = AtariEnv::new(powered, options, first_seed).map_err(failed)?;
+            let seeds = first_seed..first_seed + num_envs as u64;
+            envs.extend(seeds.map(|seed| (game.id.to_owned(), first.with_seed(seed))));
         }
-        Self::new(envs, pool)
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self::new(envs, PoolOptions { num_threads: pool.num_threads.min(cores), ..pool })
+    }
+
+    /// The picture on the screen of an environment that is not under way.
+    pub fn render(&self, env: usize) -> Result<RgbImage, EnvError> {
+        self.with_env(env, AtariEnv::render)
     }
 }
 
-/// Environments of one game. All but the first are made from the first, which saves loading and computing tables.
-fn copies(
-    game: &'static Game,
-    rom: Arc<[u8]>,
-    count: usize,
-    options: &AtariOptions,
-    first_seed: u64,
-) -> Result<impl Iterator<Item = (String, AtariEnv)>, AleError> {
-    let powered = PoweredGame::new(game, rom)?;
-    let first = AtariEnv::new(&powered, options.clone(), first_seed)?;
-    let seeds = first_seed..first_seed + count as u64;
-    Ok(seeds.map(move |seed| (game.id.to_owned(), first.with_seed(seed))))
+/// Games that have been switched on, which takes a few hundred frames, each with the image it was given.
+#[derive(Default)]
+struct PoweredGames(Vec<(Arc<[u8]>, PoweredGame)>);
+
+impl PoweredGames {
+    fn find_or_power(&mut self, game: &'static Game, rom: &Arc<[u8]>) -> Result<&PoweredGame, AleError> {
+        let is_same =
+            |(image, powered): &(Arc<[u8]>, PoweredGame)| powered.game().id == game.id && image == rom;
+        let index = self.0.iter().position(is_same);
+        if index.is_none() {
+            self.0.push((Arc::clone(rom), PoweredGame::new(game, Arc::clone(rom))?));
+        }
+        Ok(&self.0[index.unwrap_or(self.0.len() - 1)].1)
+    }
 }

@@ -26,6 +26,6 @@ mod slot;
 mod slots;
 mod snapshot;
 
-pub use atari::AtariVectorEnv;
+pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
 pub use pool_vector_env::{PoolOptions, PoolVectorEnv};

@@ -5,7 +5,7 @@ use rl_env::{Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, Ve
 
 use crate::BuildError;
 use crate::action_sequence::action_len;
-use crate::pool::{Caller, Pool};
+use crate::pool::{Caller, Pool, Threads};
 use crate::slot::Order;
 use crate::slots::Slots;
 
@@ -18,6 +18,9 @@ pub struct PoolOptions {
     /// Threads that step environments; 0 means one for each row of a batch, but not more than the machine has cores.
     /// Never more than there are environments. With batches in order the thread that calls `recv` is one of them.
     pub num_threads: usize,
+    /// Binds thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and
+    /// Windows; on macOS it is a hint). The calling thread, where it is thread 0, is left alone.
+    pub thread_affinity_offset: Option<usize>,
     /// What happens at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
@@ -88,6 +91,8 @@ pub struct PoolVectorEnv<E: Env + 'static> {
     action_spaces: Vec<Space>,
     /// Integers or floats of one action of each environment.
     pub(crate) action_lens: Vec<usize>,
+    /// Which actions are valid, environment after environment, each padded to the largest number of actions.
+    action_masks: Vec<bool>,
     tasks: Vec<String>,
     task_ids: Vec<usize>,
 }
@@ -108,7 +113,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(ring).collect();
         let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, &mut batches);
         let caller = if slots.is_ordered() { Caller::WorksAlong } else { Caller::Waits };
-        let pool = Pool::new(num_threads, caller, num_envs.get(), slots).map_err(BuildError::Threads)?;
+        let threads = Threads { count: num_threads, caller, affinity_offset: options.thread_affinity_offset };
+        let pool = Pool::new(threads, num_envs.get(), slots).map_err(BuildError::Threads)?;
         Ok(Self {
             pool,
             batches,
@@ -120,6 +126,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             under_way: vec![false; num_envs.get()].into(),
             num_under_way: 0,
             observation_space,
+            action_masks: action_masks(&action_spaces),
             action_lens: action_spaces.iter().map(action_len).collect(),
             action_spaces,
             tasks,
@@ -166,6 +173,14 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Whether calls can still succeed: no environment has panicked.
     pub fn is_usable(&self) -> bool {
         !matches!(self.phase, Phase::Broken(_))
+    }
+
+    /// Which actions an environment has, out of as many as the one with the most has: true for valid indices. For action
+    /// spaces other than [`Space::Discrete`] there is nothing to mask, and the mask is empty.
+    pub fn action_mask(&self, env: usize) -> Result<&[bool], EnvError> {
+        let width = self.action_masks.len() / self.num_envs();
+        let mask = self.action_masks.get(env * width..(env + 1) * width).filter(|_| env < self.num_envs());
+        mask.ok_or(EnvError::UnknownEnv { env, num_envs: self.num_envs() })
     }
 
     /// Looks at an environment that is not under way.
@@ -406,6 +421,13 @@ fn number_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
     });
     let task_ids = task_ids.collect();
     (tasks, task_ids)
+}
+
+/// For each action space the validity of as many actions as the largest one has.
+fn action_masks(spaces: &[Space]) -> Vec<bool> {
+    let count = |space: &Space| if let Space::Discrete { n } = space { *n } else { 0 };
+    let width = spaces.iter().map(count).max().unwrap_or(0);
+    spaces.iter().flat_map(|space| (0..width).map(move |action| action < count(space))).collect()
 }
 
 /// Whether the environments can share batches of observations and of actions.

@@ -13,7 +13,11 @@ const NUM_ENVS: usize = 7;
 
 fn build(batch_size: usize, num_threads: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
     let envs = (0..NUM_ENVS).map(|index| ("stub".to_owned(), Stub::new(2 + index))).collect();
-    PoolVectorEnv::new(envs, PoolOptions { batch_size, num_threads, autoreset_mode }).unwrap()
+    PoolVectorEnv::new(
+        envs,
+        PoolOptions { batch_size, num_threads, autoreset_mode, ..PoolOptions::default() },
+    )
+    .unwrap()
 }
 
 /// The action of an environment at one of its steps.

@@ -1,16 +1,19 @@
 //! A game as an environment: no-op starts, frame skip, life rules, preprocessing.
 
-mod noops;
+mod analogue;
 mod options;
+mod uniform;
+mod view;
 
 use rl_env::{Action as EnvAction, Env, EnvError, Space, Step};
 use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::palette::Palette;
-use crate::preprocess::{Preprocessing, Preprocessor, PreprocessorState, Size};
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::AtariOptions;
+use uniform::Uniform;
+use view::{View, ViewState};
 
 /// What an Atari environment reports beside observation and reward, after every reset and step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,13 +24,34 @@ pub struct AtariInfo {
     pub frame_number: u32,
     /// Frames since the last reset.
     pub episode_frame_number: u32,
+    /// The game's mode.
+    pub mode: u32,
+    /// The difficulty switches: bit 0 is the left one at A, bit 1 the right one.
+    pub difficulty: u32,
+}
+
+/// A picture in colours, as a television would show it but for the shape of its pixels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RgbImage {
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+    /// `height * width` triples of red, green and blue, row after row.
+    pub pixels: Vec<u8>,
 }
 
 /// One Atari game with the usual preprocessing (Mnih et al., 2015; Machado et al., 2018).
 ///
 /// It equals one environment of ale-py 0.12.1's `AtariVectorEnv` bit for bit. Observations are `stack_num` frames,
-/// oldest first, of `img_height` by `img_width` grey bytes or RGB triples; an episode's first ones are filled up with
-/// black. Actions are indices into [`action_codes`](Self::action_codes). One step is `frameskip` emulated frames.
+/// oldest first, of `img_height` by `img_width` grey bytes or RGB triples (or of RAM); an episode's first ones are filled
+/// up with black. Actions are indices into [`action_codes`](Self::action_codes). One step is `frameskip` emulated frames.
+///
+/// Continuous actions are an analogue stick's distance from the centre, its angle (0 to the right, growing upwards) and
+/// its button: `[0, -pi, 0]` to `[1, pi, 1]`, though anything finite is taken. The stick is held in each direction in
+/// which it is further out than `continuous_action_threshold`, and a paddle turns as fast as it is far out. In
+/// `skiing` and `lost_luggage`, which do not know all eighteen actions, ale-py 0.12.1 mistakes codes for indices and
+/// fails; here a stick does there what it does elsewhere.
 ///
 /// A clone is an environment of its own in the same state; it shares the ROM and the tables.
 #[derive(Clone, Debug)]
@@ -37,9 +61,11 @@ pub struct AtariEnv {
     action_space: Space,
     action_codes: &'static [u8],
     ale: Ale,
-    preprocessor: Preprocessor,
+    view: View,
     /// Draws the numbers of no-ops.
     random: Mt19937,
+    /// Draws the episodes' modes and difficulties, where there are several.
+    variants: Mt19937,
     /// Frames of the episode that count towards the limit.
     elapsed: u32,
     /// Lives at the end of the last step, against which losses are judged.
@@ -50,8 +76,9 @@ pub struct AtariEnv {
 #[derive(Serialize, Deserialize)]
 struct State {
     ale: Vec<u8>,
-    preprocessor: PreprocessorState,
+    view: ViewState,
     random: Mt19937,
+    variants: Mt19937,
     elapsed: u32,
     lives: i32,
 }
@@ -59,31 +86,21 @@ struct State {
 impl AtariEnv {
     /// An environment of a game. Both random generators start from `seed` until a reset gives another.
     pub fn new(powered: &PoweredGame, options: AtariOptions, seed: u64) -> Result<Self, AleError> {
-        options.check()?;
-        let ale = Ale::new(powered, options.emulator(), 0)?;
-        let how = Preprocessing {
-            screen_height: powered.height(),
-            palette: Palette::of(powered.tv()),
-            grayscale: options.grayscale,
-            maxpool: options.maxpool,
-            target: Size { height: options.img_height, width: options.img_width },
-            stack_num: options.stack_num,
-        };
-        let mut shape = vec![options.stack_num, options.img_height, options.img_width];
-        if !options.grayscale {
-            shape.push(how.channels());
-        }
         let game = powered.game();
-        let action_codes = if options.full_action_space { game.legal_actions } else { game.minimal_actions };
+        options.check(game)?;
+        let action_codes = options.action_codes(game);
+        let action_space =
+            if options.continuous { analogue::space() } else { Space::Discrete { n: action_codes.len() } };
         let mut env = Self {
-            observation_space: Space::bytes(shape),
-            action_space: Space::Discrete { n: action_codes.len() },
+            observation_space: View::space(&options),
+            action_space,
             action_codes,
-            preprocessor: Preprocessor::new(how),
+            ale: Ale::new(powered, options.emulator(), 0)?,
+            view: View::new(powered, &options),
             random: Mt19937::new(0),
+            variants: Mt19937::new(0),
             elapsed: 0,
             lives: 0,
-            ale,
             options,
         };
         env.seed(seed);
@@ -98,12 +115,13 @@ impl AtariEnv {
         other
     }
 
-    /// Loads the game again with its random numbers, and the draws of no-ops, beginning at `seed`.
+    /// Loads the game again with its random numbers, and all that are drawn at resets, beginning at `seed`.
     fn seed(&mut self, seed: u64) {
         // The generators take 32 bits. Seeds that fit are taken as they are.
         let seed = (seed ^ seed >> 32) as u32;
         self.ale.load(seed);
         self.random = Mt19937::new(seed);
+        self.variants = Mt19937::new(seed);
     }
 
     /// The game.
@@ -111,7 +129,7 @@ impl AtariEnv {
         self.ale.game()
     }
 
-    /// The code of every action, by its index: the game's minimal actions, or all its legal ones.
+    /// The code of every action that can be reached, by its index: the game's minimal actions, or all its legal ones.
     pub fn action_codes(&self) -> &'static [u8] {
         self.action_codes
     }
@@ -126,8 +144,29 @@ impl AtariEnv {
         &self.ale
     }
 
+    /// The picture on the screen: the whole of the last frame, whatever observations show.
+    pub fn render(&self) -> RgbImage {
+        let colours = &Palette::of(self.ale.tv()).rgb;
+        let (screen, height) = (self.ale.screen(), self.ale.height());
+        let pixels = screen.iter().flat_map(|&byte| colours[usize::from(byte)]).collect();
+        RgbImage { height, width: screen.len() / height, pixels }
+    }
+
+    /// Draws the mode and the difficulty of the coming episode.
+    fn choose_variant(&mut self) -> Result<(), AleError> {
+        let mut choose = |values: &[u32]| {
+            let index =
+                (values.len() > 1).then(|| Uniform::below(values.len() as u32).draw(&mut self.variants));
+            index.map(|index| values[index as usize])
+        };
+        let (mode, difficulty) = (choose(&self.options.modes), choose(&self.options.difficulties));
+        mode.map_or(Ok(()), |mode| self.ale.set_mode(mode))?;
+        difficulty.map_or(Ok(()), |difficulty| self.ale.set_difficulty(difficulty))
+    }
+
     /// Resets the game and plays the frames before the agent's first decision: FIRE, then no-ops.
     fn begin_episode(&mut self) {
+        self.choose_variant().expect("the options have been checked");
         self.ale.reset_game();
         let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
         if fire {
@@ -147,10 +186,10 @@ impl AtariEnv {
     /// Emulates the frames of one step and captures those that the observation shows.
     ///
     /// A step that ends the episode stops before the capture, so that its observation shows older frames; as in ale-py.
-    fn play(&mut self, action: Action) -> Step {
+    fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
         for remaining in (0..self.options.frameskip).rev() {
-            reward = reward.wrapping_add(self.ale.act(action, 1.0));
+            reward = reward.wrapping_add(self.ale.act(action, strength));
             self.elapsed = self.elapsed.saturating_add(1);
             over = self.ale.game_over();
             // A game may show no lives before it is over; that is no loss of a life.
@@ -160,8 +199,8 @@ impl AtariEnv {
                 break;
             }
             match remaining {
-                1 => self.preprocessor.capture_before(self.ale.screen()),
-                0 => self.preprocessor.capture_last(self.ale.screen()),
+                1 => self.view.capture_before(&self.ale),
+                0 => self.view.capture_last(&self.ale),
                 _ => {}
             }
         }
@@ -182,16 +221,22 @@ impl AtariEnv {
         self.elapsed >= self.options.max_num_frames_per_episode
     }
 
-    /// The action that an index stands for.
-    fn decode(&self, action: EnvAction<'_>) -> Result<Action, EnvError> {
-        let code = match action {
-            EnvAction::Discrete(&[index]) => {
-                usize::try_from(index).ok().and_then(|i| self.action_codes.get(i))
+    /// The action that is meant, and its strength.
+    fn decode(&self, action: EnvAction<'_>) -> Result<(Action, f32), EnvError> {
+        let known = match action {
+            EnvAction::Discrete(&[index]) if !self.options.continuous => {
+                let code = usize::try_from(index).ok().and_then(|index| self.action_codes.get(index));
+                code.and_then(|&code| Action::new(code)).map(|action| (action, 1.0))
+            }
+            EnvAction::Continuous(values) if self.options.continuous => {
+                let stick: Option<&[f32; 3]> = values.try_into().ok();
+                let stick = stick.filter(|stick| stick.iter().all(|value| value.is_finite()));
+                stick.map(|stick| analogue::read(stick, self.options.continuous_action_threshold))
             }
             _ => None,
         };
         // An environment does not know its index among others; the error says 0.
-        code.and_then(|&code| Action::new(code)).ok_or_else(|| EnvError::InvalidAction {
+        known.ok_or_else(|| EnvError::InvalidAction {
             env: 0,
             action: format!("{action:?}"),
             space: self.action_space.to_string(),
@@ -215,14 +260,14 @@ impl Env for AtariEnv {
             self.seed(seed);
         }
         self.begin_episode();
-        self.preprocessor.restart(self.ale.screen());
+        self.view.restart(&self.ale, self.options.fill_stack);
         self.observe(observation);
     }
 
     fn step(&mut self, action: EnvAction<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = self.decode(action)?;
-        let step = self.play(action);
-        self.preprocessor.process();
+        let (action, strength) = self.decode(action)?;
+        let step = self.play(action, strength);
+        self.view.finish_step(&self.ale);
         self.observe(observation);
         Ok(step)
     }
@@ -232,18 +277,21 @@ impl Env for AtariEnv {
             lives: self.ale.lives(),
             frame_number: self.ale.frame_number(),
             episode_frame_number: self.ale.episode_frame_number(),
+            mode: self.ale.mode(),
+            difficulty: self.ale.difficulty(),
         }
     }
 
     fn observe(&self, observation: &mut [u8]) {
-        self.preprocessor.observe(observation);
+        self.view.observe(observation);
     }
 
     fn snapshot(&self) -> Vec<u8> {
         let state = State {
             ale: self.ale.snapshot(),
-            preprocessor: self.preprocessor.state(),
+            view: self.view.state(),
             random: self.random.clone(),
+            variants: self.variants.clone(),
             elapsed: self.elapsed,
             lives: self.lives,
         };
@@ -257,12 +305,13 @@ impl Env for AtariEnv {
         if !rest.is_empty() {
             return Err(bad("it is too long"));
         }
-        if !self.preprocessor.fits(&state.preprocessor) {
-            return Err(bad("its pictures have another size"));
+        if !self.view.fits(&state.view) {
+            return Err(bad("its observations have another size"));
         }
         self.ale.restore(&state.ale).map_err(|error| EnvError::BadSnapshot(error.to_string()))?;
-        self.preprocessor.restore(&state.preprocessor);
-        (self.random, self.elapsed, self.lives) = (state.random, state.elapsed, state.lives);
+        self.view.restore(&state.view);
+        (self.random, self.variants) = (state.random, state.variants);
+        (self.elapsed, self.lives) = (state.elapsed, state.lives);
         Ok(())
     }
 }

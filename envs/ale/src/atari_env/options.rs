@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::noops::NoopDraw;
-use crate::{AleError, AleSettings};
+use super::uniform::Uniform;
+use crate::{AleError, AleSettings, Game};
 
-/// How a game becomes an environment. Names and defaults are those of ale-py's `AtariVectorEnv`.
+/// How a game becomes an environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `ram`, `fill_stack`,
+/// `modes` and `difficulties` are beyond it.
 ///
 /// The defaults play deterministically. Sticky actions as Machado et al. (2018) recommend them, and as Gymnasium's
 /// registered games have them, are `repeat_action_probability` 0.25.
@@ -38,10 +39,21 @@ pub struct AtariOptions {
     pub repeat_action_probability: f32,
     /// All legal actions instead of those that do something in the game.
     pub full_action_space: bool,
-    /// The game's mode; `None` is its default mode.
-    pub mode: Option<u32>,
-    /// The difficulty switches; `None` is 0.
-    pub difficulty: Option<u32>,
+    /// Actions are three floats, the position of an analogue stick and the button, instead of an index: see
+    /// [`AtariEnv`](crate::AtariEnv). All legal actions can be reached, and `full_action_space` changes nothing.
+    pub continuous: bool,
+    /// How far the stick must be pushed, and the button be pressed, to count; finite.
+    pub continuous_action_threshold: f32,
+    /// Observations are the 128 bytes of RAM instead of pictures; `img_height`, `img_width`, `grayscale` and `maxpool`
+    /// change nothing then.
+    pub ram: bool,
+    /// An episode's first observation shows its first frame `stack_num` times, as in `EnvPool`, instead of black ones
+    /// before it.
+    pub fill_stack: bool,
+    /// The game's modes, of which each episode draws one. One alone is simply the mode; none stands for the default.
+    pub modes: Vec<u32>,
+    /// The settings of the difficulty switches, of which each episode draws one. None stands for 0.
+    pub difficulties: Vec<u32>,
 }
 
 impl Default for AtariOptions {
@@ -61,15 +73,19 @@ impl Default for AtariOptions {
             max_num_frames_per_episode: 108000,
             repeat_action_probability: 0.0,
             full_action_space: false,
-            mode: None,
-            difficulty: None,
+            continuous: false,
+            continuous_action_threshold: 0.5,
+            ram: false,
+            fill_stack: false,
+            modes: Vec::new(),
+            difficulties: Vec::new(),
         }
     }
 }
 
 impl AtariOptions {
-    /// Checks what does not depend on the game.
-    pub(super) fn check(&self) -> Result<(), AleError> {
+    /// Checks what the emulator does not check itself.
+    pub(super) fn check(&self, game: &'static Game) -> Result<(), AleError> {
         let check = |fine: bool, name, value: &dyn ToString, allowed| {
             if fine { Ok(()) } else { Err(AleError::Setting { name, value: value.to_string(), allowed }) }
         };
@@ -79,7 +95,11 @@ impl AtariOptions {
         check((1..=64).contains(&self.stack_num), "stack_num", &self.stack_num, "between 1 and 64")?;
         check(self.frameskip >= 1, "frameskip", &self.frameskip, "at least 1")?;
         let limit = self.max_num_frames_per_episode;
-        check(limit >= 1, "max_num_frames_per_episode", &limit, "at least 1")
+        check(limit >= 1, "max_num_frames_per_episode", &limit, "at least 1")?;
+        let threshold = self.continuous_action_threshold;
+        check(threshold.is_finite(), "continuous_action_threshold", &threshold, "finite")?;
+        self.modes.iter().try_for_each(|&mode| game.check_mode(mode))?;
+        self.difficulties.iter().try_for_each(|&difficulty| game.check_difficulty(difficulty))
     }
 
     /// The emulator's part of the options. It runs frame by frame; skip and limit are the environment's.
@@ -88,12 +108,18 @@ impl AtariOptions {
             repeat_action_probability: self.repeat_action_probability,
             frame_skip: 1,
             max_num_frames_per_episode: 0,
-            mode: self.mode,
-            difficulty: self.difficulty,
+            mode: self.modes.first().copied(),
+            difficulty: self.difficulties.first().copied(),
         }
     }
 
-    pub(super) fn noop_draw(&self) -> NoopDraw {
-        NoopDraw::new(self.noop_max)
+    /// Even without no-ops a number is drawn.
+    pub(super) fn noop_draw(&self) -> Uniform {
+        Uniform::below(self.noop_max.max(1))
+    }
+
+    /// The codes of the actions that can be reached, which indices refer to.
+    pub(super) fn action_codes(&self, game: &'static Game) -> &'static [u8] {
+        if self.full_action_space || self.continuous { game.legal_actions } else { game.minimal_actions }
     }
 }

@@ -49,6 +49,113 @@ fn spaces_follow_the_options() {
 }
 
 #[test]
+fn ram_can_be_observed_instead_of_pictures() {
+    let options = AtariOptions { ram: true, stack_num: 2, ..AtariOptions::default() };
+    let mut env = harvest(options.clone());
+    assert_eq!(env.observation_space(), &Space::bytes([2, 128]));
+    let first = reset(&mut env, Some(1));
+    assert_eq!(first[..128], [0; 128]);
+    assert_eq!(first[128..], *env.ale().ram());
+    let mut second = vec![0; 256];
+    env.step(EnvAction::Discrete(&[1]), &mut second).unwrap();
+    assert_eq!(second[..128], first[128..]);
+    assert_eq!(second[128..], *env.ale().ram());
+    let mut other = harvest(options);
+    other.restore(&env.snapshot()).unwrap();
+    let mut observation = vec![0; 256];
+    other.observe(&mut observation);
+    assert_eq!(observation, second);
+    assert!(env.restore(&harvest(AtariOptions::default()).snapshot()).is_err());
+}
+
+#[test]
+fn a_stack_can_begin_with_the_first_frame_alone() {
+    let black = reset(&mut harvest(AtariOptions::default()), Some(1));
+    let mut env = harvest(AtariOptions { fill_stack: true, ..AtariOptions::default() });
+    let filled = reset(&mut env, Some(1));
+    let frames: Vec<&[u8]> = filled.chunks(84 * 84).collect();
+    assert_eq!(frames, [&black[3 * 84 * 84..]; 4]);
+    let mut after = vec![0; filled.len()];
+    env.step(EnvAction::Discrete(&[1]), &mut after).unwrap();
+    assert_eq!(after[..3 * 84 * 84], filled[84 * 84..]);
+}
+
+#[test]
+fn a_stick_reaches_every_action() {
+    let options = AtariOptions { continuous: true, ram: true, stack_num: 1, ..AtariOptions::default() };
+    let mut sticks = harvest(options.clone());
+    let mut indices = harvest(AtariOptions { continuous: false, full_action_space: true, ..options });
+    assert_eq!(sticks.action_codes().len(), 18);
+    assert_eq!(sticks.action_space().shape(), [3]);
+    assert_eq!(reset(&mut sticks, Some(4)), reset(&mut indices, Some(4)));
+    let (mut by_stick, mut by_index) = ([0; 128], [0; 128]);
+    for code in (0..18).cycle().take(360) {
+        let stick = Action::new(code).unwrap().joystick();
+        let axis = |more: bool, less: bool| f32::from(i8::from(more) - i8::from(less));
+        let (x, y) = (axis(stick.right, stick.left), axis(stick.up, stick.down));
+        let values = [x.hypot(y).min(1.0), y.atan2(x), f32::from(u8::from(stick.fire))];
+        let step = sticks.step(EnvAction::Continuous(&values), &mut by_stick).unwrap();
+        assert_eq!(step, indices.step(EnvAction::Discrete(&[i32::from(code)]), &mut by_index).unwrap());
+        assert_eq!(by_stick, by_index);
+        if step.ends_episode() {
+            reset(&mut sticks, None);
+            reset(&mut indices, None);
+        }
+    }
+    for bad in
+        [EnvAction::Discrete(&[0]), EnvAction::Continuous(&[0.0; 2]), EnvAction::Continuous(&[f32::NAN; 3])]
+    {
+        assert!(matches!(sticks.step(bad, &mut by_stick), Err(EnvError::InvalidAction { .. })));
+    }
+}
+
+#[test]
+fn each_episode_draws_its_mode_and_difficulty() {
+    let Some(rom) = roms::for_tests("pong") else {
+        return;
+    };
+    let powered = PoweredGame::new(game("pong").unwrap(), rom).unwrap();
+    let (modes, difficulties) = (powered.game().modes.to_vec(), powered.game().difficulties.to_vec());
+    let play = |modes: &[u32], difficulties: &[u32], seed| {
+        let options = AtariOptions {
+            modes: modes.to_vec(),
+            difficulties: difficulties.to_vec(),
+            noop_max: 0,
+            use_fire_reset: false,
+            ..AtariOptions::default()
+        };
+        let mut env = AtariEnv::new(&powered, options, 0).unwrap();
+        let mut episodes = Vec::new();
+        for episode in 0..40 {
+            let observation = reset(&mut env, (episode == 0).then_some(seed));
+            episodes.push((env.info().mode, env.info().difficulty, observation));
+        }
+        episodes
+    };
+    let drawn = play(&modes, &difficulties, 1);
+    for &mode in &modes {
+        for &difficulty in &difficulties {
+            let of_this = drawn.iter().find(|(m, d, _)| (*m, *d) == (mode, difficulty));
+            let (.., observation) = of_this.expect("40 episodes draw each of eight");
+            assert_eq!(*observation, play(&[mode], &[difficulty], 1)[0].2);
+        }
+    }
+    assert!(play(&modes, &difficulties, 1) == drawn);
+    assert!(play(&modes, &difficulties, 2) != drawn);
+}
+
+#[test]
+fn the_screen_is_rendered_in_colours() {
+    let mut env = harvest(AtariOptions { grayscale: false, stack_num: 1, ..AtariOptions::default() });
+    let options = AtariOptions { img_height: 210, img_width: 160, maxpool: false, ..env.options().clone() };
+    env = harvest(options);
+    let observation = reset(&mut env, Some(1));
+    let image = env.render();
+    assert_eq!((image.height, image.width), (210, 160));
+    assert_eq!(image.pixels, observation);
+}
+
+#[test]
 fn the_game_itself_ends_an_episode() {
     let mut env = harvest(AtariOptions::default());
     reset(&mut env, Some(1));
@@ -173,7 +280,7 @@ fn bad_options_and_actions_are_errors() {
             AtariOptions { repeat_action_probability: 1.5, ..defaults() },
             "repeat_action_probability is 1.5, but must be between 0 and 1",
         ),
-        (AtariOptions { mode: Some(7), ..defaults() }, "harvest has no mode 7; its modes are [0]"),
+        (AtariOptions { modes: vec![0, 7], ..defaults() }, "harvest has no mode 7; its modes are [0]"),
     ] {
         assert_eq!(AtariEnv::new(&powered, options, 0).err().unwrap().to_string(), sentence);
     }

@@ -100,6 +100,22 @@ impl Game {
         self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
     }
 
+    /// Whether the game has this mode.
+    pub(crate) fn check_mode(&self, mode: u32) -> Result<(), AleError> {
+        if self.modes.contains(&mode) {
+            return Ok(());
+        }
+        Err(AleError::UnknownMode { game: self.id, mode, allowed: self.modes })
+    }
+
+    /// Whether the game knows these difficulty switches.
+    pub(crate) fn check_difficulty(&self, difficulty: u32) -> Result<(), AleError> {
+        if self.difficulties.contains(&difficulty) {
+            return Ok(());
+        }
+        Err(AleError::UnknownDifficulty { game: self.id, difficulty, allowed: self.difficulties })
+    }
+
     /// The cartridge of this game with the given ROM image.
     pub(crate) fn cartridge(&self, rom: Arc<[u8]>) -> Result<Cartridge, CartridgeError> {
         Cartridge::new(rom, self.bankswitch)

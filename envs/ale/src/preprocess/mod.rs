@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::palette::Palette;
 use pool::{Pool, Row};
 pub(crate) use resize::{Resizer, Size};
-use stack::FrameStack;
+pub(crate) use stack::FrameStack;
 
 /// Pixels in a row of the console's picture.
 pub(crate) const SCREEN_WIDTH: usize = 160;
@@ -130,6 +130,11 @@ impl Preprocessor {
     /// Writes the observation: the frames of the stack, oldest first.
     pub(crate) fn observe(&self, observation: &mut [u8]) {
         self.stack.write(observation);
+    }
+
+    /// The frames of the observation.
+    pub(crate) fn stack_mut(&mut self) -> &mut FrameStack {
+        &mut self.stack
     }
 
     pub(crate) fn state(&self) -> PreprocessorState {

@@ -28,6 +28,14 @@ impl FrameStack {
         &mut self.frames[to..to + bytes]
     }
 
+    /// Makes all frames equal to the newest.
+    pub(crate) fn fill_with_newest(&mut self) {
+        let from = self.newest * self.frame_bytes;
+        for to in (0..self.frames.len()).step_by(self.frame_bytes) {
+            self.frames.copy_within(from..from + self.frame_bytes, to);
+        }
+    }
+
     /// Bytes of all frames.
     pub(crate) fn byte_len(&self) -> usize {
         self.frames.len()
@@ -74,5 +82,8 @@ mod tests {
         other.write(&mut others);
         assert_eq!(frames, [2, 2, 2, 3, 7, 3]);
         assert_eq!(others, frames);
+        stack.fill_with_newest();
+        stack.write(&mut frames);
+        assert_eq!(frames, [7, 3, 7, 3, 7, 3]);
     }
 }

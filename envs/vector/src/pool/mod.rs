@@ -44,6 +44,17 @@ pub(crate) enum Caller {
     Waits,
 }
 
+/// Who runs the jobs of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads {
+    /// Number of threads, the calling one among them if it works along.
+    pub(crate) count: NonZeroUsize,
+    /// What the calling thread does.
+    pub(crate) caller: Caller,
+    /// Thread `i` of the pool is bound to core `(offset + i) % cores`, but for the calling one.
+    pub(crate) affinity_offset: Option<usize>,
+}
+
 /// Threads that share the jobs of one task.
 pub(crate) struct Pool<T: Task> {
     shared: Arc<Shared<T>>,
@@ -53,18 +64,26 @@ pub(crate) struct Pool<T: Task> {
 }
 
 impl<T: Task> Pool<T> {
-    /// A pool of `num_threads` threads, the calling one among them if it works along, for the indices below `count`.
-    pub(crate) fn new(num_threads: NonZeroUsize, caller: Caller, count: usize, task: T) -> io::Result<Self> {
-        let mut workers = (0..num_threads.get()).map(Worker::new).collect::<Vec<_>>();
+    /// A pool for the indices below `count`.
+    pub(crate) fn new(threads: Threads, count: usize, task: T) -> io::Result<Self> {
+        let mut workers = (0..threads.count.get()).map(Worker::new).collect::<Vec<_>>();
         let shared = Arc::new(Shared::new(task, &workers, count));
-        let caller = (caller == Caller::WorksAlong).then(|| workers.remove(0));
+        let caller = (threads.caller == Caller::WorksAlong).then(|| workers.remove(0));
+        let cores = threads.affinity_offset.and_then(|_| core_affinity::get_core_ids()).unwrap_or_default();
         let mut pool = Self { shared, caller, threads: Vec::with_capacity(workers.len()) };
         for worker in workers {
             let shared = Arc::clone(&pool.shared);
+            let core = threads.affinity_offset.and_then(|offset| {
+                let index = offset.checked_add(worker.index())?.checked_rem(cores.len())?;
+                cores.get(index).copied()
+            });
             // On an error the pool is dropped, which ends the threads that have already been started.
-            let thread = thread::Builder::new()
-                .name(format!("env-worker-{}", worker.index()))
-                .spawn(move || worker.run_until_stopped(&shared))?;
+            let thread =
+                thread::Builder::new().name(format!("env-worker-{}", worker.index())).spawn(move || {
+                    // Where the system refuses, the thread runs wherever it is put: slower perhaps, but the same.
+                    core.map(core_affinity::set_for_current);
+                    worker.run_until_stopped(&shared);
+                })?;
             pool.threads.push(thread);
         }
         Ok(pool)

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Caller, Pool, Task};
+use super::{Caller, Pool, Task, Threads};
 
 /// Counts the runs of every index; some indices take long, some panic.
 #[derive(Default)]
@@ -45,7 +45,8 @@ impl Task for Counting {
 
 fn pool_with(caller: Caller, num_threads: usize, task: Counting) -> Pool<Counting> {
     let count = task.runs.len();
-    Pool::new(NonZeroUsize::new(num_threads).unwrap(), caller, count, task).unwrap()
+    let threads = Threads { count: NonZeroUsize::new(num_threads).unwrap(), caller, affinity_offset: None };
+    Pool::new(threads, count, task).unwrap()
 }
 
 fn pool(num_threads: usize, task: Counting) -> Pool<Counting> {

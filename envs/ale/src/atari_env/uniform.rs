@@ -1,18 +1,18 @@
 use vcs::Mt19937;
 
-/// Draws the number of no-ops that begin an episode, uniformly from `0..noop_max`.
+/// Draws whole numbers uniformly from a range that begins at 0.
 ///
 /// The draw is that of the C++ standard library that ale-py is built with: Lemire's multiplication (2019), which
 /// rejects the few outputs that would favour some results.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NoopDraw {
+pub(super) struct Uniform {
     range: u32,
 }
 
-impl NoopDraw {
-    /// Even without no-ops a number is drawn.
-    pub(super) fn new(noop_max: u32) -> Self {
-        Self { range: noop_max.max(1) }
+impl Uniform {
+    /// Numbers below `range`, which is at least 1.
+    pub(super) fn below(range: u32) -> Self {
+        Self { range }
     }
 
     pub(super) fn draw(self, random: &mut Mt19937) -> u32 {
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn the_first_draws_are_those_of_ale_py() {
-        let first = |seed| NoopDraw::new(30).draw(&mut Mt19937::new(seed));
+        let first = |seed| Uniform::below(30).draw(&mut Mt19937::new(seed));
         assert_eq!((0..12).map(first).collect::<Vec<_>>(), [16, 12, 13, 16, 29, 6, 26, 2, 26, 0, 23, 5]);
     }
 
@@ -39,7 +39,7 @@ mod tests {
     fn outputs_that_would_favour_a_result_are_rejected() {
         // 2^32 mod 3000000000 outputs, about 30 %, are rejected: the draws run ahead of the generator's outputs.
         let (mut random, mut outputs) = (Mt19937::new(1), Mt19937::new(1));
-        let draw = NoopDraw::new(3_000_000_000);
+        let draw = Uniform::below(3_000_000_000);
         for _ in 0..100 {
             let drawn = draw.draw(&mut random);
             let accepted = std::iter::repeat_with(|| u64::from(outputs.next_u32()) * 3_000_000_000)
@@ -48,7 +48,7 @@ mod tests {
             assert_eq!(Some(drawn), accepted);
         }
         assert_eq!(random, outputs);
-        assert_eq!(NoopDraw::new(0).draw(&mut random), 0);
+        assert_eq!(Uniform::below(1).draw(&mut random), 0);
         assert_ne!(random, outputs, "a number is drawn all the same");
     }
 }

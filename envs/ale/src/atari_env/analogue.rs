@@ -1,0 +1,58 @@
+use std::f32::consts::PI;
+
+use rl_env::Space;
+use vcs::Joystick;
+
+use crate::Action;
+
+/// Radius, angle and button: `[0, -pi, 0]` to `[1, pi, 1]`. A [`Space::Box`] has one bound for all its elements, which
+/// is the angle's here.
+pub(super) fn space() -> Space {
+    Space::floats(3, -PI, PI)
+}
+
+/// How an analogue stick and its button are read as an action and the strength with which it turns a paddle.
+///
+/// The stick's position is given by its distance from the centre and its angle, 0 to the right and growing upwards. It is
+/// held in a direction if it is further out in it than `threshold`. Positions outside the space are taken as they are.
+/// Everything is computed in single precision, as in ale-py, which decides cases at the very threshold.
+pub(super) fn read(&[radius, angle, button]: &[f32; 3], threshold: f32) -> (Action, f32) {
+    let (x, y) = (radius * angle.cos(), radius * angle.sin());
+    let held = Joystick {
+        up: y > threshold,
+        right: x > threshold,
+        // With a negative threshold both sides may count; then it is right and up.
+        left: x < -threshold && x <= threshold,
+        down: y < -threshold && y <= threshold,
+        fire: button > threshold,
+    };
+    (Action::of_joystick(held), radius)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(stick: [f32; 3]) -> String {
+        read(&stick, 0.5).0.to_string()
+    }
+
+    #[test]
+    fn directions_are_those_of_the_unit_circle() {
+        for (eighth, name_there) in
+            ["RIGHT", "UPRIGHT", "UP", "UPLEFT", "LEFT", "DOWNLEFT", "DOWN", "DOWNRIGHT"].iter().enumerate()
+        {
+            let angle = eighth as f32 * PI / 4.0;
+            assert_eq!(name([1.0, angle, 0.0]), *name_there);
+            assert_eq!(name([1.0, angle - 2.0 * PI, 1.0]), format!("{name_there}FIRE"));
+        }
+    }
+
+    #[test]
+    fn thresholds_are_strict() {
+        assert_eq!(name([0.5, 0.0, 0.5]), "NOOP");
+        assert_eq!(name([0.500_000_1, 0.0, 0.500_000_1]), "RIGHTFIRE");
+        assert_eq!(name([0.0, 2.0, 1.0]), "FIRE");
+        assert_eq!(read(&[0.6, 0.0, 0.0], 0.7), (Action::NOOP, 0.6));
+    }
+}
