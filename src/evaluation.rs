@@ -116,7 +116,7 @@ pub(crate) fn of_random_player(
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     play(environments.as_mut(), episodes, seed, stop, |batch| {
         let draw = |&env: &usize| match spaces[env] {
-            Space::Discrete { n } => rng.random_range(0..n as i32),
+            Space::Discrete { n, start } => start as i32 + rng.random_range(0..n as i32),
             _ => 0,
         };
         Ok(batch.env_ids.iter().map(draw).collect())

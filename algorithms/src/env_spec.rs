@@ -128,7 +128,7 @@ fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
     let mut tasks: Vec<Task> =
         envs.tasks().iter().map(|name| Task { name: name.clone(), num_actions: 0 }).collect();
     for (env, (space, &task_id)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
-        let &Space::Discrete { n: got @ 1.. } = space else {
+        let &Space::Discrete { n: got @ 1.., start: 0 } = space else {
             return Err(SpecError::ActionSpace { env, space: space.to_string() });
         };
         let task = &mut tasks[task_id];

@@ -114,7 +114,7 @@ mod tests {
         assert!(layout(Space::bytes([1, 36, 36])).is_ok());
         assert_eq!(layout(Space::bytes([128])), Ok(ObservationLayout::Bytes { length: 128 }));
         assert_eq!(layout(Space::floats(4, -1.0, 1.0)), Ok(ObservationLayout::Floats { length: 4 }));
-        for space in [Space::bytes([4, 35, 84]), Space::bytes([84, 84]), Space::Discrete { n: 3 }] {
+        for space in [Space::bytes([4, 35, 84]), Space::bytes([84, 84]), Space::discrete(3)] {
             assert!(matches!(layout(space), Err(SpecError::ObservationSpace(_))));
         }
     }

@@ -37,6 +37,7 @@ impl Noise {
                         *number = self.rng.random_range(-1f32..1.0).to_ne_bytes();
                     }
                 }
+                other => unreachable!("learners see no {} observations", other.name()),
             }
         }
         if self.batch.final_observations.rows() > 0 {

@@ -55,7 +55,7 @@ impl CartPole {
     pub fn new() -> Self {
         Self {
             observation_space: Space::floats(4, f32::NEG_INFINITY, f32::INFINITY),
-            action_space: Space::Discrete { n: 2 },
+            action_space: Space::discrete(2),
             state: State {
                 rng: ChaCha8Rng::seed_from_u64(0),
                 position: 0.0,
@@ -120,7 +120,7 @@ impl Env for CartPole {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let push_right = encoding::discrete(action, &self.action_space)? == 1;
+        let push_right = action.choice(&self.action_space)? == 1;
         self.state.integrate(if push_right { FORCE } else { -FORCE });
         self.state.steps = self.state.steps.saturating_add(1);
         self.observe(observation);

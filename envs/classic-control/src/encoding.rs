@@ -1,18 +1,8 @@
-//! How the environments of this crate read actions and put observations and states into bytes.
+//! How the environments of this crate put observations and states into bytes.
 
-use rl_env::{Action, EnvError, Space};
+use rl_env::EnvError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-/// The discrete action, once it is known to lie in `space`.
-///
-/// An environment does not know its index among others; the error says 0.
-pub(crate) fn discrete(action: Action<'_>, space: &Space) -> Result<i32, EnvError> {
-    match action {
-        Action::Discrete(&[choice]) if action.is_in(space) => Ok(choice),
-        _ => Err(EnvError::InvalidAction { env: 0, action: format!("{action:?}"), space: space.to_string() }),
-    }
-}
 
 /// Writes floats as an observation row.
 pub(crate) fn write_floats(values: &[f32], observation: &mut [u8]) {

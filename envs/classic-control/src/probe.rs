@@ -72,7 +72,7 @@ impl Probe {
     pub fn new(kind: ProbeKind) -> Self {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
-            action_space: Space::Discrete { n: kind.num_actions() },
+            action_space: Space::discrete(kind.num_actions()),
             state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, steps: 0 },
         }
     }
@@ -124,7 +124,7 @@ impl Env for Probe {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = encoding::discrete(action, &self.action_space)?;
+        let action = action.choice(&self.action_space)?;
         let reward = self.state.reward(action);
         self.state.steps = self.state.steps.saturating_add(1);
         if self.state.kind == ProbeKind::DiscountedValue {

@@ -1,32 +1,125 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{EnvError, Space};
+use crate::{Dtype, EnvError, Space};
 
-/// What an agent does in one environment for one step.
+/// Whether the actions of a space are integers or floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// Integers: [`Action::Discrete`].
+    Discrete,
+    /// Floats: [`Action::Continuous`].
+    Continuous,
+}
+
+impl ActionKind {
+    /// The kind of the actions of `space`, or none for a space that mixes integers and floats, whose values are no
+    /// [`Action`]s.
+    pub fn of(space: &Space) -> Option<Self> {
+        match space.dtype() {
+            Some(Dtype::F32) => Some(Self::Continuous),
+            Some(Dtype::U8 | Dtype::I8 | Dtype::I64) => Some(Self::Discrete),
+            None => {
+                let mut kinds = space.parts().map(Self::of);
+                let first = kinds.next()??;
+                kinds.all(|kind| kind == Some(first)).then_some(first)
+            }
+        }
+    }
+}
+
+/// What an agent does in one environment for one step: the elements of a value of its action space, leaf after leaf
+/// (see [`Space::leaves`]), outermost axis first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action<'a> {
-    /// One integer for each discrete choice: a single one for [`Space::Discrete`].
+    /// Integers: a single one for [`Space::Discrete`], one for each choice of [`Space::MultiDiscrete`], zeros and ones
+    /// for [`Space::MultiBinary`].
     Discrete(&'a [i32]),
-    /// The elements of a [`Space::Box`], outermost axis first.
+    /// Floats: the elements of a [`Space::Box`].
     Continuous(&'a [f32]),
 }
 
 impl Action<'_> {
     /// Whether the action lies in `space`.
     pub fn is_in(&self, space: &Space) -> bool {
-        let below = |value: i32, n: usize| usize::try_from(value).is_ok_and(|value| value < n);
-        match (self, space) {
-            (Self::Discrete(values), Space::Discrete { n }) => values.len() == 1 && below(values[0], *n),
-            (Self::Discrete(values), Space::MultiDiscrete { nvec }) => {
-                values.len() == nvec.len() && values.iter().zip(nvec).all(|(&value, &n)| below(value, n))
+        let kind = ActionKind::of(space);
+        match self {
+            Self::Discrete(values) => {
+                kind == Some(ActionKind::Discrete)
+                    && values.len() == space.num_elements()
+                    && takes(space, &mut values.iter().copied().map(f64::from))
             }
-            (Self::Continuous(values), Space::Box { low, high, shape, .. }) => {
-                values.len() == shape.iter().product::<usize>()
-                    && values.iter().all(|value| (low..=high).contains(&value))
+            Self::Continuous(values) => {
+                kind == Some(ActionKind::Continuous)
+                    && values.len() == space.num_elements()
+                    && takes(space, &mut values.iter().copied().map(f64::from))
             }
-            _ => false,
         }
     }
+
+    /// Whether an environment whose action space is `space` performs the action.
+    ///
+    /// Integers must lie in the space. The bounds of floats say what makes sense; as in Gymnasium an environment takes
+    /// what lies outside as it is, or clips it. Only what is no finite number is refused.
+    pub fn fits(&self, space: &Space) -> bool {
+        match self {
+            Self::Discrete(_) => self.is_in(space),
+            Self::Continuous(values) => {
+                ActionKind::of(space) == Some(ActionKind::Continuous)
+                    && values.len() == space.num_elements()
+                    && values.iter().all(|value| value.is_finite())
+            }
+        }
+    }
+
+    /// The one integer of this action, once it is known to fit `space`.
+    ///
+    /// An environment does not know its index among others; the error says 0.
+    pub fn choice(self, space: &Space) -> Result<i32, EnvError> {
+        match self {
+            Self::Discrete(&[choice]) if self.fits(space) => Ok(choice),
+            _ => Err(self.invalid(space)),
+        }
+    }
+
+    /// The floats of this action, once it is known to fit `space`.
+    ///
+    /// An environment does not know its index among others; the error says 0.
+    pub fn floats<const N: usize>(self, space: &Space) -> Result<[f32; N], EnvError> {
+        match self {
+            Self::Continuous(values) if self.fits(space) => {
+                values.try_into().map_err(|_| self.invalid(space))
+            }
+            _ => Err(self.invalid(space)),
+        }
+    }
+
+    fn invalid(self, space: &Space) -> EnvError {
+        EnvError::InvalidAction { env: 0, action: self.to_string(), space: space.to_string() }
+    }
+}
+
+/// The bare numbers: a single one alone, several in brackets.
+impl fmt::Display for Action<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discrete([value]) => write!(f, "{value}"),
+            Self::Discrete(values) => write!(f, "{values:?}"),
+            Self::Continuous(values) => write!(f, "{values:?}"),
+        }
+    }
+}
+
+/// Whether the next `values` are the elements of a value of `space`.
+fn takes(space: &Space, values: &mut dyn Iterator<Item = f64>) -> bool {
+    if space.dtype().is_none() {
+        return space.parts().all(|part| takes(part, values));
+    }
+    (0..space.num_elements()).all(|index| {
+        let (low, high) = space.range(index);
+        values.next().is_some_and(|value| (low..=high).contains(&value))
+    })
 }
 
 /// What one step of one environment yields beside the observation.

@@ -8,13 +8,15 @@ mod batch;
 mod env;
 mod error;
 mod observation;
+mod pcg64;
 mod space;
 mod vector_env;
 
 pub use autoreset::AutoresetMode;
 pub use batch::{Actions, Batch, EpisodeStats};
-pub use env::{Action, Env, Step};
+pub use env::{Action, ActionKind, Env, Step};
 pub use error::EnvError;
 pub use observation::ObservationBuffer;
-pub use space::{Dtype, Space};
+pub use pcg64::Pcg64;
+pub use space::{Bound, CannotBatch, Dtype, Leaf, Space};
 pub use vector_env::{ResetSeeds, VectorEnv};

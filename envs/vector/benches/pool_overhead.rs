@@ -46,10 +46,8 @@ fn step(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("idle step");
     for num_envs in [8, 64, 256] {
         for num_threads in [1, 2] {
-            let env = || Idle {
-                observation_space: Space::bytes([4, 84, 84]),
-                action_space: Space::Discrete { n: 18 },
-            };
+            let env =
+                || Idle { observation_space: Space::bytes([4, 84, 84]), action_space: Space::discrete(18) };
             let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
             let options = PoolOptions { num_threads, ..PoolOptions::default() };
             let mut env = PoolVectorEnv::new(envs, options).expect("equal environments form a vector");

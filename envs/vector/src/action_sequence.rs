@@ -1,4 +1,4 @@
-use rl_env::{Action, Actions, Space};
+use rl_env::{Action, ActionKind, Actions, Space};
 
 /// The actions that an environment performs next, in memory that is used again for the following ones.
 #[derive(Debug)]
@@ -25,10 +25,11 @@ impl Values {
 impl ActionSequence {
     /// Room for actions of `space`, which must have at least one element.
     pub(crate) fn new(space: &Space) -> Self {
-        let capacity = action_len(space);
-        let values = match space {
-            Space::Box { .. } => Values::Continuous(Vec::with_capacity(capacity)),
-            _ => Values::Discrete(Vec::with_capacity(capacity)),
+        let capacity = space.num_elements();
+        let values = match ActionKind::of(space) {
+            Some(ActionKind::Continuous) => Values::Continuous(Vec::with_capacity(capacity)),
+            // No action fits a space that mixes integers and floats.
+            Some(ActionKind::Discrete) | None => Values::Discrete(Vec::with_capacity(capacity)),
         };
         Self { space: space.clone(), values }
     }
@@ -38,10 +39,9 @@ impl ActionSequence {
         if total_len(actions) == 0 {
             return Err("(none)".to_owned());
         }
-        if let Some(bad) =
-            split(actions, action_len(&self.space)).find(|action| !can_perform(action, &self.space))
-        {
-            return Err(describe(bad));
+        let mut each = split(actions, self.space.num_elements());
+        if let Some(bad) = each.find(|action| !action.fits(&self.space)) {
+            return Err(bad.to_string());
         }
         match (&mut self.values, actions) {
             (Values::Discrete(own), Actions::Discrete(values)) => replace(own, values),
@@ -53,13 +53,8 @@ impl ActionSequence {
 
     /// The actions in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Action<'_>> {
-        split(self.values.as_actions(), action_len(&self.space))
+        split(self.values.as_actions(), self.space.num_elements())
     }
-}
-
-/// Integers or floats in one action.
-pub(crate) fn action_len(space: &Space) -> usize {
-    space.shape().iter().product()
 }
 
 /// Integers or floats in all the actions.
@@ -85,23 +80,6 @@ fn split(actions: Actions<'_>, action_len: usize) -> impl Iterator<Item = Action
             Actions::Continuous(values) => Action::Continuous(values),
         }
     })
-}
-
-/// Discrete actions must lie in the space. The bounds of a box say what makes sense; as in Gymnasium, an environment
-/// takes what lies outside as it is, or clips it. Only what is no number at all is refused.
-fn can_perform(action: &Action<'_>, space: &Space) -> bool {
-    match (action, space) {
-        (Action::Continuous(values), Space::Box { .. }) => values.iter().all(|value| value.is_finite()),
-        _ => action.is_in(space),
-    }
-}
-
-fn describe(action: Action<'_>) -> String {
-    match action {
-        Action::Discrete([value]) => value.to_string(),
-        Action::Discrete(values) => format!("{values:?}"),
-        Action::Continuous(values) => format!("{values:?}"),
-    }
 }
 
 fn replace<T: Copy>(own: &mut Vec<T>, values: &[T]) {

@@ -28,7 +28,7 @@ pub enum BuildError {
         /// Its task.
         task: String,
         /// Its action space.
-        found: Space,
+        found: Box<Space>,
     },
     /// A batch has one shape, so all observations must have it.
     #[error(
@@ -40,9 +40,9 @@ pub enum BuildError {
         /// Its task.
         task: String,
         /// Its observation space.
-        found: Space,
+        found: Box<Space>,
         /// The observation space of environment 0.
-        expected: Space,
+        expected: Box<Space>,
     },
     /// A batch's actions are either all integers or all floats.
     #[error(
@@ -55,9 +55,19 @@ pub enum BuildError {
         /// Its task.
         task: String,
         /// Its action space.
-        found: Space,
+        found: Box<Space>,
         /// The action space of environment 0.
-        expected: Space,
+        expected: Box<Space>,
+    },
+    /// An action is either integers or floats.
+    #[error("environment {env} ({task}) takes actions in {found}, which mixes integers and floats")]
+    MixedActions {
+        /// Index of the environment.
+        env: usize,
+        /// Its task.
+        task: String,
+        /// Its action space.
+        found: Box<Space>,
     },
     /// An Atari game cannot be made into an environment.
     #[error("{game}: {source}")]

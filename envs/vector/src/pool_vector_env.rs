@@ -1,10 +1,9 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use rl_env::{Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
+use rl_env::{ActionKind, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
 
 use crate::BuildError;
-use crate::action_sequence::action_len;
 use crate::pool::{Caller, Pool, Threads};
 use crate::slot::Order;
 use crate::slots::Slots;
@@ -127,7 +126,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             num_under_way: 0,
             observation_space,
             action_masks: action_masks(&action_spaces),
-            action_lens: action_spaces.iter().map(action_len).collect(),
+            action_lens: action_spaces.iter().map(Space::num_elements).collect(),
             action_spaces,
             tasks,
             task_ids,
@@ -425,34 +424,38 @@ fn number_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
 
 /// For each action space the validity of as many actions as the largest one has.
 fn action_masks(spaces: &[Space]) -> Vec<bool> {
-    let count = |space: &Space| if let Space::Discrete { n } = space { *n } else { 0 };
+    let count = |space: &Space| if let Space::Discrete { n, .. } = space { *n } else { 0 };
     let width = spaces.iter().map(count).max().unwrap_or(0);
     spaces.iter().flat_map(|space| (0..width).map(move |action| action < count(space))).collect()
 }
 
 /// Whether the environments can share batches of observations and of actions.
 fn check_spaces<E: Env>(envs: &[(String, E)]) -> Result<(), BuildError> {
-    let is_continuous = |space: &Space| matches!(space, Space::Box { .. });
     let (observations, actions) = (envs[0].1.observation_space(), envs[0].1.action_space());
     for (index, (task, env)) in envs.iter().enumerate() {
-        if action_len(env.action_space()) == 0 {
-            let found = env.action_space().clone();
+        if env.action_space().num_elements() == 0 {
+            let found = Box::new(env.action_space().clone());
             return Err(BuildError::NoActions { env: index, task: task.clone(), found });
         }
         if env.observation_space() != observations {
             return Err(BuildError::DifferentObservations {
                 env: index,
                 task: task.clone(),
-                found: env.observation_space().clone(),
-                expected: observations.clone(),
+                found: Box::new(env.observation_space().clone()),
+                expected: Box::new(observations.clone()),
             });
         }
-        if is_continuous(env.action_space()) != is_continuous(actions) {
+        let kind = ActionKind::of(env.action_space());
+        if kind.is_none() {
+            let found = Box::new(env.action_space().clone());
+            return Err(BuildError::MixedActions { env: index, task: task.clone(), found });
+        }
+        if kind != ActionKind::of(actions) {
             return Err(BuildError::DifferentActions {
                 env: index,
                 task: task.clone(),
-                found: env.action_space().clone(),
-                expected: actions.clone(),
+                found: Box::new(env.action_space().clone()),
+                expected: Box::new(actions.clone()),
             });
         }
     }

@@ -49,7 +49,7 @@ fn compare(run: &Run) -> Result<(), Failed> {
     };
     let pool = PoolOptions { num_threads: 2, autoreset_mode: run.autoreset_mode, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games([(game(&run.game)?, rom)], run.num_envs, &run.options, pool)?;
-    let Space::Discrete { n } = env.action_spaces()[0] else {
+    let Space::Discrete { n, .. } = env.action_spaces()[0] else {
         return Err("an Atari game takes one discrete action".into());
     };
     let mut random = splitmix(run.seed);

@@ -171,10 +171,13 @@ fn environments_must_fit_together() {
     assert!(matches!(error, BuildError::NoActions { env: 0, .. }), "{error}");
     assert!(matches!(build(Vec::<(String, Slow)>::new()), Err(BuildError::NoEnvironments)));
     let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), Slow::new(2))]).err().unwrap();
-    assert!(error.to_string().starts_with("environment 1 (b) observes Box(0, 255, [2], U8)"), "{error}");
+    assert!(error.to_string().starts_with("environment 1 (b) observes Box(0, 255, [2], uint8)"), "{error}");
     let continuous = Slow { action_space: Space::floats(1, -1.0, 1.0), ..Slow::new(1) };
     let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), continuous)]).err().unwrap();
     assert!(matches!(error, BuildError::DifferentActions { env: 1, .. }), "{error}");
+    let both = Space::tuple([Space::floats(1, -1.0, 1.0), Space::discrete(2)]);
+    let error = build(vec![("a".to_owned(), Slow { action_space: both, ..Slow::new(1) })]).err().unwrap();
+    assert!(matches!(error, BuildError::MixedActions { env: 0, .. }), "{error}");
 }
 
 /// An environment whose step takes 20 milliseconds.
@@ -185,7 +188,7 @@ struct Slow {
 
 impl Slow {
     fn new(observation_bytes: usize) -> Self {
-        Self { observation_space: Space::bytes([observation_bytes]), action_space: Space::Discrete { n: 1 } }
+        Self { observation_space: Space::bytes([observation_bytes]), action_space: Space::discrete(1) }
     }
 }
 

@@ -24,7 +24,7 @@ fn every_game_plays_as_if_it_were_alone() {
     let mut together = of_games(&games, 2, &options);
     assert_eq!(together.tasks(), ids);
     assert_eq!(together.task_ids(), [0, 0, 1, 1, 2, 2]);
-    let counts = [18, 18, 6, 6, 6, 6].map(|n| Space::Discrete { n });
+    let counts = [18, 18, 6, 6, 6, 6].map(Space::discrete);
     assert_eq!(together.action_spaces(), counts);
     let mut alone: Vec<_> = games.into_iter().map(|game| of_games(&[game], 2, &options)).collect();
     let seeds: Vec<_> = (40..46).map(Some).collect();
@@ -53,10 +53,7 @@ fn the_full_action_space_is_the_same_for_all() {
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
     let options = AtariOptions { full_action_space: true, ..AtariOptions::default() };
     let mut env = of_games(&[("harvest", rom)], 3, &options);
-    assert_eq!(
-        env.action_spaces(),
-        [Space::Discrete { n: 18 }, Space::Discrete { n: 18 }, Space::Discrete { n: 18 }]
-    );
+    assert_eq!(env.action_spaces(), [Space::discrete(18), Space::discrete(18), Space::discrete(18)]);
     env.reset(ResetSeeds::Continue).unwrap();
     let first = |row| env.batch().observations.row(row);
     assert!(first(0) != first(1) || first(1) != first(2), "environments start from seeds of their own");

@@ -5,10 +5,9 @@ use vcs::Joystick;
 
 use crate::Action;
 
-/// Radius, angle and button: `[0, -pi, 0]` to `[1, pi, 1]`. A [`Space::Box`] has one bound for all its elements, which
-/// is the angle's here.
+/// Radius, angle and button.
 pub(super) fn space() -> Space {
-    Space::floats(3, -PI, PI)
+    Space::float_ranges(&[(0.0, 1.0), (-PI, PI), (0.0, 1.0)])
 }
 
 /// How an analogue stick and its button are read as an action and the strength with which it turns a paddle.

@@ -90,7 +90,7 @@ impl AtariEnv {
         options.check(game)?;
         let action_codes = options.action_codes(game);
         let action_space =
-            if options.continuous { analogue::space() } else { Space::Discrete { n: action_codes.len() } };
+            if options.continuous { analogue::space() } else { Space::discrete(action_codes.len()) };
         let mut env = Self {
             observation_space: View::space(&options),
             action_space,

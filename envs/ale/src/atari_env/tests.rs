@@ -45,7 +45,7 @@ fn spaces_follow_the_options() {
     };
     let env = harvest(options);
     assert_eq!(env.observation_space().shape(), [1, 210, 160, 3]);
-    assert_eq!(env.action_space(), &Space::Discrete { n: 18 });
+    assert_eq!(env.action_space(), &Space::discrete(18));
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Stub {
     pub(crate) fn new(num_actions: usize) -> Self {
         Self {
             observation_space: Space::bytes([OBSERVATION_BYTES]),
-            action_space: Space::Discrete { n: num_actions },
+            action_space: Space::discrete(num_actions),
             rng: ChaCha8Rng::seed_from_u64(0),
             remaining: 0,
             observation: [0; OBSERVATION_BYTES],

@@ -1,0 +1,132 @@
+//! NumPy's random numbers, with which Gymnasium's environments and spaces draw theirs.
+
+use serde::{Deserialize, Serialize};
+
+/// The generator that Gymnasium gives every environment and space: NumPy's `Generator` over `PCG64`, seeded by
+/// `SeedSequence`. The same seed yields the same numbers as `numpy.random.default_rng(seed)`.
+///
+/// PCG XSL RR 128/64: O'Neill (2014), "PCG: A family of simple fast space-efficient statistically good algorithms for
+/// random number generation". Bounded integers: Lemire (2019), "Fast random integer generation in an interval".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pcg64 {
+    state: u128,
+    increment: u128,
+    /// The upper half of the last 64 bits, of which only the lower half has been used.
+    half: Option<u32>,
+}
+
+const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
+
+impl Pcg64 {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
+        let [state_high, state_low, stream_high, stream_low] = spread(seed);
+        let wide = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
+        let mut generator = Self { state: 0, increment: wide(stream_high, stream_low) << 1 | 1, half: None };
+        generator.advance();
+        generator.state = generator.state.wrapping_add(wide(state_high, state_low));
+        generator.advance();
+        generator
+    }
+
+    fn advance(&mut self) {
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.advance();
+        ((self.state >> 64) as u64 ^ self.state as u64).rotate_right((self.state >> 122) as u32)
+    }
+
+    /// Half of 64 bits: the lower one first, the other one at the next call.
+    fn next_u32(&mut self) -> u32 {
+        self.half.take().unwrap_or_else(|| {
+            let bits = self.next_u64();
+            self.half = Some((bits >> 32) as u32);
+            bits as u32
+        })
+    }
+
+    /// A number in `0.0..1.0`, a multiple of 2^-53: `Generator.random()`.
+    pub fn random(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number in `low..high`: `Generator.uniform(low, high)`.
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.random()
+    }
+
+    /// An integer in `0..bound`: `Generator.integers(bound)`. A bound of 0 counts as 1.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        if bound <= 1 {
+            return 0;
+        }
+        loop {
+            let product = u64::from(self.next_u32()) * u64::from(bound);
+            if product as u32 >= bound.wrapping_neg() % bound {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// Zeros and ones, each with probability 1/2: `Generator.integers(0, 2, size, dtype=numpy.int8)`, which takes one
+    /// byte for each.
+    pub fn coin_tosses(&mut self) -> impl Iterator<Item = u8> {
+        let mut bytes = [0; 4];
+        (0..4).cycle().map(move |position| {
+            if position == 0 {
+                bytes = self.next_u32().to_le_bytes();
+            }
+            bytes[position] >> 7
+        })
+    }
+
+    /// The position of a draw among outcomes with these cumulative probabilities; the first one where rounding left
+    /// the last below the draw. This is how Gymnasium's tabular environments choose.
+    pub fn categorical(&mut self, cumulative: &[f64]) -> usize {
+        let draw = self.random();
+        cumulative.iter().position(|&probability| probability > draw).unwrap_or(0)
+    }
+}
+
+/// NumPy's `SeedSequence(seed).generate_state(4, uint64)`: O'Neill's `seed_seq_fe` with a pool of four words, which
+/// makes unrelated states of related seeds.
+fn spread(seed: u64) -> [u64; 4] {
+    let mut pool = [0; 4];
+    let mut hash = Hash { constant: 0x43B0_D7E5, multiplier: 0x931E_8875 };
+    let words = [seed as u32, (seed >> 32) as u32, 0, 0];
+    for (slot, word) in pool.iter_mut().zip(words) {
+        *slot = hash.of(word);
+    }
+    for from in 0..pool.len() {
+        for to in 0..pool.len() {
+            if from != to {
+                pool[to] = mix(pool[to], hash.of(pool[from]));
+            }
+        }
+    }
+    let mut hash = Hash { constant: 0x8B51_F9DD, multiplier: 0x58F3_8DED };
+    let mut words = (0..8).map(|index| u64::from(hash.of(pool[index % pool.len()])));
+    std::array::from_fn(|_| words.next().unwrap_or(0) | words.next().unwrap_or(0) << 32)
+}
+
+/// A hash function that changes with every use.
+struct Hash {
+    constant: u32,
+    multiplier: u32,
+}
+
+impl Hash {
+    fn of(&mut self, word: u32) -> u32 {
+        let word = word ^ self.constant;
+        self.constant = self.constant.wrapping_mul(self.multiplier);
+        let word = word.wrapping_mul(self.constant);
+        word ^ word >> 16
+    }
+}
+
+fn mix(left: u32, right: u32) -> u32 {
+    let mixed = left.wrapping_mul(0xCA01_F9DD).wrapping_sub(right.wrapping_mul(0x4973_F715));
+    mixed ^ mixed >> 16
+}
