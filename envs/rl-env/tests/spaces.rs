@@ -240,7 +240,10 @@ fn actions_are_the_elements_of_their_space() {
     for (space, action) in refused {
         assert!(!action.is_in(space), "{action} {space}");
     }
-    assert!(Action::Continuous(&[9.0, -9.0]).fits(&stick), "the bounds of floats are left to the environment");
+    assert!(
+        Action::Continuous(&[9.0, -9.0]).fits(&stick),
+        "the bounds of floats are left to the environment"
+    );
     assert!(!Action::Continuous(&[9.0, f32::INFINITY]).fits(&stick));
     assert!(!Action::Continuous(&[9.0]).fits(&stick));
     assert!(!Action::Discrete(&[0, 0, 1]).fits(&pair));

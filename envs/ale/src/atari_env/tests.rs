@@ -33,7 +33,7 @@ fn reset(env: &mut AtariEnv, seed: Option<u64>) -> Vec<u8> {
 #[test]
 fn spaces_follow_the_options() {
     let env = harvest(AtariOptions::default());
-    assert_eq!(env.observation_space().shape(), [4, 84, 84]);
+    assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
     assert_eq!(env.action_codes(), env.game().minimal_actions);
     let options = AtariOptions {
         grayscale: false,
@@ -44,7 +44,7 @@ fn spaces_follow_the_options() {
         ..AtariOptions::default()
     };
     let env = harvest(options);
-    assert_eq!(env.observation_space().shape(), [1, 210, 160, 3]);
+    assert_eq!(env.observation_space().shape(), Some(vec![1, 210, 160, 3]));
     assert_eq!(env.action_space(), &Space::discrete(18));
 }
 
