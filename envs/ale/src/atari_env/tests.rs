@@ -1,3 +1,5 @@
+use std::f32::consts::PI;
+
 use std::sync::Arc;
 
 use rl_env::{Action as EnvAction, Env};
@@ -86,7 +88,7 @@ fn a_stick_reaches_every_action() {
     let mut sticks = harvest(options.clone());
     let mut indices = harvest(AtariOptions { continuous: false, full_action_space: true, ..options });
     assert_eq!(sticks.action_codes().len(), 18);
-    assert_eq!(sticks.action_space().shape(), [3]);
+    assert_eq!(sticks.action_space(), &Space::float_ranges(&[(0.0, 1.0), (-PI, PI), (0.0, 1.0)]));
     assert_eq!(reset(&mut sticks, Some(4)), reset(&mut indices, Some(4)));
     let (mut by_stick, mut by_index) = ([0; 128], [0; 128]);
     for code in (0..18).cycle().take(360) {
