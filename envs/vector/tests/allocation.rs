@@ -35,7 +35,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// Asserts that stepping allocates nothing once every thread has taken part; returns the number of ended episodes.
 fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize {
-    let actions = vec![1; env.num_envs()];
+    let actions = vec![1; env.batch_size()];
     env.reset(ResetSeeds::From(1)).unwrap();
     for _ in 0..warm_up {
         env.step(Actions::Discrete(&actions)).unwrap();
@@ -54,6 +54,11 @@ fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize 
 fn a_step_allocates_nothing() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for num_threads in [1, 2, 4] {
+            for batch_size in [1, 64] {
+                let pool = PoolOptions { batch_size, num_threads, autoreset_mode, ..PoolOptions::default() };
+                let envs = (0..200).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
+                count_steps(&mut PoolVectorEnv::new(envs, pool).unwrap(), 1000, 2000);
+            }
             let pool = PoolOptions { num_threads, autoreset_mode, ..PoolOptions::default() };
             let envs = (0..200).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
             let ends = count_steps(&mut PoolVectorEnv::new(envs, pool).unwrap(), 200, 2000);

@@ -20,7 +20,7 @@ mod worker;
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use job::Job;
@@ -71,8 +71,9 @@ impl<T: Task> Pool<T> {
         let caller = (threads.caller == Caller::WorksAlong).then(|| workers.remove(0));
         let cores = threads.affinity_offset.and_then(|_| core_affinity::get_core_ids()).unwrap_or_default();
         let mut pool = Self { shared, caller, threads: Vec::with_capacity(workers.len()) };
+        let (starting, started) = mpsc::channel::<()>();
         for worker in workers {
-            let shared = Arc::clone(&pool.shared);
+            let (shared, starting) = (Arc::clone(&pool.shared), starting.clone());
             let core = threads.affinity_offset.and_then(|offset| {
                 let index = offset.checked_add(worker.index())?.checked_rem(cores.len())?;
                 cores.get(index).copied()
@@ -82,10 +83,16 @@ impl<T: Task> Pool<T> {
                 thread::Builder::new().name(format!("env-worker-{}", worker.index())).spawn(move || {
                     // Where the system refuses, the thread runs wherever it is put: slower perhaps, but the same.
                     core.map(core_affinity::set_for_current);
+                    shared.prepare_thread();
+                    drop(starting);
                     worker.run_until_stopped(&shared);
                 })?;
             pool.threads.push(thread);
         }
+        pool.shared.prepare_thread();
+        // Nothing is ever sent: the channel closes when the last thread has dropped its end, and is ready.
+        drop(starting);
+        let _ = started.recv();
         Ok(pool)
     }
 

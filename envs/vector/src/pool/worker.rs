@@ -38,6 +38,13 @@ impl<T> Shared<T> {
         }
     }
 
+    /// Searches the empty deques once: a thread's first look at another's deque registers it with the deques' memory
+    /// reclamation, which allocates.
+    pub(super) fn prepare_thread(&self) {
+        let found = self.stealers.iter().find_map(steal);
+        debug_assert_eq!(found, None, "nothing has been started yet");
+    }
+
     /// Tells every thread to end after the index that it is at.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);

@@ -1,0 +1,126 @@
+//! What can be done with chosen environments: looked at, masked, saved and put back.
+
+mod stub;
+
+use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, Space, VectorEnv};
+use stub::Stub;
+use vector::{PoolOptions, PoolVectorEnv};
+
+/// Environments of two tasks: two with two actions, two with three.
+fn build(batch_size: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
+    let env = |index: usize| (format!("task {}", index / 2), Stub::new(2 + index / 2));
+    let options = PoolOptions { batch_size, num_threads: 2, autoreset_mode, ..PoolOptions::default() };
+    PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap()
+}
+
+/// Everything that row `row` says, but for the time.
+fn row(env: &PoolVectorEnv<Stub>, row: usize) -> impl PartialEq + std::fmt::Debug + use<> {
+    let batch = env.batch();
+    let has_final = batch.final_observations.rows() > 0;
+    (
+        batch.observations.row(row).to_vec(),
+        has_final.then(|| batch.final_observations.row(row).to_vec()),
+        (batch.rewards[row], batch.raw_rewards[row], batch.steps[row], batch.episodes[row]),
+        [batch.terminated[row], batch.truncated[row], batch.continues[row], batch.autoreset[row]],
+        env.infos()[row].clone(),
+    )
+}
+
+#[test]
+fn an_episode_can_be_forked() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let mut env = build(0, mode);
+        env.reset(ResetSeeds::From(6)).unwrap();
+        for _ in 0..40 {
+            env.step(Actions::Discrete(&[1, 0, 2, 1])).unwrap();
+            let saved = env.snapshot_envs(&[1, 2]).unwrap();
+            let there = (row(&env, 1), row(&env, 2));
+            for _ in 0..3 {
+                env.step(Actions::Discrete(&[0; 4])).unwrap();
+            }
+            let others = [0, 3].map(|id| env.batch().observations.row(id).to_vec());
+            // Environment 1 goes on as environment 0, environment 2 as itself.
+            env.restore_envs(&saved, &[0, 2]).unwrap();
+            assert_eq!((row(&env, 0), row(&env, 2)), there);
+            assert_eq!(env.batch().observations.row(3), others[1]);
+            assert_eq!((env.batch().rewards[3], env.batch().terminated[3]), (0.0, false));
+            // Both environments of task 0 in the state of one: they stay alike.
+            env.restore_envs(&env.snapshot_envs(&[0, 0]).unwrap(), &[1, 0]).unwrap();
+            for _ in 0..5 {
+                env.step(Actions::Discrete(&[1, 1, 0, 0])).unwrap();
+                assert_eq!(row(&env, 0), row(&env, 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_changes_nothing() {
+    let mut env = build(0, AutoresetMode::NextStep);
+    assert!(matches!(env.snapshot_envs(&[0]), Err(EnvError::OutOfOrder(_))));
+    env.reset(ResetSeeds::From(6)).unwrap();
+    let saved = env.snapshot_envs(&[0, 3]).unwrap();
+    let whole = env.snapshot().unwrap();
+    let mut restore = |ids: &[usize]| env.restore_envs(&saved, ids).unwrap_err().to_string();
+    assert_eq!(restore(&[0]), "environments to restore: got 1, expected 2");
+    assert_eq!(
+        restore(&[0, 1]),
+        "snapshot cannot be restored: a state of task 1 cannot be put into an environment of task 0"
+    );
+    assert_eq!(restore(&[0, 4]), "there is no environment 4; there are 4, counted from 0");
+    assert_eq!(restore(&[0, 0]), "snapshot cannot be restored: environment 0 is named twice");
+    assert_eq!(env.snapshot().unwrap(), whole);
+    assert!(
+        matches!(env.restore(&saved), Err(EnvError::BadSnapshot(_))),
+        "two environments are not all four"
+    );
+    env.send(Actions::Discrete(&[0; 4])).unwrap();
+    assert_eq!(env.snapshot_envs(&[2]).unwrap_err(), EnvError::UnderWay { env: 2 });
+    assert!(matches!(env.restore_envs(&saved, &[0, 3]), Err(EnvError::UnderWay { env: 0 })));
+    env.recv().unwrap();
+
+    let mut env = build(2, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(6)).unwrap();
+    let ids = env.batch().env_ids.clone();
+    let saved = env.snapshot_envs(&ids).unwrap();
+    assert!(matches!(env.restore_envs(&saved, &ids), Err(EnvError::OutOfOrder(_))));
+    env.recv().unwrap();
+    assert!(matches!(env.snapshot_envs(&ids), Err(EnvError::OutOfOrder(_))), "their rows may be gone");
+}
+
+#[test]
+fn masks_say_which_actions_there_are() {
+    let env = build(0, AutoresetMode::NextStep);
+    assert_eq!(env.action_mask(1), Ok(&[true, true, false][..]));
+    assert_eq!(env.action_mask(2), Ok(&[true, true, true][..]));
+    assert_eq!(env.action_mask(4), Err(EnvError::UnknownEnv { env: 4, num_envs: 4 }));
+    assert_eq!(env.action_spaces()[2], Space::Discrete { n: 3 });
+}
+
+#[test]
+fn only_idle_environments_can_be_looked_at() {
+    let mut env = build(0, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(6)).unwrap();
+    assert_eq!(env.with_env(3, rl_env::Env::info).unwrap(), env.infos()[3]);
+    env.send_to(Actions::Discrete(&[0]), &[3]).unwrap();
+    assert_eq!(env.with_env(3, |_| ()), Err(EnvError::UnderWay { env: 3 }));
+    assert_eq!(env.with_env(2, |_| ()), Ok(()));
+    assert_eq!(env.with_env(9, |_| ()), Err(EnvError::UnknownEnv { env: 9, num_envs: 4 }));
+}
+
+#[test]
+fn final_infos_are_those_before_the_reset() {
+    let mut env = build(0, AutoresetMode::SameStep);
+    env.reset(ResetSeeds::From(6)).unwrap();
+    let mut resets = 0;
+    for _ in 0..60 {
+        env.step(Actions::Discrete(&[0; 4])).unwrap();
+        for id in 0..4 {
+            let reset = env.batch().episodes[id].is_some();
+            assert_eq!(env.infos()[id].resets, env.final_infos()[id].resets + u64::from(reset));
+            assert_eq!(env.infos()[id].steps, env.final_infos()[id].steps);
+            resets += usize::from(reset);
+        }
+    }
+    assert!(resets > 10);
+}
