@@ -94,7 +94,7 @@ fn masks_say_which_actions_there_are() {
     assert_eq!(env.action_mask(1), Ok(&[true, true, false][..]));
     assert_eq!(env.action_mask(2), Ok(&[true, true, true][..]));
     assert_eq!(env.action_mask(4), Err(EnvError::UnknownEnv { env: 4, num_envs: 4 }));
-    assert_eq!(env.action_spaces()[2], Space::Discrete { n: 3 });
+    assert_eq!(env.action_spaces()[2], Space::discrete(3));
 }
 
 #[test]

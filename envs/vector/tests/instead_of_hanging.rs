@@ -1,0 +1,183 @@
+//! Where ale-py 0.12.1's `AtariVectorEnv` hangs, crashes or reports nonsense, there is an error at once, or a meaning.
+
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use ale::{AtariOptions, game, roms};
+use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, VectorEnv};
+use vector::{AtariVectorEnv, BuildError, PoolOptions};
+
+/// Runs a check, and fails rather than wait for ever.
+fn at_once(check: impl FnOnce() + Send + 'static) {
+    let (done, wait) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        check();
+        let _ = done.send(());
+    });
+    if let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_secs(20)) {
+        panic!("it hangs");
+    }
+    thread.join().unwrap();
+}
+
+fn build(num_envs: usize, batch_size: usize, options: &AtariOptions) -> Result<AtariVectorEnv, BuildError> {
+    let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
+    let pool = PoolOptions { batch_size, num_threads: 2, ..PoolOptions::default() };
+    AtariVectorEnv::of_games([(game("harvest").unwrap(), rom)], num_envs, options, pool)
+}
+
+fn ready(num_envs: usize, batch_size: usize) -> AtariVectorEnv {
+    let mut env = build(num_envs, batch_size, &AtariOptions::default()).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    env
+}
+
+#[test]
+fn no_environments() {
+    // There: a segmentation fault.
+    at_once(|| assert!(matches!(build(0, 0, &AtariOptions::default()), Err(BuildError::NoEnvironments))));
+}
+
+#[test]
+fn a_batch_larger_than_the_number_of_environments() {
+    // There: the first reset hangs.
+    at_once(|| {
+        let error = build(2, 3, &AtariOptions::default()).err().unwrap();
+        assert!(matches!(error, BuildError::BatchSize { batch_size: 3, num_envs: 2 }));
+    });
+}
+
+#[test]
+fn observations_without_pixels_or_frames() {
+    // There: the first reset hangs.
+    at_once(|| {
+        for options in [
+            AtariOptions { stack_num: 0, ..AtariOptions::default() },
+            AtariOptions { img_height: 0, ..AtariOptions::default() },
+            AtariOptions { img_width: 0, ..AtariOptions::default() },
+        ] {
+            let error = build(2, 0, &options).err().unwrap().to_string();
+            assert!(error.contains("is 0, but must be between 1 and"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn an_action_that_does_not_exist() {
+    // There: a worker fails silently, and recv waits for ever.
+    at_once(|| {
+        for batch_size in [0, 2] {
+            let mut env = ready(4, batch_size);
+            for bad in [-1, 3, i32::MAX, i32::MIN] {
+                let mut actions = vec![0; env.batch_size()];
+                actions[1] = bad;
+                let error = env.step(Actions::Discrete(&actions)).unwrap_err();
+                assert!(matches!(error, EnvError::InvalidAction { .. }), "{error}");
+            }
+            let actions = vec![0; env.batch_size()];
+            env.step(Actions::Discrete(&actions)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_stick_at_no_position() {
+    at_once(|| {
+        let options = AtariOptions { continuous: true, ..AtariOptions::default() };
+        let mut env = build(1, 0, &options).unwrap();
+        env.reset(ResetSeeds::From(1)).unwrap();
+        let error = env.step(Actions::Continuous(&[0.5, f32::NAN, 0.0])).unwrap_err();
+        assert!(matches!(error, EnvError::InvalidAction { .. }), "{error}");
+        env.step(Actions::Continuous(&[1.5, 40.0, -3.0])).unwrap();
+    });
+}
+
+#[test]
+fn recv_with_nothing_under_way() {
+    at_once(|| {
+        for batch_size in [0, 2] {
+            let mut env = ready(4, batch_size);
+            while env.num_under_way() >= env.batch_size() {
+                env.recv().unwrap();
+            }
+            assert!(matches!(env.recv(), Err(EnvError::TooFewUnderWay { .. })));
+        }
+    });
+}
+
+#[test]
+fn two_sends_before_a_recv() {
+    // There: the two batches race.
+    at_once(|| {
+        for batch_size in [0, 2] {
+            let mut env = ready(4, batch_size);
+            let actions = vec![0; env.batch_size()];
+            env.send(Actions::Discrete(&actions)).unwrap();
+            assert!(matches!(env.send(Actions::Discrete(&actions)), Err(EnvError::UnderWay { .. })));
+            env.recv().unwrap();
+            env.step(Actions::Discrete(&actions)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_second_reset_while_results_are_under_way() {
+    // There: old and new results mix, and an environment may come twice in one batch.
+    at_once(|| {
+        let mut env = ready(4, 3);
+        for _ in 0..20 {
+            env.reset(ResetSeeds::From(1)).unwrap();
+            let mut ids = env.batch().env_ids.clone();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), 3);
+            assert!(env.infos().iter().all(|info| info.frame_number == info.episode_frame_number));
+            env.send(Actions::Discrete(&[0; 3])).unwrap();
+        }
+    });
+}
+
+#[test]
+fn final_observations_of_environments_that_were_not_reset() {
+    // There: uninitialised memory.
+    at_once(|| {
+        let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
+        let pool = PoolOptions { autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
+        let options = AtariOptions { life_loss_info: true, ..AtariOptions::default() };
+        let mut env = AtariVectorEnv::of_games([(game("harvest").unwrap(), rom)], 3, &options, pool).unwrap();
+        env.reset(ResetSeeds::From(1)).unwrap();
+        let mut lives_lost = 0;
+        for _ in 0..400 {
+            let batch = env.step(Actions::Discrete(&[0; 3])).unwrap();
+            for row in 0..3 {
+                lives_lost += usize::from(batch.terminated[row] && batch.continues[row]);
+                let is_current = batch.final_observations.row(row) == batch.observations.row(row);
+                assert_eq!(is_current, batch.episodes[row].is_none());
+            }
+        }
+        assert!(lives_lost > 0);
+    });
+}
+
+#[test]
+fn a_probability_beyond_one() {
+    at_once(|| {
+        for p in [-0.1, 1.1, f32::NAN] {
+            let options = AtariOptions { repeat_action_probability: p, ..AtariOptions::default() };
+            assert!(build(1, 0, &options).is_err());
+        }
+    });
+}
+
+#[test]
+fn send_before_any_reset() {
+    at_once(|| {
+        let mut env = build(2, 0, &AtariOptions::default()).unwrap();
+        assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(env.step(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))));
+        let partly = env.reset_masked(&[true, false], ResetSeeds::Continue);
+        assert!(matches!(partly, Err(EnvError::OutOfOrder(_))));
+    });
+}
