@@ -1,5 +1,5 @@
-use std::ptr::NonNull;
 use std::slice;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rl_env::{Batch, ObservationBuffer};
 
@@ -20,20 +20,13 @@ pub(crate) struct Rows {
     stride: usize,
 }
 
-/// The start of a buffer that another owns.
+/// The start of a buffer that another owns. It is only an address; `Rows::row` says who may use what lies there.
 #[derive(Debug)]
-struct Lent(NonNull<u8>);
-
-// SAFETY: a `Lent` is only an address; `Rows::row` says who may use what lies there.
-#[allow(unsafe_code)]
-unsafe impl Send for Lent {}
-// SAFETY: as above.
-#[allow(unsafe_code)]
-unsafe impl Sync for Lent {}
+struct Lent(AtomicPtr<u8>);
 
 impl Lent {
     fn new(buffer: &mut ObservationBuffer) -> Self {
-        Self(NonNull::new(buffer.as_mut_ptr()).expect("a buffer is never at address zero"))
+        Self(AtomicPtr::new(buffer.as_mut_ptr()))
     }
 }
 
@@ -51,6 +44,14 @@ impl Rows {
         }
     }
 
+    /// Puts another buffer, of the same form, in the place of a batch's observations.
+    ///
+    /// The contract of [`row`](Self::row) holds for it as for the first one. Whoever uses the batch's rows next must have
+    /// learnt of this, as it learns that the rows are free.
+    pub(crate) fn lend_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
+        self.observations[batch].0.store(buffer.as_mut_ptr(), Ordering::Relaxed);
+    }
+
     /// Bytes in a row.
     pub(crate) fn row_bytes(&self) -> usize {
         self.row_bytes
@@ -65,7 +66,7 @@ impl Rows {
     ///
     /// # Safety
     ///
-    /// The batches given to [`Rows::of`] must still exist (moving them is fine, their rows stay where they are), and as
+    /// The batches given to [`Rows::of`], or the buffers lent since, must still exist (moving them is fine, their rows stay where they are), and as
     /// long as the slices are used, nobody else may use the same rows.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub(crate) unsafe fn row(&self, position: usize) -> (&mut [u8], Option<&mut [u8]>) {
@@ -73,7 +74,10 @@ impl Rows {
         let slice = |lent: &Lent| {
             // SAFETY: the buffer has `batch_size` times `stride` bytes, so that the row lies within it; it exists and
             // nobody else uses the row, as the caller vouches.
-            unsafe { slice::from_raw_parts_mut(lent.0.as_ptr().add(row * self.stride), self.row_bytes) }
+            unsafe {
+                let start = lent.0.load(Ordering::Relaxed).add(row * self.stride);
+                slice::from_raw_parts_mut(start, self.row_bytes)
+            }
         };
         (slice(&self.observations[batch]), self.final_observations.get(batch).map(slice))
     }

@@ -2,7 +2,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rl_env::{AutoresetMode, Batch, Env, EnvError};
+use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer};
 
 use crate::arrivals::Arrivals;
 use crate::pool::Task;
@@ -82,12 +82,20 @@ impl<E: Env> Slots<E> {
         self.next_position.store(position, Ordering::Relaxed);
     }
 
+    /// Says where the observations of a batch go from now on. The batch must be the one that the caller reads, into which
+    /// nobody writes, and must own the buffer before it is filled again.
+    pub(crate) fn lend_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
+        self.rows.lend_observations(batch, buffer);
+    }
+
     /// Gives an environment's result its position.
     pub(crate) fn place(&self, env: usize) -> usize {
         let position = if self.is_ordered {
             self.next_position.load(Ordering::Relaxed) + env
         } else {
-            self.next_position.fetch_add(1, Ordering::Relaxed)
+            // Whoever takes a row sees what happened before the rows ahead of it were given out: that the caller has
+            // done with the batch whose memory this is, and which memory that is.
+            self.next_position.fetch_add(1, Ordering::AcqRel)
         };
         self.owners[position % self.owners.len()].store(env as u32, Ordering::Relaxed);
         position

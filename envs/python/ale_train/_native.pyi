@@ -1,0 +1,33 @@
+"""The compiled half of the package."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+def games() -> list[str]:
+    """The ids of all games, in the order of the table."""
+
+def action_names() -> list[str]:
+    """The names of the actions by their code."""
+
+_ResetBatch = tuple[npt.NDArray[np.uint8], dict[str, Any]]
+_StepBatch = tuple[
+    npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+]
+
+class AtariPool:
+    """Atari environments on a work-stealing pool."""
+
+    def __new__(cls, settings: dict[str, Any], python: str) -> AtariPool: ...
+    @property
+    def action_codes(self) -> list[bytes]: ...
+    @property
+    def observation_shape(self) -> list[int]: ...
+    def reset(self, seeds: list[int | None], mask: npt.NDArray[np.bool_] | None = None) -> _ResetBatch: ...
+    def send(self, actions: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> None: ...
+    def recv(self) -> _StepBatch: ...
+    def snapshot(self) -> bytes: ...
+    def restore(self, state: bytes) -> _ResetBatch: ...

@@ -1,0 +1,94 @@
+//! Batches as NumPy arrays.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::ndarray::{ArrayView, IxDyn};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::prelude::*;
+use rl_env::ObservationBuffer;
+
+/// Buffers that are kept for later batches. A caller who keeps observations needs ever new ones; nobody needs more of
+/// those that came back than one to be handed over next and one that is still being read.
+const SPARES: usize = 2;
+
+/// Observation buffers that Python no longer uses.
+#[derive(Debug, Default)]
+pub(crate) struct Spares(Mutex<Vec<ObservationBuffer>>);
+
+impl Spares {
+    /// A buffer of this form with any contents.
+    pub(crate) fn take(&self, rows: usize, row_bytes: usize) -> ObservationBuffer {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes))
+    }
+
+    fn put(&self, buffer: ObservationBuffer) {
+        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.len() < SPARES {
+            spares.push(buffer);
+        }
+    }
+}
+
+/// The owner of the memory behind NumPy arrays of observations. When the last of them is gone, so that nobody can see
+/// the memory any more, it becomes a spare.
+#[pyclass(frozen, module = "ale_train._native")]
+struct ObservationMemory {
+    /// Taken out when the object is dropped.
+    buffer: Option<ObservationBuffer>,
+    spares: Arc<Spares>,
+}
+
+impl Drop for ObservationMemory {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            self.spares.put(buffer);
+        }
+    }
+}
+
+/// Observations as an array of shape `(rows, *shape)`, without a copy where rows lie one right after the other.
+pub(crate) fn share<'py>(
+    py: Python<'py>,
+    mut buffer: ObservationBuffer,
+    shape: &[usize],
+    spares: &Arc<Spares>,
+) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+    if buffer.stride() != buffer.row_bytes() {
+        let array = copy(py, &buffer, shape)?;
+        spares.put(buffer);
+        return Ok(array);
+    }
+    let start = buffer.as_mut_ptr();
+    let shape = with_rows(buffer.rows(), shape);
+    let memory = ObservationMemory { buffer: Some(buffer), spares: Arc::clone(spares) };
+    let owner = Bound::new(py, memory)?.into_any();
+    // SAFETY: the pointer is that of the buffer's own allocation, which stays where it is while `owner` lives, and the
+    // array keeps `owner` alive. The buffer holds rows of `shape` bytes without gaps. Until `owner` is dropped nothing
+    // in Rust touches them, so that Python may write to them.
+    #[allow(unsafe_code)]
+    Ok(unsafe {
+        let view = ArrayView::from_shape_ptr(IxDyn(&shape), start.cast_const());
+        PyArrayDyn::borrow_from_array(&view, owner)
+    })
+}
+
+/// Observations as an array of its own, of shape `(rows, *shape)`.
+pub(crate) fn copy<'py>(
+    py: Python<'py>,
+    buffer: &ObservationBuffer,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+    let mut bytes = Vec::with_capacity(buffer.rows() * buffer.row_bytes());
+    (0..buffer.rows()).for_each(|row| bytes.extend_from_slice(buffer.row(row)));
+    PyArray1::from_vec(py, bytes).reshape(with_rows(buffer.rows(), shape))
+}
+
+fn with_rows(rows: usize, shape: &[usize]) -> Vec<usize> {
+    [&[rows], shape].concat()
+}
+
+/// Rewards as ale-py has them: sums of whole numbers.
+pub(crate) fn whole_numbers<'py>(py: Python<'py>, rewards: &[f32]) -> Bound<'py, PyArray1<i32>> {
+    PyArray1::from_iter(py, rewards.iter().map(|&reward| reward as i32))
+}
