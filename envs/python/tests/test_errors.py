@@ -1,0 +1,152 @@
+"""What is wrong is said at once, by the exception that ale-py has where it has one; nothing hangs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from ale_train.errors import ActionError, GameError
+from ale_train.vector_env import AtariVectorEnv
+
+
+def make(**options: Any) -> AtariVectorEnv:
+    return AtariVectorEnv(**{"game": "pong", "num_envs": 2, **options})
+
+
+CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"game": "Pong"}, AssertionError, "snake_case; did you mean pong"),
+    ({"game": "brekout"}, GameError, "did you mean breakout"),
+    ({"game": "xyzzy"}, ValueError, "lists the known ones"),
+    ({"frameskip": (2, 5)}, gymnasium.error.Error, "Invalid frameskip type"),
+    ({"frameskip": np.int64(4)}, gymnasium.error.Error, "Invalid frameskip type"),
+    ({"frameskip": True}, gymnasium.error.Error, "Invalid frameskip type"),
+    ({"frameskip": 0}, gymnasium.error.Error, "must be positive"),
+    ({"autoreset_mode": "foo"}, ValueError, "foo"),
+    ({"num_envs": 0}, ValueError, "num_envs is 0"),
+    ({"num_envs": -1}, ValueError, "num_envs is -1"),
+    ({"num_envs": 2.0}, TypeError, "num_envs must be an int"),
+    ({"num_envs": None}, TypeError, "needs num_envs"),
+    ({"stack_num": 0}, ValueError, "stack_num is 0"),
+    ({"stack_num": "x"}, TypeError, "stack_num must be an int"),
+    ({"stack_num": 65}, ValueError, "between 1 and 64"),
+    ({"img_height": 0}, ValueError, "img_height is 0"),
+    ({"img_width": 0}, ValueError, "img_width is 0"),
+    ({"img_height": -1}, ValueError, "img_height is -1"),
+    ({"img_height": 84.0}, TypeError, "img_height must be an int"),
+    ({"img_width": 2**40}, ValueError, "img_width is 1099511627776"),
+    ({"max_num_frames_per_episode": 0}, ValueError, "max_num_frames_per_episode is 0"),
+    ({"repeat_action_probability": 2.0}, ValueError, "repeat_action_probability is 2"),
+    ({"repeat_action_probability": float("nan")}, ValueError, "repeat_action_probability is NaN"),
+    ({"game": None}, TypeError, "either game= or games="),
+    ({"games": ["pong"]}, TypeError, "either game= or games="),
+    ({"game": None, "games": []}, ValueError, "games is empty"),
+    ({"foo": 1}, TypeError, "foo"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), CONSTRUCTION)
+def test_construction(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make(**options)
+
+
+ACTIONS: list[tuple[Any, type[Exception], str]] = [
+    ([0, 0], ActionError, "must be a NumPy array, got list"),
+    (np.zeros(3, int), AssertionError, r"shape \(2,\), got \(3,\)"),
+    (np.zeros((2, 1), int), AssertionError, "shape"),
+    (np.zeros(2), AssertionError, "int32 or int64, got float64"),
+    (np.zeros(2, np.uint8), AssertionError, "int32 or int64, got uint8"),
+    (np.array([0, 6]), ValueError, r"environment 1: action 6 is not in its action space, Discrete\(6\)"),
+    (np.array([-1, 0]), ValueError, "environment 0: action -1"),
+    (np.array([0, 2**32]), ValueError, "environment 1: action 2147483647"),
+]
+
+
+@pytest.mark.parametrize(("actions", "error", "message"), ACTIONS)
+def test_actions(actions: Any, error: type[Exception], message: str) -> None:
+    env = make()
+    env.reset(seed=1)
+    with pytest.raises(error, match=message):
+        env.step(actions)
+    # Nothing was sent, and everything goes on.
+    env.step(np.array([0, 1]))
+
+
+def test_order_of_calls() -> None:
+    env = make()
+    for call in (lambda: env.step(np.zeros(2, int)), lambda: env.send(np.zeros(2, int)), env.recv, env.snapshot):
+        with pytest.raises(RuntimeError):
+            call()
+    env.reset()
+    with pytest.raises(RuntimeError, match="without a send"):
+        env.recv()
+    env.send(np.zeros(2, int))
+    for call in (lambda: env.send(np.zeros(2, int)), env.reset, env.snapshot):
+        with pytest.raises(RuntimeError):
+            call()
+    env.recv()
+
+
+SEEDS: list[tuple[Any, type[Exception], str]] = [
+    (np.int64(3), TypeError, "Unsupported seed type int64"),
+    ([1, 2], TypeError, "Unsupported seed type list"),
+    (np.array([1, 2, 3]), ValueError, r"expected shape \(2,\), got \(3,\)"),
+    (np.array([[1, 2]]), ValueError, r"got \(1, 2\)"),
+    (np.array([1.0, 2.0]), TypeError, "array of integers"),
+    (2**31 - 1, TypeError, "at most 2147483647, got 2147483648"),
+    (np.array([0, 2**40]), TypeError, "at most 2147483647"),
+]
+
+
+@pytest.mark.parametrize(("seed", "error", "message"), SEEDS)
+def test_seeds(seed: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make().reset(seed=seed)
+
+
+MASKS: list[tuple[Any, type[Exception], str]] = [
+    ([True, False], TypeError, "boolean numpy array"),
+    (np.array([1, 0]), TypeError, "dtype int64"),
+    (np.array([True]), ValueError, r"shape \(2,\), got \(1,\)"),
+]
+
+
+@pytest.mark.parametrize(("mask", "error", "message"), MASKS)
+def test_masks(mask: Any, error: type[Exception], message: str) -> None:
+    env = make()
+    env.reset()
+    with pytest.raises(error, match=message):
+        env.reset(options={"reset_mask": mask})
+
+
+def test_the_first_reset_is_of_all() -> None:
+    env = make()
+    with pytest.raises(RuntimeError, match=r"first reset\(\) must reset every environment \(got 1 of 2\)"):
+        env.reset(options={"reset_mask": np.array([True, False])})
+    env.reset(options={"reset_mask": np.array([True, True])})
+
+
+def test_closed() -> None:
+    env = make()
+    observations, _ = env.reset(seed=1)
+    before = observations.copy()
+    env.close()
+    env.close()
+    assert env.closed
+    for call in (lambda: env.step(np.zeros(2, int)), env.reset, env.recv):
+        with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+            call()
+    assert np.array_equal(observations, before)
+
+
+def test_snapshots_that_do_not_fit() -> None:
+    env, other = make(), make(game="breakout")
+    env.reset(seed=1)
+    other.reset(seed=1)
+    for state in (b"", b"nonsense", other.snapshot(), env.snapshot()[:-1]):
+        with pytest.raises(ValueError, match="snapshot"):
+            env.restore(state)
+    env.step(np.zeros(2, int))
