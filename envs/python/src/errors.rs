@@ -13,9 +13,13 @@ pub(crate) fn of_env(error: &EnvError) -> PyErr {
     match error {
         EnvError::InvalidAction { .. }
         | EnvError::WrongLength { .. }
+        | EnvError::UnknownEnv { .. }
         | EnvError::Construction(_)
         | EnvError::BadSnapshot(_) => PyValueError::new_err(message),
-        EnvError::OutOfOrder(_) | EnvError::Panicked { .. } => PyRuntimeError::new_err(message),
+        EnvError::OutOfOrder(_)
+        | EnvError::UnderWay { .. }
+        | EnvError::TooFewUnderWay { .. }
+        | EnvError::Panicked { .. } => PyRuntimeError::new_err(message),
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct Settings {
     pub(crate) num_envs: usize,
     /// Whether info has more entries than ale-py's.
     pub(crate) extra_info: bool,
+    batch_size: usize,
     num_threads: usize,
     autoreset_mode: String,
     img_height: usize,
@@ -44,7 +45,7 @@ impl Settings {
                 )));
             }
         };
-        Ok(PoolOptions { num_threads: self.num_threads, autoreset_mode })
+        Ok(PoolOptions { batch_size: self.batch_size, num_threads: self.num_threads, autoreset_mode })
     }
 
     /// What each environment does.

@@ -81,7 +81,7 @@ def test_order_of_calls() -> None:
         with pytest.raises(RuntimeError):
             call()
     env.reset()
-    with pytest.raises(RuntimeError, match="without a send"):
+    with pytest.raises(RuntimeError, match="send to more first"):
         env.recv()
     env.send(np.zeros(2, int))
     for call in (lambda: env.send(np.zeros(2, int)), env.reset, env.snapshot):

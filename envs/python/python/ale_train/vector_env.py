@@ -74,7 +74,8 @@ class AtariVectorEnv(VectorEnv):
         Args:
             game: Id of the game, such as ``"ms_pacman"``.
             num_envs: Number of environments; with ``games`` the number for each of them.
-            batch_size: Number of environments in a batch; 0 means all.
+            batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` gives the
+                results that come first, and ``info["env_id"]`` says whose they are.
             num_threads: Threads that step environments; 0 means one for each core.
             thread_affinity_offset: The first core that threads are bound to; -1 binds none.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
@@ -116,6 +117,7 @@ class AtariVectorEnv(VectorEnv):
             "games": self._ids,
             "num_envs": _integer("num_envs", num_envs, 1),
             "extra_info": game is None if extra_info is None else bool(extra_info),
+            "batch_size": _integer("batch_size", batch_size, 0),
             "num_threads": max(operator.index(num_threads), 0),
             "autoreset_mode": self.autoreset_mode.value,
             "img_height": _integer("img_height", img_height, 1),
@@ -139,7 +141,7 @@ class AtariVectorEnv(VectorEnv):
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.grayscale = bool(grayscale)
         self.num_envs = len(self._ids) * num_envs
-        self.batch_size = self.num_envs
+        self.batch_size = batch_size or self.num_envs
         #: Each environment's actions, by their index.
         self.action_sets = [[Action(code) for code in codes] for codes in self._pool.action_codes]
         #: Each environment's number of actions.
@@ -149,7 +151,9 @@ class AtariVectorEnv(VectorEnv):
         alike = len(set(self.num_actions)) == 1
         #: None where the games have different numbers of actions.
         self.single_action_space = Discrete(self.num_actions[0]) if alike else None
-        self.action_space = MultiDiscrete(self.num_actions)
+        # As in ale-py the batched spaces follow the batch; of several games it matters which environment acts.
+        rows = self.num_envs if game is None else self.batch_size
+        self.action_space = MultiDiscrete(self.num_actions[:rows])
 
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
@@ -177,6 +181,11 @@ class AtariVectorEnv(VectorEnv):
             if selected < self.num_envs:
                 raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
             seeds = [_random_seed() if seed is None else seed for seed in seeds]
+        if selected < self.num_envs and self.batch_size < self.num_envs:
+            raise ValueError(
+                f"Partial reset is not supported where batch_size < num_envs (got batch_size={self.batch_size}, "
+                f"num_envs={self.num_envs})"
+            )
         batch = self._open_pool().reset(seeds, mask)
         self._reset_before = True
         return batch

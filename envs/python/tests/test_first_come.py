@@ -1,0 +1,65 @@
+"""Batches smaller than the number of environments: whoever finishes first comes first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import ale_py.vector_env
+import numpy as np
+import pytest
+
+from ale_train.vector_env import AtariVectorEnv
+
+STEPS = 60
+
+
+def trajectories(env: Any, seed: int) -> dict[int, list[tuple[Any, ...]]]:
+    """What every environment reports for a sequence of actions of its own, in its own order."""
+    found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    observations, info = env.reset(seed=seed)
+    zeros = np.zeros(env.batch_size, np.int32)
+    batch = (observations, zeros, zeros.astype(bool), zeros.astype(bool), info)
+    while True:
+        ids = batch[4]["env_id"]
+        assert len(set(ids.tolist())) == env.batch_size
+        for row, env_id in enumerate(ids.tolist()):
+            numbers = tuple(int(batch[4][key][row]) for key in ("lives", "frame_number", "episode_frame_number"))
+            found[env_id].append((batch[0][row].tobytes(), *(batch[field][row] for field in (1, 2, 3)), *numbers))
+        if len(found) == env.num_envs and min(map(len, found.values())) > STEPS:
+            return {env_id: rows[:STEPS] for env_id, rows in found.items()}
+        batch = env.step(np.array([(3 * env_id + 7 * len(found[env_id])) % 3 for env_id in ids.tolist()]))
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_every_environment_plays_as_in_ale_py(mode: str) -> None:
+    options = {"batch_size": 2, "autoreset_mode": mode, "max_num_frames_per_episode": 90}
+    ours, theirs = AtariVectorEnv("breakout", 4, **options), ale_py.vector_env.AtariVectorEnv("breakout", 4, **options)
+    for name in ("batch_size", "num_envs", "observation_space", "action_space"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert trajectories(ours, 5) == trajectories(theirs, 5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 4])
+def test_batch_size_and_threads_change_nothing(batch_size: int) -> None:
+    expected = trajectories(AtariVectorEnv("harvest", 4, num_threads=1), 5)
+    for num_threads in (1, 2, 4):
+        env = AtariVectorEnv("harvest", 4, batch_size=batch_size, num_threads=num_threads)
+        assert trajectories(env, 5) == expected
+        assert trajectories(env, 5) == expected, "a second reset while results are under way begins anew"
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="5 rows|batch_size|5"):
+        AtariVectorEnv("harvest", 4, batch_size=5)
+    with pytest.raises(ValueError, match="batch_size is -1"):
+        AtariVectorEnv("harvest", 4, batch_size=-1)
+    env = AtariVectorEnv("harvest", 4, batch_size=2)
+    env.reset()
+    with pytest.raises(ValueError, match="Partial reset"):
+        env.reset(options={"reset_mask": np.array([True, False, True, True])})
+    with pytest.raises(AssertionError, match=r"\(2,\)"):
+        env.send(np.zeros(4, int))
+    env.recv()
+    with pytest.raises(RuntimeError, match="under way"):
+        env.recv()
