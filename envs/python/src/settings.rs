@@ -45,7 +45,12 @@ impl Settings {
                 )));
             }
         };
-        Ok(PoolOptions { batch_size: self.batch_size, num_threads: self.num_threads, autoreset_mode })
+        Ok(PoolOptions {
+            batch_size: self.batch_size,
+            num_threads: self.num_threads,
+            autoreset_mode,
+            ..PoolOptions::default()
+        })
     }
 
     /// What each environment does.

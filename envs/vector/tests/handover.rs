@@ -24,7 +24,7 @@ fn spare(rows: usize) -> ObservationBuffer {
 fn what_is_taken_was_received_and_never_changes() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for (batch_size, num_threads) in [(NUM_ENVS, 1), (NUM_ENVS, 3), (2, 1), (2, 3), (1, 2), (5, 4)] {
-            let options = PoolOptions { batch_size, num_threads, autoreset_mode };
+            let options = PoolOptions { batch_size, num_threads, autoreset_mode, ..PoolOptions::default() };
             let mut env = build(options);
             let mut taken: Vec<(ObservationBuffer, ObservationBuffer)> = Vec::new();
             env.reset(ResetSeeds::From(3)).unwrap();
