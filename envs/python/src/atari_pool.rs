@@ -77,7 +77,7 @@ impl AtariPool {
         let codes =
             |game: &Game| if options.full_action_space { game.legal_actions } else { game.minimal_actions };
         Ok(Self {
-            shape: env.single_observation_space().shape(),
+            shape: env.single_observation_space().shape().unwrap_or_default(),
             spares: Arc::default(),
             action_codes: games.iter().flat_map(|game| vec![codes(game); settings.num_envs]).collect(),
             env: Mutex::new(env),
