@@ -1,18 +1,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ale::roms::{Pip, RomStore};
-use ale::{Game, game};
-use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict};
-use rl_env::{Actions, EnvError, ResetSeeds, VectorEnv};
+use rl_env::{EnvError, ResetSeeds, VectorEnv};
 use vector::AtariVectorEnv;
 
-use crate::errors;
+use crate::actions::ActionArray;
 use crate::received::{self, Spares};
 use crate::settings::Settings;
+use crate::{errors, info};
 
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
@@ -25,26 +24,6 @@ type StepBatch<'py> = (
     Bound<'py, PyArray1<bool>>,
     Bound<'py, PyDict>,
 );
-
-/// Indices of actions, of either integer type that ale-py accepts.
-#[derive(FromPyObject)]
-enum ActionIndices<'py> {
-    Int32(PyReadonlyArray1<'py, i32>),
-    Int64(PyReadonlyArray1<'py, i64>),
-}
-
-impl ActionIndices<'_> {
-    fn to_vec(&self) -> Vec<i32> {
-        match self {
-            Self::Int32(indices) => indices.as_array().to_vec(),
-            // What does not fit is no action either way, but must not become one by losing its upper half.
-            Self::Int64(indices) => {
-                let saturated = |&index: &i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-                indices.as_array().iter().map(saturated).collect()
-            }
-        }
-    }
-}
 
 /// Atari environments on a work-stealing pool.
 ///
@@ -67,22 +46,25 @@ impl AtariPool {
     /// Environments as the settings, a dictionary, say. ROMs that are missing are fetched with the pip of `python`.
     #[new]
     fn new(py: Python<'_>, settings: Settings, python: &str) -> PyResult<Self> {
-        let (pool, options) = (settings.pool()?, settings.options());
-        let games: Result<Vec<_>, _> = settings.games.iter().map(|id| game(id)).collect();
-        let games = games.map_err(|error| errors::of_ale(&error))?;
+        let pool = settings.pool()?;
+        let games = settings.games().map_err(|error| errors::of_ale(&error))?;
         let env = py.detach(|| {
-            AtariVectorEnv::of_games(roms(&games, python)?, settings.num_envs, &options, pool)
-                .map_err(|error| errors::of_build(&error))
+            let groups = settings.groups(&games, python).map_err(|error| errors::of_rom(&error))?;
+            AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
         })?;
-        let codes =
-            |game: &Game| if options.full_action_space { game.legal_actions } else { game.minimal_actions };
         Ok(Self {
             shape: env.single_observation_space().shape().unwrap_or_default(),
             spares: Arc::default(),
-            action_codes: games.iter().flat_map(|game| vec![codes(game); settings.num_envs]).collect(),
+            action_codes: settings.action_codes(&games),
             env: Mutex::new(env),
             extra_info: settings.extra_info,
         })
+    }
+
+    /// Threads that step environments.
+    #[getter]
+    fn num_threads(&self, py: Python<'_>) -> usize {
+        self.lock(py).num_threads()
     }
 
     /// The codes of every environment's actions.
@@ -116,11 +98,29 @@ impl AtariPool {
         Ok((self.observations(py, env)?, info))
     }
 
-    /// Gives one action to each environment of the last batch, in its order, and returns at once.
-    fn send(&self, py: Python<'_>, actions: ActionIndices<'_>) -> PyResult<()> {
-        let actions = actions.to_vec();
+    /// Gives one action, or a sequence of `lengths[i]` actions, to each environment of the last batch, or of `env_ids`,
+    /// in this order, and returns at once.
+    #[pyo3(signature = (actions, env_ids = None, lengths = None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        actions: ActionArray<'_>,
+        env_ids: Option<Vec<usize>>,
+        lengths: Option<Vec<usize>>,
+    ) -> PyResult<()> {
+        let actions = actions.to_own();
         let env = &mut *self.lock(py);
-        wait(py, env, |env| env.send(Actions::Discrete(&actions)))
+        wait(py, env, |env| {
+            let actions = actions.as_actions();
+            match (env_ids, lengths) {
+                (None, None) => env.send(actions),
+                (Some(env_ids), None) => env.send_to(actions, &env_ids),
+                (env_ids, Some(lengths)) => {
+                    let env_ids = env_ids.unwrap_or_else(|| env.batch().env_ids.clone());
+                    env.send_sequences(actions, &lengths, &env_ids)
+                }
+            }
+        })
     }
 
     /// Waits for the next batch.
@@ -143,19 +143,47 @@ impl AtariPool {
         Ok((self.observations(py, env)?, rewards, terminated, truncated, info))
     }
 
-    /// The complete state of every environment.
-    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The complete state of every environment, or of chosen ones.
+    #[pyo3(signature = (env_ids = None))]
+    fn snapshot<'py>(&self, py: Python<'py>, env_ids: Option<Vec<usize>>) -> PyResult<Bound<'py, PyBytes>> {
         let env = &mut *self.lock(py);
-        let state = wait(py, env, |env| env.snapshot())?;
+        let state = wait(py, env, |env| match env_ids {
+            None => env.snapshot(),
+            Some(env_ids) => env.snapshot_envs(&env_ids),
+        })?;
         Ok(PyBytes::new(py, &state))
     }
 
-    /// Puts a state from `snapshot` back and reports it.
-    fn restore<'py>(&self, py: Python<'py>, state: &[u8]) -> PyResult<ResetBatch<'py>> {
+    /// Puts a state from `snapshot` back, into all environments or into chosen ones, and reports it.
+    #[pyo3(signature = (state, env_ids = None))]
+    fn restore<'py>(
+        &self,
+        py: Python<'py>,
+        state: &[u8],
+        env_ids: Option<Vec<usize>>,
+    ) -> PyResult<ResetBatch<'py>> {
         let env = &mut *self.lock(py);
-        wait(py, env, |env| env.restore(state).map(drop))?;
+        wait(py, env, |env| match env_ids {
+            None => env.restore(state).map(drop),
+            Some(env_ids) => env.restore_envs(state, &env_ids).map(drop),
+        })?;
         let info = self.info(py, env)?;
         Ok((self.observations(py, env)?, info))
+    }
+
+    /// The picture on the screen of an environment: an array of shape `(height, width, 3)`.
+    fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let image = self.lock(py).render(env_id).map_err(|error| errors::of_env(&error))?;
+        PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
+    }
+
+    /// The RAM of the environments of the last batch, before anything is sent to them: `(rows, 128)`.
+    fn ram<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let env = self.lock(py);
+        let ids = &env.batch().env_ids;
+        let rams = ids.iter().map(|&id| env.with_env(id, |env| env.ale().ram().to_vec()));
+        let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_env(&error))?;
+        Ok(PyArray2::from_vec2(py, &rams)?)
     }
 }
 
@@ -180,18 +208,9 @@ impl AtariPool {
 
     /// What is reported beside observations, rewards and flags.
     fn info<'py>(&self, py: Python<'py>, env: &AtariVectorEnv) -> PyResult<Bound<'py, PyDict>> {
-        let (batch, infos) = (env.batch(), env.infos());
-        let info = PyDict::new(py);
-        let column = |name, values: Vec<i32>| info.set_item(name, PyArray1::from_vec(py, values));
-        column(intern!(py, "env_id"), batch.env_ids.iter().map(|&env| env as i32).collect())?;
-        column(intern!(py, "lives"), infos.iter().map(|info| info.lives).collect())?;
-        column(intern!(py, "frame_number"), infos.iter().map(|info| info.frame_number as i32).collect())?;
-        let frames = infos.iter().map(|info| info.episode_frame_number as i32);
-        column(intern!(py, "episode_frame_number"), frames.collect())?;
+        let info = info::of_ale_py(py, env)?;
         if self.extra_info {
-            let games = env.task_ids();
-            column(intern!(py, "game_id"), batch.env_ids.iter().map(|&env| games[env] as i32).collect())?;
-            info.set_item(intern!(py, "raw_reward"), received::whole_numbers(py, &batch.raw_rewards))?;
+            info::add_extra(&info, env)?;
         }
         Ok(info)
     }
@@ -204,14 +223,4 @@ fn wait<T: Send>(
     call: impl FnOnce(&mut AtariVectorEnv) -> Result<T, EnvError> + Send,
 ) -> PyResult<T> {
     py.detach(|| call(env)).map_err(|error| errors::of_env(&error))
-}
-
-/// A game with its ROM.
-type GameAndRom = (&'static Game, Arc<[u8]>);
-
-/// The games with their ROMs. Those that are missing are fetched.
-fn roms(games: &[&'static Game], python: &str) -> PyResult<Vec<GameAndRom>> {
-    let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
-    let with_rom = |game: &'static Game| Ok((game, RomStore::locate(None)?.obtain(game.id, Some(&pip))?));
-    games.iter().map(|game| with_rom(game)).collect::<Result<_, _>>().map_err(|error| errors::of_rom(&error))
 }

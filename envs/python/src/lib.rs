@@ -4,8 +4,10 @@
 //! `ale_train/*.py`. Here is only what has to be Rust: the environments, memory shared with NumPy, and waiting without
 //! the interpreter's lock.
 
+mod actions;
 mod atari_pool;
 mod errors;
+mod info;
 mod received;
 mod settings;
 

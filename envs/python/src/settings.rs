@@ -1,25 +1,33 @@
-use ale::AtariOptions;
+use ale::roms::{Pip, RomError, RomStore};
+use ale::{AleError, AtariOptions, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rl_env::AutoresetMode;
-use vector::PoolOptions;
+use vector::{AtariGroup, PoolOptions};
 
 /// What a vector environment is made of: the items of a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
-    pub(crate) games: Vec<String>,
+    games: Vec<String>,
     /// Environments of each game.
-    pub(crate) num_envs: usize,
+    num_envs: usize,
+    /// For each environment the modes of which each episode draws one; none stands for the default.
+    modes: Vec<Vec<u32>>,
+    /// The same for the difficulty switches.
+    difficulties: Vec<Vec<u32>>,
     /// Whether info has more entries than ale-py's.
     pub(crate) extra_info: bool,
     batch_size: usize,
     num_threads: usize,
+    thread_affinity_offset: Option<usize>,
     autoreset_mode: String,
     img_height: usize,
     img_width: usize,
     grayscale: bool,
+    ram: bool,
     stack_num: usize,
+    fill_stack: bool,
     frameskip: u32,
     maxpool: bool,
     noop_max: u32,
@@ -30,9 +38,23 @@ pub(crate) struct Settings {
     max_num_frames_per_episode: u32,
     repeat_action_probability: f32,
     full_action_space: bool,
+    continuous: bool,
+    continuous_action_threshold: f32,
 }
 
 impl Settings {
+    /// The games, as often as they are named.
+    pub(crate) fn games(&self) -> Result<Vec<&'static Game>, AleError> {
+        self.games.iter().map(|id| game(id)).collect()
+    }
+
+    /// The codes of each environment's actions.
+    pub(crate) fn action_codes(&self, games: &[&'static Game]) -> Vec<&'static [u8]> {
+        let every_legal_one = self.full_action_space || self.continuous;
+        let codes = |game: &Game| if every_legal_one { game.legal_actions } else { game.minimal_actions };
+        games.iter().flat_map(|game| vec![codes(game); self.num_envs]).collect()
+    }
+
     /// What is the same for all environments of the pool.
     pub(crate) fn pool(&self) -> PyResult<PoolOptions> {
         let autoreset_mode = match self.autoreset_mode.as_str() {
@@ -48,13 +70,42 @@ impl Settings {
         Ok(PoolOptions {
             batch_size: self.batch_size,
             num_threads: self.num_threads,
+            thread_affinity_offset: self.thread_affinity_offset,
             autoreset_mode,
-            ..PoolOptions::default()
         })
     }
 
+    /// The environments. ROMs that are missing are fetched with the pip of `python`.
+    pub(crate) fn groups(&self, games: &[&'static Game], python: &str) -> Result<Vec<AtariGroup>, RomError> {
+        let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
+        let store = RomStore::locate(None)?;
+        let mut groups = Vec::new();
+        for (index, &game) in games.iter().enumerate() {
+            let rom = store.obtain(game.id, Some(&pip))?;
+            let envs: Vec<usize> = (index * self.num_envs..(index + 1) * self.num_envs).collect();
+            for alike in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
+                let (modes, difficulties) = self.variants(alike[0]);
+                let options = AtariOptions {
+                    modes: modes.to_vec(),
+                    difficulties: difficulties.to_vec(),
+                    ..self.options()
+                };
+                groups.push(AtariGroup { game, rom: rom.clone(), num_envs: alike.len(), options });
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The modes and the difficulties of an environment.
+    fn variants(&self, env: usize) -> (&[u32], &[u32]) {
+        (
+            self.modes.get(env).map_or(&[], Vec::as_slice),
+            self.difficulties.get(env).map_or(&[], Vec::as_slice),
+        )
+    }
+
     /// What each environment does.
-    pub(crate) fn options(&self) -> AtariOptions {
+    fn options(&self) -> AtariOptions {
         AtariOptions {
             img_height: self.img_height,
             img_width: self.img_width,
@@ -70,7 +121,12 @@ impl Settings {
             max_num_frames_per_episode: self.max_num_frames_per_episode,
             repeat_action_probability: self.repeat_action_probability,
             full_action_space: self.full_action_space,
-            ..AtariOptions::default()
+            continuous: self.continuous,
+            continuous_action_threshold: self.continuous_action_threshold,
+            ram: self.ram,
+            fill_stack: self.fill_stack,
+            modes: Vec::new(),
+            difficulties: Vec::new(),
         }
     }
 }

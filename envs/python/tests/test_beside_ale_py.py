@@ -47,6 +47,8 @@ OPTIONS = {
     "colour, high PAL screen": ("air_raid", {"grayscale": False}),
     "stack of one": ("pong", {"stack_num": 1}),
     "stack of six": ("pong", {"stack_num": 6}),
+    "continuous, a joystick": ("seaquest", {"continuous": True}),
+    "continuous, a paddle": ("breakout", {"continuous": True, "continuous_action_threshold": 0.1}),
     "always sticky": ("pong", {"repeat_action_probability": 1.0}),
 }
 
@@ -164,3 +166,11 @@ def test_an_action_that_is_ignored_may_be_any() -> None:
     beside.step(np.array([0]))
     _, rewards, terminated, truncated, _ = beside.step(np.array([99]))
     assert not rewards.any() and not terminated.any() and not truncated.any()
+
+
+def test_continuous_thresholds_are_strict_and_paddles_turn_by_the_radius() -> None:
+    beside = Beside("breakout", 2, continuous=True)
+    beside.reset(seed=1)
+    for radius, angle, fire in ((0.6, 0, 1), (0.6, 3, 0), (0.5, 0, 0.5), (4.347826e-05, 0, 0), (1, 2, 1), (0.6, -1, 0)):
+        for _ in range(5):
+            beside.step(np.array([[radius, angle, fire], [fire, angle, radius]], np.float32))

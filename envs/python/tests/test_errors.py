@@ -17,7 +17,7 @@ def make(**options: Any) -> AtariVectorEnv:
 
 
 CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"game": "Pong"}, AssertionError, "snake_case; did you mean pong"),
+    ({"game": "Pong"}, AssertionError, "unknown game 'Pong'; did you mean pong"),
     ({"game": "brekout"}, GameError, "did you mean breakout"),
     ({"game": "xyzzy"}, ValueError, "lists the known ones"),
     ({"frameskip": (2, 5)}, gymnasium.error.Error, "Invalid frameskip type"),
@@ -44,6 +44,10 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"games": ["pong"]}, TypeError, "either game= or games="),
     ({"game": None, "games": []}, ValueError, "games is empty"),
     ({"foo": 1}, TypeError, "foo"),
+    ({"mode": 77}, ValueError, "pong has no mode 77; its modes are"),
+    ({"difficulty": [0, 9]}, ValueError, "pong has no difficulty 9"),
+    ({"mode": [[0], [1], [0]]}, ValueError, "mode has entries for 3 environments, but there are 2"),
+    ({"continuous": True, "continuous_action_threshold": float("inf")}, ValueError, "finite"),
 ]
 
 
@@ -73,6 +77,48 @@ def test_actions(actions: Any, error: type[Exception], message: str) -> None:
         env.step(actions)
     # Nothing was sent, and everything goes on.
     env.step(np.array([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("actions", "error", "message"),
+    [
+        (np.zeros((2, 3)), AssertionError, "of float32, got float64"),
+        (np.zeros((2, 2), np.float32), AssertionError, r"shape \(2, 3\), got \(2, 2\)"),
+        (np.zeros(2, np.float32), AssertionError, "shape"),
+        (np.zeros(2, np.int64), AssertionError, "of float32"),
+        (np.full((2, 3), np.nan, np.float32), ValueError, "environment 0: action"),
+    ],
+)
+def test_continuous_actions(actions: np.ndarray, error: type[Exception], message: str) -> None:
+    env = make(continuous=True)
+    env.reset()
+    with pytest.raises(error, match=message):
+        env.step(actions)
+    env.step(np.zeros((2, 3), np.float32))
+
+
+def test_environments_and_sequences() -> None:
+    env = make(num_envs=3)
+    env.reset()
+    for actions, env_ids, lengths, error in (
+        ([0], [3], None, ValueError),
+        ([0], [-1], None, ValueError),
+        ([0], [0.5], None, TypeError),
+        ([0, 1], [1, 1], None, RuntimeError),
+        ([0, 1], [1], None, ActionError),
+        ([0, 1, 2], [0, 1], [1, 1], ActionError),
+        ([0, 1], [0, 1], [2, 0], ValueError),
+        ([0, 1, 2, 3, 4], None, [2, 2], ActionError),
+    ):
+        with pytest.raises(error):
+            env.send(np.array(actions), env_ids, lengths)
+    env.send(np.array([1, 0]), [2, 0])
+    with pytest.raises(RuntimeError, match="under way"):
+        env.recv()
+    with pytest.raises(RuntimeError, match="environment 2 is under way"):
+        env.render(2)
+    env.send(np.array([3]), [1])
+    assert env.recv()[4]["env_id"].tolist() == [0, 1, 2]
 
 
 def test_order_of_calls() -> None:

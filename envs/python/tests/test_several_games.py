@@ -82,3 +82,92 @@ def test_all_games_are_listed() -> None:
     games = ale_train.games()
     assert len(games) == len(set(games)) == 105
     assert {"pong", "tic_tac_toe_3d", "harvest"} <= set(games)
+
+
+def test_modes_and_difficulties() -> None:
+    env = AtariVectorEnv("breakout", 3, mode=[[0], [4], [8, 12]], difficulty=1, extra_info=True)
+    _, info = env.reset(seed=1)
+    seen = set()
+    for _ in range(20):
+        _, info = env.reset()
+        assert info["mode"][:2].tolist() == [0, 4]
+        assert info["difficulty"].tolist() == [1, 1, 1]
+        seen.add(int(info["mode"][2]))
+    assert seen == {8, 12}
+    assert AtariVectorEnv("breakout", 2, mode=4, extra_info=True).reset()[1]["mode"].tolist() == [4, 4]
+    drawn = AtariVectorEnv("breakout", 20, mode=[0, 4], extra_info=True).reset(seed=3)[1]["mode"]
+    assert set(drawn.tolist()) == {0, 4}
+
+
+def test_masks_say_which_actions_exist() -> None:
+    env = AtariVectorEnv(games=["pong", "breakout"], num_envs=1)
+    mask = env.reset()[1]["action_mask"]
+    assert mask.dtype == np.bool_
+    assert mask.tolist() == [[True] * 6, [True] * 4 + [False] * 2]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_statistics_of_episodes(mode: str) -> None:
+    env = AtariVectorEnv("harvest", 3, autoreset_mode=mode, extra_info=True, max_num_frames_per_episode=120)
+    env.reset(seed=1)
+    random = np.random.default_rng(1)
+    returns, lengths, ends = np.zeros(3), np.zeros(3, int), 0
+    for _ in range(100):
+        _, _, terminated, truncated, info = env.step(random.integers(env.action_space.nvec))
+        returns += info["raw_reward"]
+        lengths += info["steps"]
+        ended = terminated | truncated
+        assert ("episode" in info) == ended.any()
+        if ended.any():
+            ends += ended.sum()
+            assert np.array_equal(info["_episode"], ended)
+            assert np.array_equal(info["episode"]["r"][ended], returns[ended])
+            assert np.array_equal(info["episode"]["l"][ended], lengths[ended])
+            assert (info["episode"]["t"][ended] > 0).all()
+            assert (info["final_info"]["episode_frame_number"][ended] >= 4 * lengths[ended]).all()
+            returns[ended], lengths[ended] = 0, 0
+    assert ends >= 6
+
+
+def test_ram_and_pictures() -> None:
+    env = AtariVectorEnv("pong", 2, ram=True, stack_num=1)
+    observations, _ = env.reset(seed=1)
+    assert observations.shape == (2, 1, 128)
+    assert np.array_equal(observations[:, 0], env.ram())
+    frames = env.render()
+    assert [frame.shape for frame in frames] == [(210, 160, 3)] * 2
+    assert np.array_equal(env.render(1), frames[1])
+    colours = AtariVectorEnv("pong", 2, img_height=210, img_width=160, grayscale=False, stack_num=1, maxpool=False)
+    assert np.array_equal(np.array(frames), colours.reset(seed=1)[0][:, 0])
+
+
+def test_a_sequence_of_actions_is_one_step() -> None:
+    one, many = AtariVectorEnv("harvest", 2), AtariVectorEnv("harvest", 2, extra_info=True)
+    one.reset(seed=1)
+    many.reset(seed=1)
+    many.send(np.array([1, 1, 1, 2, 2]), lengths=[3, 2])
+    observations, _, _, _, info = many.recv()
+    assert info["steps"].tolist() == [3, 2]
+    for actions in ([1, 2], [1, 2]):
+        second = one.step(np.array(actions))[0]
+    first = one.step(np.array([1, 0]))[0]
+    assert np.array_equal(observations[0], first[0])
+    assert np.array_equal(observations[1], second[1])
+
+
+def test_an_episode_is_forked() -> None:
+    env = AtariVectorEnv("harvest", 3)
+    env.reset(seed=1)
+    for _ in range(10):
+        env.step(np.array([0, 1, 2]))
+    present, _ = env.restore(env.snapshot([1]), [2])
+    assert np.array_equal(present[1], present[2])
+    for _ in range(10):
+        observations = env.step(np.array([0, 2, 2]))[0]
+        assert np.array_equal(observations[1], observations[2])
+
+
+def test_stacks_filled_with_the_first_frame() -> None:
+    observations = AtariVectorEnv("harvest", 1, fill_stack=True).reset(seed=1)[0]
+    assert observations[0, -1].any()
+    assert all(np.array_equal(frame, observations[0, -1]) for frame in observations[0])

@@ -6,5 +6,18 @@ shows the other ways in.
 
 from ale_train._native import __version__, games
 from ale_train.actions import Action
+from ale_train.envpool import make
+from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
+from ale_train.registration import register_envs
+from ale_train.vector_env import AtariVectorEnv
 
-__all__ = ["Action", "__version__", "games"]
+__all__ = [
+    "Action",
+    "AtariVectorEnv",
+    "VectorAtariEnv",
+    "__version__",
+    "games",
+    "make",
+    "make_atari_vector_env",
+    "register_envs",
+]

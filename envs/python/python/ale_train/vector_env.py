@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import sys
 from collections.abc import Sequence
@@ -14,14 +13,10 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ale_train import _native
+from ale_train import _native, arguments
 from ale_train.actions import Action
-from ale_train.errors import ActionError, GameError
 
 __all__ = ["AtariVectorEnv"]
-
-#: The largest seed, and the largest value of an integer option: those of ale-py's 32-bit integers.
-_LARGEST = 2**31 - 1
 
 
 class AtariVectorEnv(VectorEnv):
@@ -67,6 +62,10 @@ class AtariVectorEnv(VectorEnv):
         reward_clipping: bool = True,
         use_fire_reset: bool = True,
         games: Sequence[str] | None = None,
+        mode: arguments.Variants = None,
+        difficulty: arguments.Variants = None,
+        ram: bool = False,
+        fill_stack: bool = False,
         extra_info: bool | None = None,
     ) -> None:
         """Makes the environments. ROMs that are missing are fetched with pip first.
@@ -96,6 +95,11 @@ class AtariVectorEnv(VectorEnv):
             reward_clipping: Whether rewards are clipped to -1, 0 and 1.
             use_fire_reset: Whether a reset presses FIRE first, in games that know it.
             games: Ids of several games instead of ``game``. Environments of one game stand together.
+            mode: The game's mode; several, of which each episode draws one; or several for each environment.
+            difficulty: The difficulty switches, in the same forms.
+            ram: Observations are the 128 bytes of RAM, ``(stack_num, 128)``, instead of pictures.
+            fill_stack: Whether an episode's first observation shows its first frame ``stack_num`` times, as in EnvPool,
+                instead of black ones before it.
             extra_info: Whether info has more entries than ale-py's (see README); by default with ``games`` only.
 
         Raises:
@@ -109,51 +113,58 @@ class AtariVectorEnv(VectorEnv):
             raise TypeError("AtariVectorEnv needs either game= or games=")
         if num_envs is None:
             raise TypeError("AtariVectorEnv needs num_envs")
-        self._ids = [game] if game is not None else list(games or ())
-        _check_games(self._ids)
-        _check_frameskip(frameskip)
+        ids = [game] if game is not None else list(games or ())
+        arguments.check_games(ids)
+        arguments.check_frameskip(frameskip)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.num_envs = len(ids) * arguments.integer("num_envs", num_envs, 1)
+        self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
+        self.continuous = bool(continuous)
+        self.continuous_action_threshold = float(continuous_action_threshold)
+        self.grayscale = bool(grayscale)
         settings = {
-            "games": self._ids,
-            "num_envs": _integer("num_envs", num_envs, 1),
+            "games": ids,
+            "num_envs": operator.index(num_envs),
+            "modes": arguments.variants("mode", mode, self.num_envs),
+            "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
             "extra_info": game is None if extra_info is None else bool(extra_info),
-            "batch_size": _integer("batch_size", batch_size, 0),
+            "batch_size": self.batch_size,
             "num_threads": max(operator.index(num_threads), 0),
+            "thread_affinity_offset": thread_affinity_offset if operator.index(thread_affinity_offset) >= 0 else None,
             "autoreset_mode": self.autoreset_mode.value,
-            "img_height": _integer("img_height", img_height, 1),
-            "img_width": _integer("img_width", img_width, 1),
-            "grayscale": bool(grayscale),
-            "stack_num": _integer("stack_num", stack_num, 1),
-            "frameskip": _integer("frameskip", frameskip, 1),
+            "img_height": arguments.integer("img_height", img_height, 1),
+            "img_width": arguments.integer("img_width", img_width, 1),
+            "grayscale": self.grayscale,
+            "ram": bool(ram),
+            "stack_num": arguments.integer("stack_num", stack_num, 1),
+            "fill_stack": bool(fill_stack),
+            "frameskip": arguments.integer("frameskip", frameskip, 1),
             "maxpool": bool(maxpool),
-            "noop_max": max(operator.index(noop_max), 0),
+            "noop_max": min(max(operator.index(noop_max), 0), arguments.LARGEST),
             "episodic_life": bool(episodic_life),
             "life_loss_info": bool(life_loss_info),
             "reward_clipping": bool(reward_clipping),
             "use_fire_reset": bool(use_fire_reset),
-            "max_num_frames_per_episode": _integer("max_num_frames_per_episode", max_num_frames_per_episode, 1),
+            "max_num_frames_per_episode": arguments.integer(
+                "max_num_frames_per_episode", max_num_frames_per_episode, 1
+            ),
             "repeat_action_probability": float(repeat_action_probability),
             "full_action_space": bool(full_action_space),
+            "continuous": self.continuous,
+            "continuous_action_threshold": self.continuous_action_threshold,
         }
         self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)
         self._reset_before = False
 
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.grayscale = bool(grayscale)
-        self.num_envs = len(self._ids) * num_envs
-        self.batch_size = batch_size or self.num_envs
         #: Each environment's actions, by their index.
         self.action_sets = [[Action(code) for code in codes] for codes in self._pool.action_codes]
         #: Each environment's number of actions.
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
-        alike = len(set(self.num_actions)) == 1
-        #: None where the games have different numbers of actions.
-        self.single_action_space = Discrete(self.num_actions[0]) if alike else None
         # As in ale-py the batched spaces follow the batch; of several games it matters which environment acts.
-        rows = self.num_envs if game is None else self.batch_size
-        self.action_space = MultiDiscrete(self.num_actions[:rows])
+        self._make_action_spaces(self.num_envs if game is None else self.batch_size)
 
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
@@ -176,11 +187,13 @@ class AtariVectorEnv(VectorEnv):
         """
         mask = self._reset_mask(options)
         selected = self.num_envs if mask is None else int(mask.sum())
-        seeds = _seeds(seed, selected)
+        seeds = arguments.seeds(seed, selected)
         if not self._reset_before:
             if selected < self.num_envs:
-                raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
-            seeds = [_random_seed() if seed is None else seed for seed in seeds]
+                raise RuntimeError(
+                    f"The first reset() must reset every environment (got {selected} of {self.num_envs})"
+                )
+            seeds = [arguments.random_seed() if seed is None else seed for seed in seeds]
         if selected < self.num_envs and self.batch_size < self.num_envs:
             raise ValueError(
                 f"Partial reset is not supported where batch_size < num_envs (got batch_size={self.batch_size}, "
@@ -194,8 +207,9 @@ class AtariVectorEnv(VectorEnv):
         """Performs one action in each environment: ``send``, then ``recv``.
 
         Args:
-            actions: Array of shape ``(batch_size,)`` of int32 or int64, each an index into the environment's actions.
-                Row ``i`` is for the environment of row ``i`` of the last batch.
+            actions: Array of shape ``(batch_size,)`` of int32 or int64, each an index into the environment's actions; or
+                ``(batch_size, 3)`` of float32 with ``continuous``. Row ``i`` is for the environment of row ``i`` of the
+                last batch.
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
@@ -203,48 +217,89 @@ class AtariVectorEnv(VectorEnv):
         self.send(actions)
         return self.recv()
 
-    def send(self, actions: np.ndarray) -> None:
+    def send(
+        self,
+        actions: np.ndarray,
+        env_ids: Sequence[int] | np.ndarray | None = None,
+        lengths: Sequence[int] | np.ndarray | None = None,
+    ) -> None:
         """Gives actions as ``step`` does and returns at once. Sooner or later ``recv`` must follow.
+
+        Args:
+            actions: One action for each environment, or one sequence of actions after another.
+            env_ids: The environments they are for instead of those of the last batch: any that are not under way.
+            lengths: Numbers of actions, if each environment is to perform a sequence as one step (a macro-action). It
+                ends early with the action that ends the episode.
 
         Raises:
             ActionError: Wrong type, dtype or shape; nothing has been sent.
             ValueError: An index out of range; nothing has been sent.
-            RuntimeError: No batch has been received since the last ``send``.
+            RuntimeError: Before the first ``reset``, or an environment has not finished what was sent before.
         """
         pool = self._open_pool()
-        if not isinstance(actions, np.ndarray):
-            raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
-        if actions.dtype not in (np.int32, np.int64):
-            raise ActionError(f"actions must be of int32 or int64, got {actions.dtype}")
-        if actions.shape != (self.batch_size,):
-            raise ActionError(f"actions must have the shape ({self.batch_size},), got {actions.shape}")
-        pool.send(actions)
+        ids = None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs)
+        counts = None if lengths is None else arguments.indices("lengths", lengths, arguments.LARGEST)
+        rows = self.batch_size if ids is None else len(ids)
+        arguments.check_actions(actions, self.continuous, rows if counts is None else sum(counts))
+        pool.send(actions, ids, counts)
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Waits for the next batch; see ``step``.
 
         Raises:
-            RuntimeError: Nothing has been sent, or an environment failed.
+            RuntimeError: Too few environments have been sent to, or an environment failed.
         """
         return self._open_pool().recv()
 
-    def snapshot(self) -> bytes:
-        """The complete state of every environment. Must not be called between ``send`` and ``recv``."""
-        return self._open_pool().snapshot()
+    def render(self, env_id: int | None = None) -> Any:
+        """The pictures on the screens as RGB arrays of shape ``(height, width, 3)``: of all, or of one environment.
 
-    def restore(self, state: bytes) -> tuple[np.ndarray, dict[str, Any]]:
+        Raises:
+            RuntimeError: The environment is under way.
+        """
+        pool = self._open_pool()
+        if env_id is not None:
+            return pool.render(*arguments.indices("env_id", [env_id], self.num_envs))
+        return tuple(pool.render(index) for index in range(self.num_envs))
+
+    def ram(self) -> np.ndarray:
+        """The RAM of the environments of the last batch, before anything is sent to them: ``(batch_size, 128)``."""
+        return self._open_pool().ram()
+
+    def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
+        """The complete state of every environment, or of chosen ones. Must not be called between ``send`` and ``recv``."""
+        pool = self._open_pool()
+        return pool.snapshot(None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
+
+    def restore(
+        self, state: bytes, env_ids: Sequence[int] | np.ndarray | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Puts a state from ``snapshot`` back, in environments made in the same way, and reports it as ``reset`` does.
+
+        With ``env_ids`` the state of chosen environments goes into these ones, which need only play the same games.
 
         Raises:
             ValueError: The state belongs to other environments or is damaged; nothing has changed.
         """
-        batch = self._open_pool().restore(state)
+        pool = self._open_pool()
+        batch = pool.restore(state, None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
         self._reset_before = True
         return batch
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the threads and frees the environments. Arrays that were received stay valid."""
         self._pool = None
+
+    def _make_action_spaces(self, rows: int) -> None:
+        if self.continuous:
+            bounds = np.array([[0, -np.pi, 0], [1, np.pi, 1]], np.float32)
+            self.single_action_space: gymnasium.Space | None = Box(*bounds, dtype=np.float32)
+            self.action_space: gymnasium.Space = batch_space(self.single_action_space, rows)
+            return
+        alike = len(set(self.num_actions)) == 1
+        #: None where the games have different numbers of actions.
+        self.single_action_space = Discrete(self.num_actions[0]) if alike else None
+        self.action_space = MultiDiscrete(self.num_actions[:rows])
 
     def _open_pool(self) -> _native.AtariPool:
         if self._pool is None:
@@ -261,56 +316,3 @@ class AtariVectorEnv(VectorEnv):
         if mask.shape != (self.num_envs,):
             raise ValueError(f"`reset_mask` must have shape ({self.num_envs},), got {mask.shape}")
         return mask
-
-
-def _check_games(ids: Sequence[str]) -> None:
-    if not ids:
-        raise ValueError("games is empty; name at least one game")
-    known = _native.games()
-    for id in ids:
-        if id not in known:
-            near = difflib.get_close_matches(str(id), known)
-            hint = f"; did you mean {' or '.join(near)}?" if near else "; ale_train.games() lists the known ones"
-            raise GameError(f"unknown game {id!r}; ids are in snake_case{hint}")
-
-
-def _check_frameskip(frameskip: object) -> None:
-    if type(frameskip) is not int:
-        raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}; it must be an int.")
-    if frameskip <= 0:
-        raise gymnasium.error.Error(f"Invalid frameskip of {frameskip}, frameskip must be positive.")
-
-
-def _integer(name: str, value: int, smallest: int) -> int:
-    """The value if it is an integer in the allowed range."""
-    try:
-        value = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not smallest <= value <= _LARGEST:
-        raise ValueError(f"{name} is {value}, but must be between {smallest} and {_LARGEST}")
-    return value
-
-
-def _seeds(seed: object, count: int) -> list[int | None]:
-    """One seed for each environment that is reset."""
-    if seed is None:
-        return [None] * count
-    if isinstance(seed, int):
-        seeds = [seed + index for index in range(count)]
-    elif isinstance(seed, np.ndarray):
-        if seed.shape != (count,):
-            raise ValueError(f"`seed` must have one entry per environment being reset, expected shape ({count},), got {seed.shape}")
-        if seed.dtype.kind not in "iu":
-            raise TypeError(f"`seed` must be an array of integers, got one of {seed.dtype}")
-        seeds = seed.tolist()
-    else:
-        raise TypeError(f"Unsupported seed type {type(seed).__name__}; allowed are int, a numpy array of integers and None")
-    if any(seed > _LARGEST for seed in seeds):
-        raise TypeError(f"seeds must be at most {_LARGEST}, got {max(seeds)}")
-    return [None if seed < 0 else seed for seed in seeds]
-
-
-def _random_seed() -> int:
-    """A seed from the operating system's entropy."""
-    return int(np.random.SeedSequence().generate_state(1)[0]) & _LARGEST

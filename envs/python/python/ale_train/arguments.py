@@ -1,0 +1,115 @@
+"""Arguments as users give them, checked and brought into one form."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import gymnasium
+import numpy as np
+
+from ale_train import _native
+from ale_train.errors import ActionError
+from ale_train.names import unknown
+
+#: The largest seed, and the largest value of an integer option: those of ale-py's 32-bit integers.
+LARGEST = 2**31 - 1
+
+#: One choice for all episodes, several of which each episode draws one, or several for each environment.
+Variants = int | Sequence[int] | Sequence[Sequence[int]] | None
+
+
+def check_games(ids: Sequence[str]) -> None:
+    """Every id must be that of a known game."""
+    if not ids:
+        raise ValueError("games is empty; name at least one game")
+    for game in ids:
+        if game not in _native.games():
+            raise unknown(game, str(game))
+
+
+def check_frameskip(frameskip: object) -> None:
+    """ale-py takes nothing but a positive ``int``."""
+    if type(frameskip) is not int:
+        raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}; it must be an int.")
+    if frameskip <= 0:
+        raise gymnasium.error.Error(f"Invalid frameskip of {frameskip}, frameskip must be positive.")
+
+
+def integer(name: str, value: int, smallest: int) -> int:
+    """The value if it is an integer in the allowed range."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}") from None
+    if not smallest <= value <= LARGEST:
+        raise ValueError(f"{name} is {value}, but must be between {smallest} and {LARGEST}")
+    return value
+
+
+def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[int]:
+    """Integers from 0 up to, but without, ``count``."""
+    values = np.atleast_1d(np.asarray(values))
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be integers in one row, got {values.dtype} of shape {values.shape}")
+    found: list[int] = values.tolist()
+    for value in found:
+        if not 0 <= value < count:
+            raise ValueError(f"{name} names {value}, but must lie between 0 and {count - 1}")
+    return found
+
+
+def variants(name: str, values: Variants, num_envs: int) -> list[list[int]]:
+    """For each environment the values of which every episode draws one; empty for the game's own default."""
+    if values is None:
+        return [[] for _ in range(num_envs)]
+    if isinstance(values, (int, np.integer)):
+        values = [int(values)]
+    rows = list(values)
+    if not any(isinstance(row, (Sequence, np.ndarray)) for row in rows):
+        rows = [rows] * num_envs
+    if len(rows) != num_envs:
+        raise ValueError(f"{name} has entries for {len(rows)} environments, but there are {num_envs}")
+    return [[integer(name, value, 0) for value in row] for row in rows]
+
+
+def seeds(seed: object, count: int) -> list[int | None]:
+    """One seed for each environment that is reset; None goes on with the random numbers."""
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, int):
+        found = [seed + index for index in range(count)]
+    elif isinstance(seed, np.ndarray):
+        if seed.shape != (count,):
+            raise ValueError(
+                f"`seed` must have one entry per environment being reset, expected shape ({count},), got {seed.shape}"
+            )
+        if seed.dtype.kind not in "iu":
+            raise TypeError(f"`seed` must be an array of integers, got one of {seed.dtype}")
+        found = seed.tolist()
+    else:
+        raise TypeError(
+            f"Unsupported seed type {type(seed).__name__}; allowed are int, a numpy array of integers and None"
+        )
+    if any(seed > LARGEST for seed in found):
+        raise TypeError(f"seeds must be at most {LARGEST}, got {max(found)}")
+    return [None if seed < 0 else seed for seed in found]
+
+
+def random_seed() -> int:
+    """A seed from the operating system's entropy."""
+    return int(np.random.SeedSequence().generate_state(1)[0]) & LARGEST
+
+
+def check_actions(actions: object, continuous: bool, rows: int | None = None) -> None:
+    """An array of one action a row, of a type that ale-py takes; of ``rows`` rows if that is given."""
+    if not isinstance(actions, np.ndarray):
+        raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
+    allowed, form = ((np.float32,), "(rows, 3)") if continuous else ((np.int32, np.int64), "(rows,)")
+    if actions.dtype not in allowed:
+        names = " or ".join(np.dtype(one).name for one in allowed)
+        raise ActionError(f"actions must be of {names}, got {actions.dtype}")
+    found = actions.shape
+    if found[1:] != ((3,) if continuous else ()) or not found or (rows is not None and found[0] != rows):
+        wanted = form if rows is None else form.replace("rows", str(rows))
+        raise ActionError(f"actions must have the shape {wanted}, got {found}")

@@ -1,0 +1,359 @@
+"""EnvPool's calls: ``async_reset``, ``recv``, ``send(action, env_id)``.
+
+Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. The games themselves play as in ale-py,
+which EnvPool's own emulator follows only in part: a life lost with ``episodic_life`` starts the game anew here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from ale_train import arguments
+from ale_train.names import game_of
+from ale_train.vector_env import AtariVectorEnv
+
+__all__ = ["Config", "DmEnvPool", "EnvPool", "GymnasiumEnvPool", "Players", "State", "make"]
+
+
+def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumEnvPool | DmEnvPool:
+    """Makes environments as ``envpool.make`` does.
+
+    Args:
+        task_id: The game: ``"Pong-v5"``, ``"ALE/Pong-v5"`` or ``"pong"``.
+        env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (needs the package dm_env).
+        config: Fields of :class:`Config`: ``num_envs``, ``batch_size``, ``seed`` and so on.
+
+    Raises:
+        GameError: No game has this name.
+        TypeError: There is no such field.
+        ValueError: A value is out of range.
+    """
+    kinds = {"gymnasium": GymnasiumEnvPool, "gym": GymnasiumEnvPool, "dm": DmEnvPool}
+    if env_type not in kinds:
+        raise ValueError(f"env_type is {env_type!r}, but must be one of {', '.join(kinds)}")
+    known = {field.name for field in dataclasses.fields(Config)} - {"task"}
+    for name in config:
+        if name not in known:
+            raise TypeError(f"make has no option {name!r}; it has {', '.join(sorted(known))}")
+    return kinds[env_type](Config(task=game_of(task_id), **config))
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """How environments are made. ``-1`` as mode or difficulty stands for the game's own."""
+
+    task: str
+    num_envs: int = 1
+    batch_size: int = 0
+    num_threads: int = 0
+    thread_affinity_offset: int = -1
+    seed: int = 42
+    env_seed: Sequence[int] = ()
+    max_episode_steps: int = 27000
+    stack_num: int = 4
+    frame_skip: int = 4
+    noop_max: int = 30
+    zero_discount_on_life_loss: bool = False
+    episodic_life: bool = False
+    reward_clip: bool = False
+    use_fire_reset: bool = True
+    img_height: int = 84
+    img_width: int = 84
+    mode: int = -1
+    difficulty: int = -1
+    full_action_space: bool = False
+    repeat_action_probability: float = 0.0
+    gray_scale: bool = True
+
+    def make(self) -> AtariVectorEnv:
+        """The environments."""
+        return AtariVectorEnv(
+            self.task,
+            self.num_envs,
+            batch_size=self.batch_size,
+            num_threads=self.num_threads,
+            thread_affinity_offset=self.thread_affinity_offset,
+            max_num_frames_per_episode=self.max_episode_steps * self.frame_skip,
+            repeat_action_probability=self.repeat_action_probability,
+            full_action_space=self.full_action_space,
+            img_height=self.img_height,
+            img_width=self.img_width,
+            grayscale=self.gray_scale,
+            stack_num=self.stack_num,
+            frameskip=self.frame_skip,
+            noop_max=self.noop_max,
+            episodic_life=self.episodic_life,
+            life_loss_info=self.zero_discount_on_life_loss,
+            reward_clipping=self.reward_clip,
+            use_fire_reset=self.use_fire_reset,
+            mode=None if self.mode < 0 else self.mode,
+            difficulty=None if self.difficulty < 0 else self.difficulty,
+            fill_stack=True,
+            extra_info=True,
+        )
+
+    def seeds(self) -> np.ndarray:
+        """The seed of every environment."""
+        if len(self.env_seed) not in (0, self.num_envs):
+            raise ValueError(f"env_seed has {len(self.env_seed)} entries, but num_envs is {self.num_envs}")
+        return np.array(self.env_seed, np.int64) if len(self.env_seed) else self.seed + np.arange(self.num_envs)
+
+
+class Results(NamedTuple):
+    """What both kinds of pool make their answers of; one entry a row."""
+
+    observations: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    is_first: np.ndarray
+    continues: np.ndarray
+    info: dict[str, Any]
+
+    def of_rows(self, rows: np.ndarray) -> Results:
+        """Only these rows."""
+
+        def chosen(value: Any) -> Any:
+            return {key: chosen(entry) for key, entry in value.items()} if isinstance(value, dict) else value[rows]
+
+        return Results(*map(chosen, self))
+
+
+class EnvPool:
+    """What ``env_type="gymnasium"`` and ``"dm"`` have in common. Rows of environments whose episode has ended are reset by
+    the next action, which is ignored."""
+
+    def __init__(self, config: Config) -> None:
+        self.spec = config
+        self._envs = config.make()
+        self._seeds = config.seeds()
+        self._elapsed = np.zeros(self._envs.num_envs, np.int32)
+        #: What ``async_reset`` has brought and ``recv`` has still to give.
+        self._pending: Results | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration as a dictionary."""
+        return dataclasses.asdict(self.spec)
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments."""
+        return self._envs.num_envs
+
+    @property
+    def is_async(self) -> bool:
+        """Whether a batch is smaller than the number of environments."""
+        return self._envs.batch_size < self._envs.num_envs
+
+    @property
+    def all_env_ids(self) -> np.ndarray:
+        """The ids of the environments."""
+        return np.arange(self._envs.num_envs, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return self._envs.num_envs
+
+    def async_reset(self) -> None:
+        """Resets every environment; ``recv`` gives the results."""
+        self._pending = self._reset(None)
+
+    def _reset(self, mask: np.ndarray | None) -> Results:
+        chosen = slice(None) if mask is None else mask
+        observations, info = self._envs.reset(
+            seed=self._seeds[chosen], options=None if mask is None else {"reset_mask": mask}
+        )
+        # From the second time on the random numbers go on.
+        self._seeds[chosen] = -1
+        nothing = np.zeros(self._envs.batch_size, bool)
+        elapsed = self._elapsed.copy()
+        results = self._results((observations, nothing, nothing, nothing, info))
+        if mask is None:
+            return results
+        # The others are reported again without a step.
+        self._elapsed[~mask] = elapsed[~mask]
+        return results.of_rows(mask)
+
+    def send(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> None:
+        """Gives one action to each of these environments, or to those of the last batch, and returns at once.
+
+        With batches of all environments ``recv`` waits until every one has been sent to.
+        """
+        actions = np.asarray(action)
+        if actions.dtype.kind in "iu" and actions.dtype != np.int32:
+            actions = actions.astype(np.int64)
+        self._envs.send(actions, env_id)
+
+    def _mask(self, env_id: Sequence[int] | np.ndarray | None) -> np.ndarray | None:
+        if env_id is None:
+            return None
+        mask = np.zeros(self.num_envs, bool)
+        mask[arguments.indices("env_id", env_id, self.num_envs)] = True
+        return None if mask.all() else mask
+
+    def _recv(self) -> Results:
+        if self._pending is not None:
+            results, self._pending = self._pending, None
+            return results
+        return self._results(self._envs.recv())
+
+    def _results(self, batch: tuple[Any, ...]) -> Results:
+        observations, _, terminated, truncated, info = batch
+        ids, continues = info["env_id"], info["continues"]
+        first = info["steps"] == 0
+        self._elapsed[ids] = np.where(first, 0, self._elapsed[ids] + 1)
+        raw = info["raw_reward"].astype(np.float32)
+        rewards = np.clip(raw, -1, 1) if self.spec.reward_clip else raw
+        found = {
+            "env_id": ids,
+            "players": {"env_id": ids},
+            "lives": info["lives"],
+            "reward": raw,
+            "terminated": (terminated & ~continues).astype(np.int32),
+            "ram": self._envs.ram(),
+            "elapsed_step": self._elapsed[ids],
+        }
+        return Results(observations, rewards, terminated, truncated, first, continues, found)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._envs.close()
+
+
+class GymnasiumEnvPool(EnvPool):
+    """The pool of ``env_type="gymnasium"`` (and ``"gym"``, which is the same today)."""
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    is_vector_env = True
+
+    @property
+    def observation_space(self) -> gymnasium.Space:
+        """The space of one observation, as in EnvPool."""
+        return self._envs.single_observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space:
+        """The space of one action, as in EnvPool."""
+        return gymnasium.spaces.Discrete(self._envs.num_actions[0])
+
+    single_observation_space = observation_space
+    single_action_space = action_space
+
+    def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Resets these environments, or all; observations and info. Choosing some needs batches of all."""
+        results = self._reset(self._mask(env_id))
+        return results.observations, results.info
+
+    def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Waits for a batch: observations, rewards (float32), terminations, truncations, info."""
+        results = self._recv()
+        terminated = results.terminated & ~results.continues
+        return results.observations, results.rewards, terminated, results.truncated, results.info
+
+    def step(
+        self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """``send``, then ``recv``."""
+        self.send(action, env_id)
+        return self.recv()
+
+    def render(self, env_id: int = 0) -> np.ndarray:
+        """The picture on the screen of an environment, ``(height, width, 3)``."""
+        return self._envs.render(env_id)
+
+
+class State(NamedTuple):
+    """The observation of a ``dm_env.TimeStep``; one entry a row."""
+
+    env_id: np.ndarray
+    players: Any
+    obs: np.ndarray
+    lives: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    ram: np.ndarray
+
+
+class Players(NamedTuple):
+    """Whom a row belongs to."""
+
+    env_id: np.ndarray
+
+
+class DmEnvPool(EnvPool):
+    """The pool of ``env_type="dm"``. The discount is 0 where an episode has terminated, and where a life has been lost with
+    ``zero_discount_on_life_loss``."""
+
+    def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
+        """Resets these environments, or all. Choosing some needs batches of all."""
+        return self._time_step(self._reset(self._mask(env_id)))
+
+    def recv(self) -> Any:
+        """Waits for a batch: a ``dm_env.TimeStep`` of arrays."""
+        return self._time_step(self._recv())
+
+    @staticmethod
+    def _time_step(results: Results) -> Any:
+        import dm_env
+
+        ended = (results.terminated & ~results.continues) | results.truncated
+        kind = np.where(results.is_first, dm_env.StepType.FIRST, dm_env.StepType.MID)
+        info = dict(results.info)
+        del info["elapsed_step"]
+        info["players"] = Players(**info["players"])
+        return dm_env.TimeStep(
+            step_type=np.where(ended, dm_env.StepType.LAST, kind).astype(np.int32),
+            reward=results.rewards,
+            discount=(~results.terminated).astype(np.float32),
+            observation=State(obs=results.observations, **info),
+        )
+
+    def step(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
+        """``send``, then ``recv``."""
+        self.send(action, env_id)
+        return self.recv()
+
+    def observation_spec(self) -> State:
+        """The specs of one row."""
+        from dm_env import specs
+
+        ids, numbers = self._bounded("env_id", 0, self.num_envs - 1), self._bounded("lives", 0, arguments.LARGEST)
+        return State(
+            env_id=ids,
+            players=Players(env_id=ids),
+            obs=specs.BoundedArray(self._envs.single_observation_space.shape, np.uint8, 0, 255, name="obs"),
+            lives=numbers,
+            reward=specs.Array((), np.float32, name="reward"),
+            terminated=specs.DiscreteArray(2, name="terminated"),
+            ram=specs.BoundedArray((128,), np.uint8, 0, 255, name="ram"),
+        )
+
+    def action_spec(self) -> Any:
+        """The spec of one action."""
+        from dm_env import specs
+
+        return specs.DiscreteArray(self._envs.num_actions[0], name="action")
+
+    def reward_spec(self) -> Any:
+        """The spec of one reward."""
+        from dm_env import specs
+
+        return specs.Array((), np.float32, name="reward")
+
+    def discount_spec(self) -> Any:
+        """The spec of one discount."""
+        from dm_env import specs
+
+        return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")
+
+    @staticmethod
+    def _bounded(name: str, smallest: int, largest: int) -> Any:
+        from dm_env import specs
+
+        return specs.BoundedArray((), np.int32, smallest, largest, name=name)

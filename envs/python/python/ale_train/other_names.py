@@ -1,0 +1,84 @@
+"""The same environments under the names that other guides and libraries use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ale_train.names import game_of
+from ale_train.vector_env import AtariVectorEnv
+
+__all__ = ["VectorAtariEnv", "make_atari_vector_env"]
+
+#: What ale-py's older guide calls it, and what the parameter is called today.
+_OLDER = {"frame_skip": "frameskip", "fire_reset": "use_fire_reset", "max_episode_steps": "max_num_frames_per_episode"}
+
+
+class VectorAtariEnv(AtariVectorEnv):
+    """``AtariVectorEnv`` with the names of ale-py's older guide.
+
+    ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, ``max_episode_steps`` counts emulated frames as it
+    did there and is ``max_num_frames_per_episode``; ``seed`` is that of the first ``reset`` which is given none. The game may
+    be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
+    """
+
+    def __init__(self, game: str, num_envs: int, *, seed: int | np.ndarray | None = None, **options: Any) -> None:
+        for older, name in _OLDER.items():
+            if older in options:
+                if name in options:
+                    raise TypeError(f"{older} and {name} are two names of the same option; give one of them")
+                options[name] = options.pop(older)
+        super().__init__(game_of(game), num_envs, **options)
+        self._first_seed = seed
+
+    def reset(
+        self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """As ``AtariVectorEnv.reset``."""
+        if seed is None:
+            seed, self._first_seed = self._first_seed, None
+        return super().reset(seed=seed, options=options)
+
+
+def make_atari_vector_env(
+    game: str,
+    num_envs: int,
+    *,
+    obs_type: str = "rgb",
+    frameskip: int = 4,
+    repeat_action_probability: float = 0.25,
+    full_action_space: bool = False,
+    seed: int | np.ndarray | None = None,
+    **options: Any,
+) -> AtariVectorEnv:
+    """Environments as world-model libraries take them: one frame an observation, raw rewards, no no-ops.
+
+    Args:
+        game: Name of the game in any spelling.
+        num_envs: Number of environments.
+        obs_type: ``"rgb"`` for ``(1, 210, 160, 3)``, ``"grayscale"`` for ``(1, 210, 160)``, ``"ram"`` for ``(1, 128)``.
+        frameskip: Emulated frames in one step.
+        repeat_action_probability: How likely a frame repeats the action before.
+        full_action_space: All legal actions instead of those that do something in the game.
+        seed: Seed of the first reset which is given none.
+        options: Anything else that ``AtariVectorEnv`` takes, such as ``img_height`` or ``stack_num``.
+    """
+    kinds: dict[str, dict[str, Any]] = {
+        "rgb": {"grayscale": False},
+        "grayscale": {"grayscale": True},
+        "ram": {"ram": True},
+    }
+    if obs_type not in kinds:
+        raise ValueError(f"obs_type is {obs_type!r}, but must be one of {', '.join(kinds)}")
+    screen = {"img_height": 210, "img_width": 160, "stack_num": 1, "maxpool": False}
+    game_itself = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False}
+    return VectorAtariEnv(
+        game,
+        num_envs,
+        seed=seed,
+        frameskip=frameskip,
+        repeat_action_probability=repeat_action_probability,
+        full_action_space=full_action_space,
+        **{**screen, **game_itself, **kinds[obs_type], **options},
+    )

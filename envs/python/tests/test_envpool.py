@@ -1,0 +1,135 @@
+"""``ale_train.make``: EnvPool's calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dm_env
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+
+import ale_train
+from ale_train.errors import GameError
+from ale_train.vector_env import AtariVectorEnv
+
+
+@pytest.mark.parametrize("env_type", ["gym", "gymnasium"])
+def test_asynchronous_loop(env_type: str) -> None:
+    env = ale_train.make("Pong-v5", env_type=env_type, num_envs=3, batch_size=2, seed=1)
+    assert len(env) == env.num_envs == 3
+    assert env.is_async
+    assert env.all_env_ids.tolist() == [0, 1, 2]
+    assert env.observation_space == Box(0, 255, (4, 84, 84), np.uint8)
+    assert env.action_space == Discrete(6)
+    assert env.spec.batch_size == env.config["batch_size"] == 2
+    env.async_reset()
+    steps = np.zeros(3, int) - 1
+    for _ in range(60):
+        observations, rewards, terminated, truncated, info = env.recv()
+        assert (observations.shape, observations.dtype) == ((2, 4, 84, 84), np.uint8)
+        assert (rewards.dtype, terminated.dtype, truncated.dtype) == (np.float32, bool, bool)
+        ids = info["env_id"]
+        steps[ids] += 1
+        assert np.array_equal(info["elapsed_step"], steps[ids])
+        assert info["ram"].shape == (2, 128)
+        assert np.array_equal(info["players"]["env_id"], ids)
+        env.send(ids % 6, ids)
+    assert (steps > 10).all()
+    env.close()
+
+
+def test_same_bytes_as_the_vector_environment() -> None:
+    env = ale_train.make("Breakout-v5", num_envs=2, seed=5, max_episode_steps=50, reward_clip=True)
+    same = AtariVectorEnv("breakout", 2, fill_stack=True, max_num_frames_per_episode=200)
+    observations, info = env.reset()
+    expected, _ = same.reset(seed=5)
+    assert np.array_equal(observations, expected)
+    assert info["lives"].tolist() == [5, 5]
+    random = np.random.default_rng(1)
+    for _ in range(120):
+        actions = random.integers(4, size=2)
+        ours, theirs = env.step(actions, np.array([0, 1])), same.step(actions)
+        for index in range(4):
+            assert np.array_equal(ours[index], theirs[index])
+
+
+def test_dm() -> None:
+    env = ale_train.make("Breakout-v5", env_type="dm", num_envs=2, max_episode_steps=3)
+    step = env.reset()
+    assert isinstance(step, dm_env.TimeStep)
+    kinds, discounts = [step.step_type.tolist()], [step.discount.tolist()]
+    for _ in range(5):
+        step = env.step(np.array([1, 1], np.int32))
+        kinds.append(step.step_type.tolist())
+        discounts.append(step.discount.tolist())
+    first, mid, last = ([int(kind)] * 2 for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
+    assert kinds == [first, mid, mid, last, first, mid]
+    assert discounts == [[1.0, 1.0]] * 6, "a truncation is no termination"
+    observation, spec = step.observation, env.observation_spec()
+    assert observation._fields == spec._fields
+    for name in ("env_id", "obs", "lives", "reward", "terminated", "ram"):
+        array, one = getattr(observation, name), getattr(spec, name)
+        assert (array.dtype, array.shape[1:]) == (one.dtype, one.shape), name
+        one.validate(array[0])
+    assert env.action_spec().num_values == 4
+    env.discount_spec().validate(step.discount[0])
+    env.reward_spec().validate(step.reward[0])
+
+
+def until_a_life_is_lost(env: Any) -> Any:
+    env.reset()
+    for _ in range(400):
+        step = env.step(np.array([1]))
+        lives = step.observation.lives if isinstance(step, tuple) and hasattr(step, "observation") else step[4]["lives"]
+        if lives[0] == 4:
+            return step
+    raise AssertionError("no life was lost")
+
+
+def test_a_lost_life_is_a_discount_of_zero_and_no_end() -> None:
+    options = {"num_envs": 1, "zero_discount_on_life_loss": True}
+    step = until_a_life_is_lost(ale_train.make("Breakout-v5", env_type="dm", **options))
+    assert (step.step_type[0], step.discount[0]) == (dm_env.StepType.MID, 0)
+    assert not until_a_life_is_lost(ale_train.make("Breakout-v5", **options))[2][0]
+    step = until_a_life_is_lost(ale_train.make("Breakout-v5", env_type="dm", num_envs=1))
+    assert step.discount[0] == 1
+
+
+def test_resetting_chosen_environments() -> None:
+    env = ale_train.make("Pong-v5", num_envs=3)
+    env.reset()
+    for _ in range(3):
+        env.step(np.array([1, 2, 3]))
+    observations, info = env.reset(np.array([1]))
+    assert observations.shape[0] == 1
+    assert (info["env_id"].tolist(), info["elapsed_step"].tolist()) == ([1], [0])
+    assert env.step(np.array([1, 2, 3]))[4]["elapsed_step"].tolist() == [4, 1, 4]
+
+
+def test_seeds() -> None:
+    def first(**options: Any) -> np.ndarray:
+        return ale_train.make("Pong-v5", num_envs=2, **options).reset()[1]["ram"]
+
+    assert np.array_equal(first(), first())
+    assert np.array_equal(first(seed=3), first(env_seed=[3, 4]))
+    assert not np.array_equal(first(seed=3), first(seed=4))
+
+
+def test_names_and_errors() -> None:
+    for name in ("MsPacman-v5", "ALE/MsPacman-v5", "ms_pacman", "MsPacman"):
+        assert ale_train.make(name).config["task"] == "ms_pacman"
+    with pytest.raises(GameError, match="did you mean pong"):
+        ale_train.make("Pongo-v5")
+    with pytest.raises(ValueError, match="env_type is 'foo', but must be one of gymnasium, gym, dm"):
+        ale_train.make("Pong-v5", env_type="foo")
+    with pytest.raises(TypeError, match="no option 'foo'"):
+        ale_train.make("Pong-v5", foo=1)
+    with pytest.raises(ValueError, match="env_seed has 1 entries"):
+        ale_train.make("Pong-v5", num_envs=2, env_seed=[1])
+    env = ale_train.make("Pong-v5", num_envs=2)
+    env.reset()
+    with pytest.raises(AssertionError):
+        env.step(np.array([0.0, 1.0]))
+    with pytest.raises(ValueError):
+        env.step(np.array([0, 1]), np.array([0, 9]))

@@ -1,0 +1,118 @@
+"""``make_vec``, the older guide's names, and ``make_atari_vector_env``."""
+
+from __future__ import annotations
+
+import inspect
+
+import ale_py
+import gymnasium
+import numpy as np
+import pytest
+
+import ale_train
+from ale_train.errors import GameError
+from ale_train.vector_env import AtariVectorEnv
+
+
+@pytest.fixture
+def registry() -> object:
+    before = dict(gymnasium.registry)
+    yield gymnasium.registry
+    gymnasium.registry.clear()
+    gymnasium.registry.update(before)
+
+
+def test_the_signature_begins_as_that_of_ale_py() -> None:
+    def parameters(cls: type) -> list[inspect.Parameter]:
+        return list(inspect.signature(cls).parameters.values())
+
+    ours, theirs = parameters(AtariVectorEnv), parameters(ale_py.vector_env.AtariVectorEnv)
+    for our, their in zip(ours, theirs):
+        assert (our.name, our.kind) == (their.name, their.kind)
+        # game and num_envs may be left out for games=.
+        assert our.default == their.default or their.name in ("game", "num_envs")
+    assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in ours[len(theirs) :])
+
+
+def test_the_actions_are_those_of_ale_py() -> None:
+    assert {action.name: int(action) for action in ale_train.Action} == {
+        name: value.value for name, value in ale_py.Action.__members__.items()
+    }
+
+
+def test_make_vec(registry: dict[str, object]) -> None:
+    gymnasium.register_envs(ale_py)
+    theirs = gymnasium.make_vec("ALE/MsPacman-v5", num_envs=2)
+    ale_train.register_envs()
+    ours = gymnasium.make_vec("ALE/MsPacman-v5", num_envs=2)
+    assert isinstance(ours.unwrapped, AtariVectorEnv)
+    assert ours.spec.kwargs == theirs.spec.kwargs
+    ours.reset(seed=1)
+    theirs.reset(seed=1)
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        actions = random.integers(9, size=2)
+        assert np.array_equal(ours.step(actions)[0], theirs.step(actions)[0])
+    # Single environments are still ale-py's.
+    assert gymnasium.make("ALE/MsPacman-v5").unwrapped.__class__.__module__.startswith("ale_py")
+
+
+def test_every_id_of_ale_py_is_registered(registry: dict[str, object]) -> None:
+    gymnasium.register_envs(ale_py)
+    theirs = {spec.id for spec in gymnasium.registry.values() if spec.namespace == "ALE"}
+    ale_train.register_envs("Ours")
+    ours = {spec.id.replace("Ours/", "ALE/") for spec in gymnasium.registry.values() if spec.namespace == "Ours"}
+    assert ours == theirs | {"ALE/Harvest-v5"}
+    assert gymnasium.make_vec("Ours/Harvest-v5", num_envs=3).num_envs == 3
+    with pytest.raises(Exception, match="entry_point is not specified"):
+        gymnasium.make("Ours/Harvest-v5")
+
+
+def test_wrappers_of_gymnasium_work() -> None:
+    env = gymnasium.wrappers.vector.RecordEpisodeStatistics(
+        AtariVectorEnv("harvest", 2, max_num_frames_per_episode=40)
+    )
+    env.reset(seed=1)
+    infos = [env.step(np.array([1, 2]))[4] for _ in range(12)]
+    assert any("episode" in info for info in infos)
+
+
+def test_older_names() -> None:
+    older = ale_train.VectorAtariEnv(
+        "Breakout", 2, frame_skip=2, fire_reset=False, max_episode_steps=40, img_height=64, seed=7
+    )
+    newer = AtariVectorEnv(
+        "breakout", 2, frameskip=2, use_fire_reset=False, max_num_frames_per_episode=40, img_height=64
+    )
+    assert np.array_equal(older.reset()[0], newer.reset(seed=7)[0])
+    for _ in range(50):
+        ours, theirs = older.step(np.array([1, 2])), newer.step(np.array([1, 2]))
+        assert all(np.array_equal(one, other) for one, other in zip(ours[:4], theirs[:4]))
+    # The seed was for the first reset only.
+    assert older.reset()[1]["frame_number"][0] > 40
+    assert ale_train.VectorAtariEnv("breakout", 1).num_envs == 1
+    with pytest.raises(TypeError, match="two names of the same option"):
+        ale_train.VectorAtariEnv("breakout", 1, frame_skip=2, frameskip=2)
+    with pytest.raises(GameError):
+        ale_train.VectorAtariEnv("Brekout", 1)
+
+
+@pytest.mark.parametrize(
+    ("obs_type", "shape"), [("rgb", (2, 1, 210, 160, 3)), ("grayscale", (2, 1, 210, 160)), ("ram", (2, 1, 128))]
+)
+def test_make_atari_vector_env(obs_type: str, shape: tuple[int, ...]) -> None:
+    env = ale_train.make_atari_vector_env(
+        game="Pong",
+        num_envs=2,
+        obs_type=obs_type,
+        frameskip=4,
+        repeat_action_probability=0.25,
+        full_action_space=True,
+        seed=3,
+    )
+    observations, info = env.reset()
+    assert observations.shape == shape == env.observation_space.shape
+    assert info["frame_number"].tolist() == [0, 0]
+    assert env.num_actions == [18, 18]
+    with pytest.raises(ValueError, match="obs_type is 'foo'"):
+        ale_train.make_atari_vector_env("pong", 1, obs_type="foo")
