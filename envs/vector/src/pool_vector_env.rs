@@ -342,11 +342,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     pub(crate) fn check_idle(&self, env: usize) -> Result<(), EnvError> {
-        match self.under_way.get(env) {
-            Some(false) => Ok(()),
-            Some(true) => Err(EnvError::UnderWay { env }),
-            None => Err(EnvError::UnknownEnv { env, num_envs: self.num_envs() }),
-        }
+        check_idle(&self.under_way, env)
     }
 }
 
@@ -402,6 +398,15 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError> {
         self.load(snapshot)
+    }
+}
+
+/// Whether an environment is there and not under way.
+pub(crate) fn check_idle(under_way: &[bool], env: usize) -> Result<(), EnvError> {
+    match under_way.get(env) {
+        Some(false) => Ok(()),
+        Some(true) => Err(EnvError::UnderWay { env }),
+        None => Err(EnvError::UnknownEnv { env, num_envs: under_way.len() }),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Sending actions: to the environments of the last batch, to chosen ones, one action each or whole sequences.
 
-use rl_env::{Actions, Env, EnvError};
+use rl_env::{Actions, Env, EnvError, ResetSeeds};
 
 use crate::PoolVectorEnv;
 use crate::action_sequence::{part, total_len};
-use crate::pool_vector_env::check_len;
+use crate::pool::Pool;
+use crate::pool_vector_env::{Phase, check_idle, check_len};
+use crate::slot::Order;
+use crate::slots::Slots;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Gives one action to each of these environments, in this order, and returns at once. Any that are not under way
@@ -32,6 +35,32 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.dispatch(actions, Some(env_ids), Some(lengths))
     }
 
+    /// Lets these environments start new episodes, and returns at once; `recv` gives the results. Seed `i` is that of the
+    /// `i`-th of them. Any that are not under way may be named, each once; before anything else has been reset, all must
+    /// be. On an error nothing is sent.
+    pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), EnvError> {
+        self.check_not_broken()?;
+        if matches!(self.phase, Phase::NeedsReset) {
+            if env_ids.len() != self.under_way.len() {
+                return Err(EnvError::OutOfOrder(
+                    "some environments can be reset only after all have been reset once",
+                ));
+            }
+            self.discard()?;
+        }
+        if let ResetSeeds::Each(seeds) = seeds {
+            check_len("seeds", seeds.len(), env_ids.len())?;
+        }
+        mark_under_way(&mut self.under_way, env_ids)?;
+        for (index, &env) in env_ids.iter().enumerate() {
+            self.pool.task().lock(env).order = Order::Reset(seeds.of(index));
+        }
+        self.phase = Phase::Ready;
+        self.num_under_way += env_ids.len();
+        start(&mut self.pool, env_ids);
+        Ok(())
+    }
+
     /// Action `i` goes to the environment of row `i` of the last batch.
     pub(crate) fn send_to_last_batch(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
         self.dispatch(actions, None, None)
@@ -47,55 +76,63 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.check_ready("send needs a reset before it")?;
         let env_ids = env_ids.unwrap_or(&self.batches[self.last_batch()].env_ids);
         let length = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
-        for (target, &env) in env_ids.iter().enumerate() {
-            // Marked at once, so that an environment that is named twice is noticed.
-            if let Err(error) = self.check_idle(env) {
-                mark(&mut self.under_way, &env_ids[..target], false);
-                return Err(error);
-            }
-            self.under_way[env] = true;
-        }
-        let accepted = self.accept(actions, env_ids, length);
+        mark_under_way(&mut self.under_way, env_ids)?;
+        let accepted = accept(self.pool.task(), &self.action_lens, actions, env_ids, length);
         if accepted.is_err() {
-            mark(&mut self.under_way, env_ids, false);
+            unmark(&mut self.under_way, env_ids);
             return accepted;
         }
         self.num_under_way += env_ids.len();
-        self.pool.task().arrivals.expect(env_ids.len());
-        if env_ids.len() == self.under_way.len() {
-            self.pool.start_round(env_ids.len());
-        } else {
-            self.pool.enqueue(env_ids.iter().copied());
-        }
-        Ok(())
-    }
-
-    /// Checks the actions and copies them into the environments' slots.
-    fn accept(
-        &self,
-        actions: Actions<'_>,
-        env_ids: &[usize],
-        length: impl Fn(usize) -> usize,
-    ) -> Result<(), EnvError> {
-        let slots = self.pool.task();
-        let len = |target: usize, env: usize| length(target).saturating_mul(self.action_lens[env]);
-        let expected = env_ids
-            .iter()
-            .enumerate()
-            .fold(0_usize, |sum, (target, &env)| sum.saturating_add(len(target, env)));
-        check_len("action values", total_len(actions), expected)?;
-        let mut start = 0;
-        for (target, &env) in env_ids.iter().enumerate() {
-            let len = len(target, env);
-            slots.lock(env).accept(env, part(actions, start, len), slots.mode())?;
-            start += len;
-        }
+        start(&mut self.pool, env_ids);
         Ok(())
     }
 }
 
-fn mark(under_way: &mut [bool], env_ids: &[usize], value: bool) {
+/// Checks the actions and copies them into the environments' slots.
+fn accept<E: Env>(
+    slots: &Slots<E>,
+    action_lens: &[usize],
+    actions: Actions<'_>,
+    env_ids: &[usize],
+    length: impl Fn(usize) -> usize,
+) -> Result<(), EnvError> {
+    let len = |target: usize, env: usize| length(target).saturating_mul(action_lens[env]);
+    let lens = env_ids.iter().enumerate().map(|(target, &env)| len(target, env));
+    check_len("action values", total_len(actions), lens.fold(0, usize::saturating_add))?;
+    let mut start = 0;
+    for (target, &env) in env_ids.iter().enumerate() {
+        let len = len(target, env);
+        slots.lock(env).accept(env, part(actions, start, len), slots.mode())?;
+        start += len;
+    }
+    Ok(())
+}
+
+/// Lets the pool carry out what the environments have been told.
+fn start<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
+    pool.task().arrivals.expect(env_ids.len());
+    if env_ids.len() == pool.task().len() {
+        pool.start_round(env_ids.len());
+    } else {
+        pool.enqueue(env_ids.iter().copied());
+    }
+}
+
+/// Marks environments that are there and idle. On an error nothing is marked.
+fn mark_under_way(under_way: &mut [bool], env_ids: &[usize]) -> Result<(), EnvError> {
+    for (index, &env) in env_ids.iter().enumerate() {
+        // Each is marked at once, so that one that is named twice is noticed.
+        if let Err(error) = check_idle(under_way, env) {
+            unmark(under_way, &env_ids[..index]);
+            return Err(error);
+        }
+        under_way[env] = true;
+    }
+    Ok(())
+}
+
+fn unmark(under_way: &mut [bool], env_ids: &[usize]) {
     for &env in env_ids {
-        under_way[env] = value;
+        under_way[env] = false;
     }
 }

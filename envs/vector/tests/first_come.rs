@@ -174,6 +174,41 @@ fn a_reset_forgets_what_is_under_way() {
 }
 
 #[test]
+fn resets_can_be_sent_like_actions() {
+    for batch_size in [0, 3] {
+        let mut env = build(batch_size, 2, AutoresetMode::Disabled);
+        assert!(matches!(env.send_reset(&[0], ResetSeeds::Continue), Err(EnvError::OutOfOrder(_))));
+        env.send_reset(&[6, 5, 4, 3, 2, 1, 0], ResetSeeds::From(10)).unwrap();
+        let mut first = vec![Vec::new(); NUM_ENVS];
+        for _ in 0..NUM_ENVS / env.batch_size() {
+            env.recv().unwrap();
+            for (row, &id) in env.batch().env_ids.iter().enumerate() {
+                first[id] = env.batch().observations.row(row).to_vec();
+            }
+        }
+        let mut twin = build(0, 1, AutoresetMode::Disabled);
+        twin.reset(ResetSeeds::Each(&[16, 15, 14, 13, 12, 11, 10].map(Some))).unwrap();
+        for (id, row) in first.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+            assert_eq!(row, twin.batch().observations.row(id));
+        }
+        // Some go on, others start anew.
+        let ids = env.batch().env_ids.clone();
+        let (again, others) = ids.split_at(2);
+        assert!(matches!(
+            env.send_reset(again, ResetSeeds::Each(&[None])),
+            Err(EnvError::WrongLength { .. })
+        ));
+        env.send_reset(again, ResetSeeds::Each(&[Some(16 - again[0] as u64), None])).unwrap();
+        assert!(matches!(env.send_reset(&ids, ResetSeeds::Continue), Err(EnvError::UnderWay { .. })));
+        env.send_to(Actions::Discrete(&vec![0; others.len()]), others).unwrap();
+        while !env.recv().unwrap().env_ids.contains(&again[0]) {}
+        let row = env.batch().env_ids.iter().position(|id| *id == again[0]).unwrap();
+        assert_eq!(env.batch().observations.row(row), first[again[0]]);
+        assert_eq!(env.batch().steps[row], 0);
+    }
+}
+
+#[test]
 fn batches_in_order_can_be_sent_to_in_parts_and_in_any_order() {
     for num_threads in [1, 3] {
         let mut env = build(0, num_threads, AutoresetMode::NextStep);

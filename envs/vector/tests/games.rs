@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ale::{AtariOptions, game, roms};
-use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
-use vector::{AtariVectorEnv, BuildError, PoolOptions};
+use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, VectorEnv};
+use vector::{AtariGroup, AtariVectorEnv, BuildError, PoolOptions};
 
 fn of_games(games: &[(&str, Arc<[u8]>)], num_envs: usize, options: &AtariOptions) -> AtariVectorEnv {
     let games = games.iter().map(|(id, rom)| (game(id).unwrap(), Arc::clone(rom)));
@@ -58,6 +58,60 @@ fn the_full_action_space_is_the_same_for_all() {
     let first = |row| env.batch().observations.row(row);
     assert!(first(0) != first(1) || first(1) != first(2), "environments start from seeds of their own");
     env.step(Actions::Discrete(&[17; 3])).unwrap();
+}
+
+#[test]
+fn every_environment_may_have_its_own_mode_and_difficulty() {
+    let Some(rom) = roms::for_tests("pong") else {
+        return;
+    };
+    let pong = game("pong").unwrap();
+    let options = |mode, difficulty| AtariOptions {
+        modes: vec![mode],
+        difficulties: vec![difficulty],
+        ..AtariOptions::default()
+    };
+    let variants = [options(0, 0), options(1, 3), options(0, 2)];
+    let group = |options: &AtariOptions| AtariGroup {
+        game: pong,
+        rom: Arc::clone(&rom),
+        num_envs: 1,
+        options: options.clone(),
+    };
+    let mut together = AtariVectorEnv::of_groups(variants.iter().map(group), PoolOptions::default()).unwrap();
+    assert_eq!((together.tasks(), together.task_ids()), (&["pong".to_owned()][..], &[0, 0, 0][..]));
+    let powered = PoweredGame::new(pong, Arc::clone(&rom)).unwrap();
+    let mut alone = variants.map(|options| AtariEnv::new(&powered, options, 0).unwrap());
+    let mut observation = vec![0; 4 * 84 * 84];
+    together.reset(ResetSeeds::From(3)).unwrap();
+    for (seed, env) in (3..).zip(&mut alone) {
+        env.reset(Some(seed), &mut observation);
+    }
+    for step in 0..50 {
+        let actions = [step % 6, step * 5 % 6, step * 7 % 6];
+        together.step(Actions::Discrete(&actions)).unwrap();
+        for (row, env) in alone.iter_mut().enumerate() {
+            env.step(Action::Discrete(&actions[row..=row]), &mut observation).unwrap();
+            assert_eq!(together.batch().observations.row(row), observation);
+            assert_eq!(together.infos()[row], env.info());
+        }
+    }
+    let variants: Vec<_> = together.infos().iter().map(|info| (info.mode, info.difficulty)).collect();
+    assert_eq!(variants, [(0, 0), (1, 3), (0, 2)]);
+}
+
+#[test]
+fn any_row_can_be_rendered() {
+    let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
+    let options = AtariOptions { ram: true, ..AtariOptions::default() };
+    let mut env = of_games(&[("harvest", rom)], 3, &options);
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let image = env.render(2).unwrap();
+    assert_eq!((image.height, image.width, image.pixels.len()), (210, 160, 210 * 160 * 3));
+    assert!(image.pixels.iter().any(|&byte| byte > 0));
+    env.send(Actions::Discrete(&[0; 3])).unwrap();
+    assert_eq!(env.render(2), Err(EnvError::UnderWay { env: 2 }));
+    assert_eq!(env.render(3), Err(EnvError::UnknownEnv { env: 3, num_envs: 3 }));
 }
 
 #[test]
