@@ -1,5 +1,8 @@
 //! Atari batches, compared with what ale-py's `AtariVectorEnv` made of the same actions (`data/record_atari.py`), a
 //! test a run. `GOLDEN_ATARI_RUNS` names a file of other runs.
+//!
+//! The long runs (`data/atari_long.jsonl`) are 5,000 steps of eight environments each. They are followed up to their
+//! first checksum, unless that file is the one that is named.
 
 use std::env;
 use std::fs;
@@ -10,7 +13,7 @@ use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv};
 use serde::Deserialize;
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Steps from one recorded checksum to the next.
+/// Steps from one recorded checksum to the next, unless a run says otherwise.
 const CHECK_EVERY: usize = 25;
 
 /// One recorded run.
@@ -22,21 +25,32 @@ struct Run {
     seed: u64,
     num_envs: usize,
     steps: usize,
+    #[serde(default = "check_every")]
+    check_every: usize,
     options: AtariOptions,
     /// Autoresets in the run.
     resets: usize,
     total_reward: f64,
     /// Running checksums after every so many steps, the first after the reset.
     crc: Vec<String>,
+    /// The run is followed up to its first checksum after the reset only.
+    #[serde(skip)]
+    beginning_only: bool,
+}
+
+fn check_every() -> usize {
+    CHECK_EVERY
 }
 
 fn main() {
-    let text = match env::var_os("GOLDEN_ATARI_RUNS") {
-        Some(path) => fs::read_to_string(path).expect("the file of GOLDEN_ATARI_RUNS can be read"),
-        None => include_str!("data/atari.jsonl").to_owned(),
+    let (text, beginnings) = match env::var_os("GOLDEN_ATARI_RUNS") {
+        Some(path) => (fs::read_to_string(path).expect("the file of GOLDEN_ATARI_RUNS can be read"), ""),
+        None => (include_str!("data/atari.jsonl").to_owned(), include_str!("data/atari_long.jsonl")),
     };
-    let trials = text.lines().enumerate().map(|(number, line)| {
-        let run: Run = serde_json::from_str(line).expect("every line is a run");
+    let read = |line| serde_json::from_str::<Run>(line).expect("every line is a run");
+    let beginning = |run| Run { beginning_only: true, ..run };
+    let runs = text.lines().map(read).chain(beginnings.lines().map(read).map(beginning));
+    let trials = runs.enumerate().map(|(number, run)| {
         let name = format!("{} {:?} {}", run.game, run.autoreset_mode, number + 1);
         Trial::test(name, move || compare(&run))
     });
@@ -49,28 +63,31 @@ fn compare(run: &Run) -> Result<(), Failed> {
     };
     let pool = PoolOptions { num_threads: 2, autoreset_mode: run.autoreset_mode, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games([(game(&run.game)?, rom)], run.num_envs, &run.options, pool)?;
-    let Space::Discrete { n, .. } = env.action_spaces()[0] else {
-        return Err("an Atari game takes one discrete action".into());
-    };
     let mut random = splitmix(run.seed);
     let mut log = Log::default();
     env.reset(ResetSeeds::From(run.seed))?;
     log.add(env.batch(), env.infos());
-    for step in 0..=run.steps {
+    let steps = if run.beginning_only { run.check_every } else { run.steps };
+    for step in 0..=steps {
         if step > 0 {
-            let actions: Vec<i32> =
-                random.by_ref().take(run.num_envs).map(|z| (z % n as u64) as i32).collect();
-            env.step(Actions::Discrete(&actions))?;
+            if let Space::Discrete { n, .. } = env.action_spaces()[0] {
+                let actions: Vec<i32> =
+                    random.by_ref().take(run.num_envs).map(|z| (z % n as u64) as i32).collect();
+                env.step(Actions::Discrete(&actions))?;
+            } else {
+                let actions: Vec<f32> = (0..run.num_envs).flat_map(|_| stick(&mut random)).collect();
+                env.step(Actions::Continuous(&actions))?;
+            }
             log.add(env.batch(), env.infos());
         }
-        if step % CHECK_EVERY == 0 {
+        if step % run.check_every == 0 {
             let crc = format!("{:08x}", log.crc.clone().finalize());
-            if crc != run.crc[step / CHECK_EVERY] {
-                return Err(format!("differs in the {CHECK_EVERY} steps up to {step}: {run:?}").into());
+            if crc != run.crc[step / run.check_every] {
+                return Err(format!("differs in the {} steps up to {step}: {run:?}", run.check_every).into());
             }
         }
     }
-    if (log.resets, log.total_reward) == (run.resets, run.total_reward) {
+    if run.beginning_only || (log.resets, log.total_reward) == (run.resets, run.total_reward) {
         Ok(())
     } else {
         Err(format!("{} resets, total reward {}: {run:?}", log.resets, log.total_reward).into())
@@ -116,6 +133,12 @@ impl Log {
     fn numbers(&mut self, numbers: impl Iterator<Item = i32>) {
         numbers.for_each(|number| self.crc.update(&number.to_le_bytes()));
     }
+}
+
+/// Radius, a little beyond the space too, angle and button.
+fn stick(random: &mut impl Iterator<Item = u64>) -> [f32; 3] {
+    let [radius, angle, button] = [(); 3].map(|()| (random.next().expect("it never ends") % 2001) as f32);
+    [radius / 1800.0, (angle - 1000.0) / 1000.0 * std::f32::consts::PI, button / 2000.0]
 }
 
 /// The generator `SplitMix64`.

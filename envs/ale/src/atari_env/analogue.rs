@@ -17,12 +17,13 @@ pub(super) fn space() -> Space {
 /// Everything is computed in single precision, as in ale-py, which decides cases at the very threshold.
 pub(super) fn read(&[radius, angle, button]: &[f32; 3], threshold: f32) -> (Action, f32) {
     let (x, y) = (radius * angle.cos(), radius * angle.sin());
+    // With a negative threshold the stick may be held both ways; then it is held neither way.
+    let further_than = |one_way: f32| one_way > threshold && -one_way <= threshold;
     let held = Joystick {
-        up: y > threshold,
-        right: x > threshold,
-        // With a negative threshold both sides may count; then it is right and up.
-        left: x < -threshold && x <= threshold,
-        down: y < -threshold && y <= threshold,
+        up: further_than(y),
+        right: further_than(x),
+        left: further_than(-x),
+        down: further_than(-y),
         fire: button > threshold,
     };
     (Action::of_joystick(held), radius)
@@ -53,5 +54,12 @@ mod tests {
         assert_eq!(name([0.500_000_1, 0.0, 0.500_000_1]), "RIGHTFIRE");
         assert_eq!(name([0.0, 2.0, 1.0]), "FIRE");
         assert_eq!(read(&[0.6, 0.0, 0.0], 0.7), (Action::NOOP, 0.6));
+    }
+
+    #[test]
+    fn opposite_directions_cancel() {
+        assert_eq!(read(&[0.0, 0.0, -1.0], -0.1).0, Action::NOOP);
+        assert_eq!(read(&[1.0, PI / 2.0, -1.0], -0.1).0.to_string(), "UP");
+        assert_eq!(read(&[1.0, -3.0 * PI / 4.0, -1.0], -0.1).0.to_string(), "DOWNLEFT");
     }
 }

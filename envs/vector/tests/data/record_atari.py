@@ -1,11 +1,17 @@
 """Records what ale-py's AtariVectorEnv makes of random actions, as checksums of whole batches.
 
 Usage: python record_atari.py > atari.jsonl              the runs kept in this folder
+       python record_atari.py --long > atari_long.jsonl  the long runs kept in this folder
        python record_atari.py --random COUNT > FILE      other games, options and seeds at each call
-Needs ale-py 0.12.1 and numpy. To check other runs: GOLDEN_ATARI_RUNS=FILE cargo test -p vector --test atari
+       python record_atari.py --long SEED > FILE         the long runs with other seeds
+Needs ale-py 0.12.1 and numpy.
+
+Beside ale-py, with new runs each time:
+       python record_atari.py --random 50 > runs.jsonl && GOLDEN_ATARI_RUNS=$PWD/runs.jsonl cargo test -p vector --test atari
 """
 
 import json
+import math
 import random
 import sys
 import zlib
@@ -18,6 +24,7 @@ GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert"]
 # Games without rules for a single player.
 NOT_PLAYABLE = {"combat", "joust", "maze_craze", "warlords"}
 CHECK_EVERY = 25
+LONG_STEPS, LONG_ENVS, LONG_CHECK_EVERY = 5000, 8, 500
 
 # Options that concern the end of episodes, recorded in both autoreset modes.
 ENDS = [
@@ -43,6 +50,33 @@ OTHERS = [
     {"img_height": 100, "img_width": 161, "stack_num": 1},
     {"img_height": 84, "img_width": 160, "reward_clipping": False, "noop_max": 7},
 ]
+# Analogue sticks: games with paddles, whose speed depends on the stick, and without.
+STICKS = [
+    ("breakout", {}),
+    ("breakout", {"continuous_action_threshold": 0.2, "repeat_action_probability": 0.25}),
+    ("pong", {"frameskip": 1}),
+    ("kaboom", {"episodic_life": True}),
+    ("ms_pacman", {}),
+    ("boxing", {"continuous_action_threshold": 0.8}),
+    ("seaquest", {"use_fire_reset": False, "continuous_action_threshold": -0.1}),
+]
+# For 5,000 steps of 8 environments.
+LONG = [
+    ("pong", "NextStep", {}),
+    ("breakout", "SameStep", {"episodic_life": True}),
+    ("breakout", "NextStep", {"life_loss_info": True, "continuous": True}),
+    ("space_invaders", "NextStep", {"repeat_action_probability": 0.25}),
+    ("ms_pacman", "SameStep", {"repeat_action_probability": 0.25, "full_action_space": True}),
+    ("seaquest", "SameStep", {"life_loss_info": True, "reward_clipping": False}),
+    ("qbert", "NextStep", {"episodic_life": True, "stack_num": 2, "img_height": 96, "img_width": 96}),
+    ("beam_rider", "SameStep", {"frameskip": 3, "maxpool": False}),
+    ("enduro", "NextStep", {"max_num_frames_per_episode": 2000, "noop_max": 0}),
+    ("montezuma_revenge", "SameStep", {"grayscale": False, "img_height": 64, "img_width": 64}),
+    ("air_raid", "NextStep", {"use_fire_reset": False, "frameskip": 2}),
+    ("kung_fu_master", "SameStep", {"episodic_life": True, "max_num_frames_per_episode": 1001}),
+    ("up_n_down", "NextStep", {"img_height": 210, "img_width": 160, "stack_num": 1}),
+    ("freeway", "SameStep", {"max_num_frames_per_episode": 4001, "repeat_action_probability": 0.5}),
+]
 
 
 def splitmix(seed):
@@ -56,11 +90,22 @@ def splitmix(seed):
         yield z ^ (z >> 31)
 
 
-def run(game, options, autoreset_mode, seed, steps, num_envs=2):
-    """One run: a line with what makes it, the running CRC-32 every CHECK_EVERY steps, and some sums for the reader."""
+def discrete(env, numbers):
+    """An action for each environment."""
+    return np.array([next(numbers) % int(count) for count in env.action_space.nvec], np.int64)
+
+
+def stick(numbers):
+    """Radius, a little beyond the space too, angle and button, in single precision."""
+    radius, angle, button = (np.float32(next(numbers) % 2001) for _ in range(3))
+    thousand = np.float32(1000)
+    return [radius / np.float32(1800), (angle - thousand) / thousand * np.float32(math.pi), button / np.float32(2000)]
+
+
+def run(game, options, autoreset_mode, seed, steps, num_envs=2, check_every=CHECK_EVERY):
+    """One run: a line with what makes it, the running CRC-32 every so many steps, and some sums for the reader."""
     env = AtariVectorEnv(game, num_envs=num_envs, autoreset_mode=autoreset_mode, **options)
-    actions = splitmix(seed)
-    counts = env.action_space.nvec
+    numbers = splitmix(seed)
     crc, checks, total_reward, ends, last_frames = 0, [], 0, 0, None
     for step in range(steps + 1):
         if step == 0:
@@ -68,7 +113,10 @@ def run(game, options, autoreset_mode, seed, steps, num_envs=2):
             reward = np.zeros(num_envs, np.int32)
             terminated = truncated = np.zeros(num_envs, bool)
         else:
-            action = np.array([next(actions) % int(count) for count in counts], np.int64)
+            if options.get("continuous"):
+                action = np.array([stick(numbers) for _ in range(num_envs)], np.float32)
+            else:
+                action = discrete(env, numbers)
             obs, reward, terminated, truncated, info = env.step(action)
         frames = info["episode_frame_number"]
         crc = zlib.crc32(obs.tobytes(), crc)
@@ -83,9 +131,10 @@ def run(game, options, autoreset_mode, seed, steps, num_envs=2):
                     crc = zlib.crc32(info["final_obs"][row].tobytes(), crc)
         last_frames = frames.copy()
         total_reward += int(reward.sum())
-        if step % CHECK_EVERY == 0:
+        if step % check_every == 0:
             checks.append(f"{crc:08x}")
     line = {"game": game, "autoreset_mode": autoreset_mode, "seed": seed, "num_envs": num_envs, "steps": steps}
+    line |= {"check_every": check_every} if check_every != CHECK_EVERY else {}
     line |= {"options": options, "resets": ends, "total_reward": total_reward, "crc": checks}
     print(json.dumps(line), flush=True)
 
@@ -101,8 +150,18 @@ def recorded():
             seed += 1
             run(game, options, "NextStep", seed, 100)
     for game in sorted(set(roms.get_all_rom_ids()) - NOT_PLAYABLE - set(GAMES)):
-        seed += 1
-        run(game, {"repeat_action_probability": 0.25}, "NextStep", seed, 50)
+        for mode in ("NextStep", "SameStep"):
+            seed += 1
+            run(game, {"repeat_action_probability": 0.25, "max_num_frames_per_episode": 157}, mode, seed, 60)
+    for game, options in STICKS:
+        for mode in ("NextStep", "SameStep"):
+            seed += 1
+            run(game, {"continuous": True, **options}, mode, seed, 250)
+
+
+def long_runs(seed):
+    for number, (game, mode, options) in enumerate(LONG):
+        run(game, options, mode, seed + number, LONG_STEPS, LONG_ENVS, LONG_CHECK_EVERY)
 
 
 def random_runs(count):
@@ -124,12 +183,18 @@ def random_runs(count):
             "repeat_action_probability": random.choice([0.0, 0.25, 0.5]),
             "full_action_space": chance() < 0.3,
         }
-        game = random.choice(sorted(set(roms.get_all_rom_ids()) - NOT_PLAYABLE))
+        if chance() < 0.2:
+            options |= {"continuous": True, "continuous_action_threshold": round(random.uniform(-0.2, 1.1), 3)}
+        # With a stick, ale-py mistakes codes for indices in games that do not know all eighteen actions.
+        not_playable = NOT_PLAYABLE | ({"skiing", "lost_luggage"} if "continuous" in options else set())
+        game = random.choice(sorted(set(roms.get_all_rom_ids()) - not_playable))
         run(game, options, random.choice(["NextStep", "SameStep"]), random.randrange(2**31 - 10), 300, 3)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--random"]:
         random_runs(int(sys.argv[2]))
+    elif sys.argv[1:2] == ["--long"]:
+        long_runs(int(sys.argv[2]) if sys.argv[2:] else 1000)
     else:
         recorded()
