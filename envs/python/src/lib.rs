@@ -25,12 +25,6 @@ mod _native {
         ale::games().iter().map(|game| game.id).collect()
     }
 
-    /// The names of the actions by their code.
-    #[pyfunction]
-    fn action_names() -> Vec<&'static str> {
-        ale::ACTION_NAMES.to_vec()
-    }
-
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -17,8 +17,10 @@ def assert_same_array(name: str, ours: np.ndarray, theirs: np.ndarray) -> None:
     assert ours.flags.c_contiguous and ours.flags.writeable, name
     if not np.array_equal(ours, theirs):
         where = np.argwhere(ours != theirs)
-        raise AssertionError(f"{name} differs at {len(where)} places, first at {where[0]}: "
-                             f"{ours[tuple(where[0])]}, ale-py has {theirs[tuple(where[0])]}")
+        raise AssertionError(
+            f"{name} differs at {len(where)} places, first at {where[0]}: "
+            f"{ours[tuple(where[0])]}, ale-py has {theirs[tuple(where[0])]}"
+        )
 
 
 class Beside:

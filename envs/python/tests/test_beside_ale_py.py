@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from beside import Beside
 
 #: Flicker, paddles, PAL heights, odd colours, other screen heights, lives of all kinds.
@@ -62,7 +63,8 @@ def test_options(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("grayscale", [True, False])
 @pytest.mark.parametrize(
-    "size", [(84, 84), (105, 80), (210, 80), (70, 80), (42, 40), (250, 160), (300, 200), (100, 161), (210, 160), (33, 57)]
+    "size",
+    [(84, 84), (105, 80), (210, 80), (70, 80), (42, 40), (250, 160), (300, 200), (100, 161), (210, 160), (33, 57)],
 )
 def test_sizes(size: tuple[int, int], grayscale: bool) -> None:
     height, width = size

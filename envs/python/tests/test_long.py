@@ -1,10 +1,11 @@
-"""Byte equality with ale-py over 5,000 steps of 8 environments in each of these configurations: ``pytest -m long -s``."""
+"""Byte equality with ale-py over 5,000 steps of 8 environments in many configurations: ``pytest -m long -s``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+
 from beside import Beside
 
 STEPS, NUM_ENVS = 5000, 8

@@ -69,9 +69,7 @@ def test_every_id_of_ale_py_is_registered(registry: dict[str, object]) -> None:
 
 
 def test_wrappers_of_gymnasium_work() -> None:
-    env = gymnasium.wrappers.vector.RecordEpisodeStatistics(
-        AtariVectorEnv("harvest", 2, max_num_frames_per_episode=40)
-    )
+    env = gymnasium.wrappers.vector.RecordEpisodeStatistics(AtariVectorEnv("harvest", 2, max_num_frames_per_episode=40))
     env.reset(seed=1)
     infos = [env.step(np.array([1, 2]))[4] for _ in range(12)]
     assert any("episode" in info for info in infos)

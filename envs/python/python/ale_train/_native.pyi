@@ -10,9 +10,6 @@ __version__: str
 def games() -> list[str]:
     """The ids of all games, in the order of the table."""
 
-def action_names() -> list[str]:
-    """The names of the actions by their code."""
-
 _ResetBatch = tuple[npt.NDArray[np.uint8], dict[str, Any]]
 _StepBatch = tuple[
     npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]

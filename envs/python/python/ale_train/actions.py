@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import enum
 
-from ale_train._native import action_names
-
 __all__ = ["Action"]
 
-#: The eighteen actions, with the names and codes of ``ale_py.Action``.
-Action = enum.IntEnum("Action", [(name, code) for code, name in enumerate(action_names())], module=__name__)
+
+class Action(enum.IntEnum):
+    """The eighteen actions, with the names and codes of ``ale_py.Action``."""
+
+    NOOP = 0
+    FIRE = 1
+    UP = 2
+    RIGHT = 3
+    LEFT = 4
+    DOWN = 5
+    UPRIGHT = 6
+    UPLEFT = 7
+    DOWNRIGHT = 8
+    DOWNLEFT = 9
+    UPFIRE = 10
+    RIGHTFIRE = 11
+    LEFTFIRE = 12
+    DOWNFIRE = 13
+    UPRIGHTFIRE = 14
+    UPLEFTFIRE = 15
+    DOWNRIGHTFIRE = 16
+    DOWNLEFTFIRE = 17

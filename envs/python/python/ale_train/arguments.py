@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -65,7 +66,7 @@ def variants(name: str, values: Variants, num_envs: int) -> list[list[int]]:
         return [[] for _ in range(num_envs)]
     if isinstance(values, (int, np.integer)):
         values = [int(values)]
-    rows = list(values)
+    rows: list[Any] = list(values)
     if not any(isinstance(row, (Sequence, np.ndarray)) for row in rows):
         rows = [rows] * num_envs
     if len(rows) != num_envs:

@@ -1,7 +1,8 @@
 """EnvPool's calls: ``async_reset``, ``recv``, ``send(action, env_id)``.
 
-Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. The games themselves play as in ale-py,
-which EnvPool's own emulator follows only in part: a life lost with ``episodic_life`` starts the game anew here.
+Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. The games themselves play as in
+ale-py, which EnvPool's own emulator follows only in part: a life lost with ``episodic_life`` starts the game anew
+here.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         TypeError: There is no such field.
         ValueError: A value is out of range.
     """
-    kinds = {"gymnasium": GymnasiumEnvPool, "gym": GymnasiumEnvPool, "dm": DmEnvPool}
+    kinds: dict[str, type[GymnasiumEnvPool] | type[DmEnvPool]] = {
+        "gymnasium": GymnasiumEnvPool,
+        "gym": GymnasiumEnvPool,
+        "dm": DmEnvPool,
+    }
     if env_type not in kinds:
         raise ValueError(f"env_type is {env_type!r}, but must be one of {', '.join(kinds)}")
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
@@ -126,8 +131,8 @@ class Results(NamedTuple):
 
 
 class EnvPool:
-    """What ``env_type="gymnasium"`` and ``"dm"`` have in common. Rows of environments whose episode has ended are reset by
-    the next action, which is ignored."""
+    """What ``env_type="gymnasium"`` and ``"dm"`` have in common. Rows of environments whose episode has ended are
+    reset by the next action, which is ignored."""
 
     def __init__(self, config: Config) -> None:
         self.spec = config
@@ -233,12 +238,12 @@ class GymnasiumEnvPool(EnvPool):
     is_vector_env = True
 
     @property
-    def observation_space(self) -> gymnasium.Space:
+    def observation_space(self) -> gymnasium.Space[Any]:
         """The space of one observation, as in EnvPool."""
         return self._envs.single_observation_space
 
     @property
-    def action_space(self) -> gymnasium.Space:
+    def action_space(self) -> gymnasium.Space[Any]:
         """The space of one action, as in EnvPool."""
         return gymnasium.spaces.Discrete(self._envs.num_actions[0])
 
@@ -265,7 +270,8 @@ class GymnasiumEnvPool(EnvPool):
 
     def render(self, env_id: int = 0) -> np.ndarray:
         """The picture on the screen of an environment, ``(height, width, 3)``."""
-        return self._envs.render(env_id)
+        picture: np.ndarray = self._envs.render(env_id)
+        return picture
 
 
 class State(NamedTuple):
@@ -287,8 +293,8 @@ class Players(NamedTuple):
 
 
 class DmEnvPool(EnvPool):
-    """The pool of ``env_type="dm"``. The discount is 0 where an episode has terminated, and where a life has been lost with
-    ``zero_discount_on_life_loss``."""
+    """The pool of ``env_type="dm"``. The discount is 0 where an episode has terminated, and where a life has been
+    lost with ``zero_discount_on_life_loss``."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Resets these environments, or all. Choosing some needs batches of all."""

@@ -18,9 +18,10 @@ _OLDER = {"frame_skip": "frameskip", "fire_reset": "use_fire_reset", "max_episod
 class VectorAtariEnv(AtariVectorEnv):
     """``AtariVectorEnv`` with the names of ale-py's older guide.
 
-    ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, ``max_episode_steps`` counts emulated frames as it
-    did there and is ``max_num_frames_per_episode``; ``seed`` is that of the first ``reset`` which is given none. The game may
-    be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
+    ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, ``max_episode_steps`` counts emulated
+    frames as it did there and is ``max_num_frames_per_episode``; ``seed`` is that of the first ``reset`` which is
+    given none. The game may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of
+    ``AtariVectorEnv``.
     """
 
     def __init__(self, game: str, num_envs: int, *, seed: int | np.ndarray | None = None, **options: Any) -> None:

@@ -13,12 +13,12 @@ __all__ = ["register_envs"]
 def register_envs(namespace: str = "ALE") -> None:
     """Registers every game as ``NAMESPACE/Name-v5``, with the options that ale-py registers.
 
-    With the default namespace ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` makes environments of this package from
-    then on, also where ale-py has registered the same id before; with another one both stand side by side. Like ale-py's,
-    these ids have ``repeat_action_probability`` 0.25 (Machado et al., 2018) unless told otherwise.
+    With the default namespace ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` makes environments of this package
+    from then on, also where ale-py has registered the same id before; with another one both stand side by side. Like
+    ale-py's, these ids have ``repeat_action_probability`` 0.25 (Machado et al., 2018) unless told otherwise.
 
-    ``gymnasium.make``, which makes a single environment, is left to ale-py: an id that it has registered keeps its entry
-    point.
+    ``gymnasium.make``, which makes a single environment, is left to ale-py: an id that it has registered keeps its
+    entry point.
     """
     for game in _native.games():
         id = f"{namespace}/{camel_case(game)}-v5"

@@ -22,18 +22,21 @@ __all__ = ["AtariVectorEnv"]
 class AtariVectorEnv(VectorEnv):
     """Atari environments of one game or of several on a work-stealing pool.
 
-    Same seed, same actions, same bytes as ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1: observations, rewards,
-    flags and infos. The differences: rows of ``info["final_obs"]`` in which no episode ended hold the current observation
-    instead of uninitialised memory, and what crashes or hangs there is an exception here.
+    Same seed, same actions, same bytes as ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1: observations,
+    rewards, flags and infos. The differences: rows of ``info["final_obs"]`` in which no episode ended hold the
+    current observation instead of uninitialised memory, and what crashes or hangs there is an exception here.
 
     Results never depend on the number of threads. All waiting releases the interpreter's lock.
 
-    **Memory.** Every array is new and the caller's own, writable and never changed afterwards. Observations are still not
-    copied: the memory that the environments wrote to becomes the array, and serves again once no array refers to it. So
-    keeping observations costs memory, dropping them costs nothing. (Where an observation's bytes are no multiple of
-    eight, as with odd image sizes, they are copied once.)
+    **Memory.** Every array is new and the caller's own, writable and never changed afterwards. Observations are still
+    not copied: the memory that the environments wrote to becomes the array, and serves again once no array refers to
+    it. So keeping observations costs memory, dropping them costs nothing. (Where an observation's bytes are no
+    multiple of eight, as with odd image sizes, they are copied once.)
     """
 
+    #: None where the games have different numbers of actions.
+    single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]
+    action_space: gymnasium.Space[Any]
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
@@ -73,8 +76,8 @@ class AtariVectorEnv(VectorEnv):
         Args:
             game: Id of the game, such as ``"ms_pacman"``.
             num_envs: Number of environments; with ``games`` the number for each of them.
-            batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` gives the
-                results that come first, and ``info["env_id"]`` says whose they are.
+            batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` gives
+                the results that come first, and ``info["env_id"]`` says whose they are.
             num_threads: Threads that step environments; 0 means one for each core.
             thread_affinity_offset: The first core that threads are bound to; -1 binds none.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
@@ -207,9 +210,9 @@ class AtariVectorEnv(VectorEnv):
         """Performs one action in each environment: ``send``, then ``recv``.
 
         Args:
-            actions: Array of shape ``(batch_size,)`` of int32 or int64, each an index into the environment's actions; or
-                ``(batch_size, 3)`` of float32 with ``continuous``. Row ``i`` is for the environment of row ``i`` of the
-                last batch.
+            actions: Array of shape ``(batch_size,)`` of int32 or int64, each an index into the environment's actions;
+                or ``(batch_size, 3)`` of float32 with ``continuous``. Row ``i`` is for the environment of row ``i``
+                of the last batch.
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
@@ -267,7 +270,7 @@ class AtariVectorEnv(VectorEnv):
         return self._open_pool().ram()
 
     def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
-        """The complete state of every environment, or of chosen ones. Must not be called between ``send`` and ``recv``."""
+        """The complete state of every environment, or of chosen ones; not between ``send`` and ``recv``."""
         pool = self._open_pool()
         return pool.snapshot(None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
 
@@ -293,11 +296,10 @@ class AtariVectorEnv(VectorEnv):
     def _make_action_spaces(self, rows: int) -> None:
         if self.continuous:
             bounds = np.array([[0, -np.pi, 0], [1, np.pi, 1]], np.float32)
-            self.single_action_space: gymnasium.Space | None = Box(*bounds, dtype=np.float32)
-            self.action_space: gymnasium.Space = batch_space(self.single_action_space, rows)
+            self.single_action_space = Box(*bounds, dtype=np.float32)
+            self.action_space = batch_space(self.single_action_space, rows)
             return
         alike = len(set(self.num_actions)) == 1
-        #: None where the games have different numbers of actions.
         self.single_action_space = Discrete(self.num_actions[0]) if alike else None
         self.action_space = MultiDiscrete(self.num_actions[:rows])
 
