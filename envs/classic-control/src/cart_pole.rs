@@ -1,9 +1,7 @@
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use rl_env::{Action, Env, EnvError, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space, Step};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding;
+use crate::control::{Dynamics, write_floats};
 
 // Lengths in metres, masses in kilograms, times in seconds, forces in newtons, angles in radians.
 const GRAVITY: f64 = 9.8;
@@ -22,66 +20,29 @@ const START_RANGE: f64 = 0.05;
 /// A pole on a cart that is pushed left (0) or right (1): Gymnasium's `CartPole-v1`.
 ///
 /// Observation: position, velocity, angle, angular velocity. Every step is worth 1. The episode terminates when the
-/// cart leaves +-2.4 m or the pole +-12 degrees, and is truncated after [`CartPole::MAX_STEPS`] steps.
+/// cart leaves +-2.4 m or the pole +-12 degrees.
 ///
 /// The dynamics of Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve difficult learning
 /// control problems", corrected by Florian (2007), integrated by Euler's method in `f64` in Gymnasium's order of
-/// operations, so that observations (`f32`) equal Gymnasium's. Start states have the same distribution (uniform in
-/// +-0.05) but come from another generator.
-#[derive(Clone, Debug)]
-pub struct CartPole {
-    observation_space: Space,
-    action_space: Space,
-    state: State,
-}
+/// operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CartPole;
 
-/// All that changes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct State {
-    rng: ChaCha8Rng,
-    position: f64,
-    velocity: f64,
-    angle: f64,
-    angular_velocity: f64,
-    /// Steps in this episode.
-    steps: u32,
+/// Where cart and pole are and how fast, in metres, radians and seconds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct CartPoleState {
+    pub(crate) position: f64,
+    pub(crate) velocity: f64,
+    pub(crate) angle: f64,
+    pub(crate) angular_velocity: f64,
 }
 
 impl CartPole {
-    /// Steps after which an episode is cut off; also the best possible return.
+    /// Steps after which `CartPole-v1` cuts an episode off; also the best possible return.
     pub const MAX_STEPS: u32 = 500;
-
-    /// An unseeded environment: until a seed comes with a reset it behaves as if seeded with 0.
-    pub fn new() -> Self {
-        Self {
-            observation_space: Space::floats(4, f32::NEG_INFINITY, f32::INFINITY),
-            action_space: Space::discrete(2),
-            state: State {
-                rng: ChaCha8Rng::seed_from_u64(0),
-                position: 0.0,
-                velocity: 0.0,
-                angle: 0.0,
-                angular_velocity: 0.0,
-                steps: 0,
-            },
-        }
-    }
 }
 
-impl Default for CartPole {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl State {
-    fn start_episode(&mut self) {
-        let mut draw = || self.rng.random_range(-START_RANGE..START_RANGE);
-        (self.position, self.velocity) = (draw(), draw());
-        (self.angle, self.angular_velocity) = (draw(), draw());
-        self.steps = 0;
-    }
-
+impl CartPoleState {
     /// One Euler step under `force`.
     fn integrate(&mut self, force: f64) {
         let (sin, cos) = self.angle.sin_cos();
@@ -100,59 +61,48 @@ impl State {
     }
 }
 
-impl Env for CartPole {
-    type Info = ();
+impl Dynamics for CartPole {
+    type State = CartPoleState;
 
-    fn observation_space(&self) -> &Space {
-        &self.observation_space
+    fn observation_space(&self) -> Space {
+        // Twice what ends the episode: the last observation lies within.
+        let [position, angle] = [MAX_POSITION, MAX_ANGLE].map(|bound| 2.0 * bound as f32);
+        let any = (f32::NEG_INFINITY, f32::INFINITY);
+        Space::float_ranges(&[(-position, position), any, (-angle, angle), any])
     }
 
-    fn action_space(&self) -> &Space {
-        &self.action_space
+    fn action_space(&self) -> Space {
+        Space::discrete(2)
     }
 
-    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        if let Some(seed) = seed {
-            self.state.rng = ChaCha8Rng::seed_from_u64(seed);
-        }
-        self.state.start_episode();
-        self.observe(observation);
+    fn start(&self, generator: &mut Pcg64) -> CartPoleState {
+        let mut draw = || generator.uniform(-START_RANGE, START_RANGE);
+        CartPoleState { position: draw(), velocity: draw(), angle: draw(), angular_velocity: draw() }
     }
 
-    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let push_right = action.choice(&self.action_space)? == 1;
-        self.state.integrate(if push_right { FORCE } else { -FORCE });
-        self.state.steps = self.state.steps.saturating_add(1);
-        self.observe(observation);
-        let terminated = self.state.has_failed();
-        Ok(Step {
-            terminated,
-            truncated: !terminated && self.state.steps >= Self::MAX_STEPS,
-            ..Step::reward(1.0)
-        })
+    fn step(
+        &self,
+        state: &mut CartPoleState,
+        action: Action<'_>,
+        action_space: &Space,
+    ) -> Result<Step, EnvError> {
+        let push_right = action.choice(action_space)? == 1;
+        state.integrate(if push_right { FORCE } else { -FORCE });
+        Ok(Step { terminated: state.has_failed(), ..Step::reward(1.0) })
     }
 
-    fn info(&self) {}
-
-    fn observe(&self, observation: &mut [u8]) {
-        let state = &self.state;
+    fn observe(&self, state: &CartPoleState, observation: &mut [u8]) {
         let values = [state.position, state.velocity, state.angle, state.angular_velocity];
-        encoding::write_floats(&values.map(|value| value as f32), observation);
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        encoding::snapshot(&self.state)
-    }
-
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.state = encoding::restore(snapshot)?;
-        Ok(())
+        write_floats(&values.map(|value| value as f32), observation);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rl_env::Env;
+
     use super::*;
+    use crate::Control;
 
     /// Recorded from Gymnasium 1.4.0 by
     ///
@@ -173,7 +123,7 @@ mod tests {
 
     #[test]
     fn dynamics_equal_gymnasium() {
-        let mut env = CartPole::new();
+        let mut env = Control::new(CartPole);
         let mut bytes = [0; 16];
         let mut terminations = 0;
         for (line, text) in TRACE.lines().enumerate() {
@@ -204,24 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn an_episode_is_truncated_after_500_steps() {
-        let mut env = CartPole::new();
-        let mut bytes = [0; 16];
-        env.reset(Some(3), &mut bytes);
-        for step in 1..=CartPole::MAX_STEPS {
-            // Balances: pushes to where the pole is falling, and gently back to the middle.
-            let state = &env.state;
-            let lean =
-                state.angle + 0.3 * state.angular_velocity + 0.02 * state.position + 0.05 * state.velocity;
-            let action = [i32::from(lean > 0.0)];
-            let result = env.step(Action::Discrete(&action), &mut bytes).unwrap();
-            assert_eq!((result.terminated, result.truncated), (false, step == 500), "step {step}");
-        }
-    }
-
-    #[test]
     fn seeds_decide_the_start_and_all_that_follows() {
-        let (mut left, mut right) = (CartPole::new(), CartPole::new());
+        let (mut left, mut right) = (Control::new(CartPole), Control::new(CartPole));
         let (mut left_row, mut right_row) = ([0; 16], [0; 16]);
         left.reset(Some(7), &mut left_row);
         right.reset(Some(1), &mut right_row);
@@ -239,11 +173,11 @@ mod tests {
 
     #[test]
     fn a_restored_snapshot_continues_alike() {
-        let mut env = CartPole::new();
+        let mut env = Control::new(CartPole);
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
         env.step(Action::Discrete(&[1]), &mut bytes).unwrap();
-        let mut copy = CartPole::new();
+        let mut copy = Control::new(CartPole);
         copy.restore(&env.snapshot()).unwrap();
         let mut copied = [0; 16];
         copy.observe(&mut copied);
@@ -260,11 +194,11 @@ mod tests {
 
     #[test]
     fn damaged_snapshots_and_foreign_actions_are_refused() {
-        let mut env = CartPole::new();
+        let mut env = Control::new(CartPole);
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
         let snapshot = env.snapshot();
-        assert!(matches!(env.restore(&snapshot[1..]), Err(EnvError::BadSnapshot(_))));
+        assert!(matches!(env.restore(&snapshot[..snapshot.len() - 1]), Err(EnvError::BadSnapshot(_))));
         assert!(matches!(env.restore(&[&snapshot[..], &[0]].concat()), Err(EnvError::BadSnapshot(_))));
         assert_eq!(env.snapshot(), snapshot, "a failed restore changes nothing");
         for action in [Action::Discrete(&[2]), Action::Discrete(&[-1]), Action::Continuous(&[0.5])] {

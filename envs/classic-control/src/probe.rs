@@ -1,9 +1,9 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Action, Env, EnvError, Space, Step};
+use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding;
+use crate::control::write_floats;
 
 /// What a [`Probe`] asks of a learner. Each kind needs what the one before it needs, and one thing more; the first
 /// that a learner fails names the fault.
@@ -137,15 +137,15 @@ impl Env for Probe {
     fn info(&self) {}
 
     fn observe(&self, observation: &mut [u8]) {
-        encoding::write_floats(&[self.state.observation], observation);
+        write_floats(&[self.state.observation], observation);
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        encoding::snapshot(&self.state)
+        snapshot::encode(&self.state)
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        let state: State = encoding::restore(snapshot)?;
+        let state: State = snapshot::decode(snapshot)?;
         if state.kind != self.state.kind {
             return Err(EnvError::BadSnapshot(format!(
                 "it is of the probe {:?}, this is {:?}",

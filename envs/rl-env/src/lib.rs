@@ -5,18 +5,25 @@
 
 mod autoreset;
 mod batch;
+mod boxed;
 mod env;
 mod error;
 mod observation;
 mod pcg64;
+mod registry;
+pub mod snapshot;
 mod space;
+mod time_limit;
 mod vector_env;
 
 pub use autoreset::AutoresetMode;
 pub use batch::{Actions, Batch, EpisodeStats};
+pub use boxed::{BoxedEnv, WithoutInfo};
 pub use env::{Action, ActionKind, Env, Step};
 pub use error::EnvError;
 pub use observation::ObservationBuffer;
 pub use pcg64::Pcg64;
+pub use registry::{EnvSpec, FactoryError, Registry, RegistryError};
 pub use space::{Bound, CannotBatch, Dtype, Leaf, Space};
+pub use time_limit::TimeLimit;
 pub use vector_env::{ResetSeeds, VectorEnv};

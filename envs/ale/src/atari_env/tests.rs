@@ -1,5 +1,4 @@
 use std::f32::consts::PI;
-
 use std::sync::Arc;
 
 use rl_env::{Action as EnvAction, Env};

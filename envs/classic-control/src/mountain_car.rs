@@ -1,0 +1,72 @@
+use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use serde::{Deserialize, Serialize};
+
+use crate::control::{Dynamics, write_floats};
+
+const MIN_POSITION: f64 = -1.2;
+const MAX_POSITION: f64 = 0.6;
+const MAX_SPEED: f64 = 0.07;
+const GOAL_POSITION: f64 = 0.5;
+const FORCE: f64 = 0.001;
+const GRAVITY: f64 = 0.0025;
+
+/// A car in a valley, too weak to climb the hill on the right without a run-up from the left: Gymnasium's
+/// `MountainCar-v0`.
+///
+/// Observation: position, velocity. Actions: accelerate to the left (0), not at all (1), to the right (2). Every step
+/// costs 1. The episode terminates on the hill, at position 0.5 and at least the goal's velocity. Moore (1990),
+/// "Efficient memory-based learning for robot control".
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MountainCar {
+    /// The velocity that the car must have on the hill; 0 in Gymnasium.
+    pub goal_velocity: f64,
+}
+
+/// Where the car is and how fast.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct MountainCarState {
+    position: f64,
+    velocity: f64,
+}
+
+pub(crate) fn observation_space() -> Space {
+    let [lowest, highest, fastest] = [MIN_POSITION, MAX_POSITION, MAX_SPEED].map(|bound| bound as f32);
+    Space::float_ranges(&[(lowest, highest), (-fastest, fastest)])
+}
+
+impl Dynamics for MountainCar {
+    type State = MountainCarState;
+
+    fn observation_space(&self) -> Space {
+        observation_space()
+    }
+
+    fn action_space(&self) -> Space {
+        Space::discrete(3)
+    }
+
+    fn start(&self, generator: &mut Pcg64) -> MountainCarState {
+        MountainCarState { position: generator.uniform(-0.6, -0.4), velocity: 0.0 }
+    }
+
+    fn step(
+        &self,
+        state: &mut MountainCarState,
+        action: Action<'_>,
+        action_space: &Space,
+    ) -> Result<Step, EnvError> {
+        let push = f64::from(action.choice(action_space)? - 1) * FORCE;
+        let velocity = state.velocity + (push + (3.0 * state.position).cos() * -GRAVITY);
+        state.velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
+        state.position = (state.position + state.velocity).clamp(MIN_POSITION, MAX_POSITION);
+        if state.position == MIN_POSITION && state.velocity < 0.0 {
+            state.velocity = 0.0;
+        }
+        let terminated = state.position >= GOAL_POSITION && state.velocity >= self.goal_velocity;
+        Ok(Step { terminated, ..Step::reward(-1.0) })
+    }
+
+    fn observe(&self, state: &MountainCarState, observation: &mut [u8]) {
+        write_floats(&[state.position as f32, state.velocity as f32], observation);
+    }
+}

@@ -1,0 +1,82 @@
+use std::f64::consts::PI;
+
+use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use serde::{Deserialize, Serialize};
+
+use crate::control::{Dynamics, write_floats};
+
+const MAX_SPEED: f64 = 8.0;
+const MAX_TORQUE: f32 = 2.0;
+/// Seconds in a step.
+const DT: f64 = 0.05;
+
+/// A pendulum that is to be swung up and held upright by a motor at its joint: Gymnasium's `Pendulum-v1`. Its mass and
+/// its length are 1.
+///
+/// Observation: cosine and sine of the angle (0 is upright) and the angular velocity. Action: the torque, from -2 to 2,
+/// clipped. A step costs the squares of the angle (1), the angular velocity (0.1) and the torque (0.001). Nothing
+/// terminates.
+#[derive(Clone, Copy, Debug)]
+pub struct Pendulum {
+    /// Acceleration of gravity, in metres per second squared; 10 in Gymnasium.
+    pub gravity: f64,
+}
+
+impl Default for Pendulum {
+    fn default() -> Self {
+        Self { gravity: 10.0 }
+    }
+}
+
+/// Angle and angular velocity, in radians and radians per second.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct PendulumState {
+    angle: f64,
+    angular_velocity: f64,
+}
+
+/// The angle in `-pi..pi`.
+fn normalized(angle: f64) -> f64 {
+    (angle + PI).rem_euclid(2.0 * PI) - PI
+}
+
+impl Dynamics for Pendulum {
+    type State = PendulumState;
+
+    fn observation_space(&self) -> Space {
+        Space::float_ranges(&[(-1.0, 1.0), (-1.0, 1.0), (-MAX_SPEED as f32, MAX_SPEED as f32)])
+    }
+
+    fn action_space(&self) -> Space {
+        Space::floats(1, -MAX_TORQUE, MAX_TORQUE)
+    }
+
+    fn start(&self, generator: &mut Pcg64) -> PendulumState {
+        PendulumState { angle: generator.uniform(-PI, PI), angular_velocity: generator.uniform(-1.0, 1.0) }
+    }
+
+    fn step(
+        &self,
+        state: &mut PendulumState,
+        action: Action<'_>,
+        action_space: &Space,
+    ) -> Result<Step, EnvError> {
+        let [torque] = action.floats(action_space)?;
+        let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
+        let PendulumState { angle, angular_velocity } = *state;
+        let deviation = normalized(angle);
+        // Products of the torque are in single precision, as in Gymnasium.
+        let cost = deviation * deviation
+            + 0.1 * (angular_velocity * angular_velocity)
+            + f64::from(0.001 * (torque * torque));
+        let acceleration = 3.0 * self.gravity / 2.0 * angle.sin() + f64::from(3.0 * torque);
+        state.angular_velocity = (angular_velocity + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
+        state.angle = angle + state.angular_velocity * DT;
+        Ok(Step::reward(-cost as f32))
+    }
+
+    fn observe(&self, state: &PendulumState, observation: &mut [u8]) {
+        let values = [state.angle.cos(), state.angle.sin(), state.angular_velocity];
+        write_floats(&values.map(|value| value as f32), observation);
+    }
+}

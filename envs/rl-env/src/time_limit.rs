@@ -1,0 +1,80 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Action, Env, EnvError, Space, Step, snapshot};
+
+/// An environment whose episodes are truncated after a number of steps: Gymnasium's `TimeLimit`.
+///
+/// Where Gymnasium reports both flags for a step that ends the task and meets the limit, [`Step::truncated`] stays
+/// false here.
+#[derive(Clone, Debug)]
+pub struct TimeLimit<E> {
+    env: E,
+    max_episode_steps: u32,
+    /// Steps in this episode.
+    elapsed: u32,
+}
+
+/// The state of both.
+#[derive(Serialize, Deserialize)]
+struct State {
+    elapsed: u32,
+    env: Vec<u8>,
+}
+
+impl<E: Env> TimeLimit<E> {
+    /// Truncates the episodes of `env` after `max_episode_steps` steps.
+    pub fn new(env: E, max_episode_steps: u32) -> Self {
+        Self { env, max_episode_steps, elapsed: 0 }
+    }
+
+    /// The environment without its limit.
+    pub fn inner(&self) -> &E {
+        &self.env
+    }
+}
+
+impl<E: Env> Env for TimeLimit<E> {
+    type Info = E::Info;
+
+    fn observation_space(&self) -> &Space {
+        self.env.observation_space()
+    }
+
+    fn action_space(&self) -> &Space {
+        self.env.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        self.elapsed = 0;
+        self.env.reset(seed, observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let mut step = self.env.step(action, observation)?;
+        self.elapsed = self.elapsed.saturating_add(1);
+        if self.elapsed >= self.max_episode_steps && !step.ends_episode() {
+            // A termination for the learner alone gives way: the episode ends here.
+            step = Step { truncated: true, terminated: false, continues: false, ..step };
+        }
+        Ok(step)
+    }
+
+    fn info(&self) -> Self::Info {
+        self.env.info()
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        self.env.observe(observation);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&State { elapsed: self.elapsed, env: self.env.snapshot() })
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let state: State = snapshot::decode(snapshot)?;
+        self.env.restore(&state.env)?;
+        self.elapsed = state.elapsed;
+        Ok(())
+    }
+}

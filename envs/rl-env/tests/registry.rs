@@ -1,0 +1,133 @@
+//! The registry, boxes and time limits, on an environment that counts.
+
+use rl_env::{Action, BoxedEnv, Env, EnvError, EnvSpec, Registry, Space, Step, TimeLimit, snapshot};
+
+/// Observes the number of its step; action 1 terminates, action 2 only for the learner.
+struct Counter {
+    observation_space: Space,
+    action_space: Space,
+    steps: u64,
+}
+
+impl Counter {
+    fn new() -> Self {
+        Self { observation_space: Space::discrete(100), action_space: Space::discrete(3), steps: 0 }
+    }
+}
+
+impl Env for Counter {
+    type Info = u64;
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, _seed: Option<u64>, observation: &mut [u8]) {
+        self.steps = 0;
+        self.observe(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let action = action.choice(&self.action_space)?;
+        self.steps += 1;
+        self.observe(observation);
+        Ok(Step { terminated: action > 0, continues: action == 2, ..Step::reward(1.0) })
+    }
+
+    fn info(&self) -> u64 {
+        self.steps
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        observation.copy_from_slice(&self.steps.to_ne_bytes());
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&self.steps)
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.steps = snapshot::decode(snapshot)?;
+        Ok(())
+    }
+}
+
+fn flags(env: &mut impl Env, action: i32) -> (bool, bool, bool) {
+    let step = env.step(Action::Discrete(&[action]), &mut [0; 8]).unwrap();
+    (step.terminated, step.truncated, step.continues)
+}
+
+#[test]
+fn a_limit_truncates_what_has_not_terminated() {
+    let mut env = TimeLimit::new(Counter::new(), 3);
+    let nothing = (false, false, false);
+    env.reset(None, &mut [0; 8]);
+    assert_eq!([0; 3].map(|action| flags(&mut env, action)), [nothing, nothing, (false, true, false)]);
+    env.reset(None, &mut [0; 8]);
+    assert_eq!(
+        [0, 0, 1].map(|action| flags(&mut env, action)),
+        [nothing, nothing, (true, false, false)],
+        "never both"
+    );
+    env.reset(None, &mut [0; 8]);
+    let lost_lives = [2; 3].map(|action| flags(&mut env, action));
+    assert_eq!(lost_lives, [(true, false, true), (true, false, true), (false, true, false)]);
+}
+
+#[test]
+fn a_limit_is_part_of_the_snapshot() {
+    let mut env = TimeLimit::new(Counter::new(), 3);
+    env.reset(None, &mut [0; 8]);
+    flags(&mut env, 0);
+    let mut copy = TimeLimit::new(Counter::new(), 3);
+    copy.restore(&env.snapshot()).unwrap();
+    assert_eq!(copy.info(), 1);
+    assert_eq!([0, 0].map(|action| flags(&mut copy, action)), [(false, false, false), (false, true, false)]);
+    let before = copy.snapshot();
+    assert!(matches!(copy.restore(&before[1..]), Err(EnvError::BadSnapshot(_))));
+    assert_eq!(copy.snapshot(), before);
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::new();
+    let spec = EnvSpec { max_episode_steps: Some(3), reward_threshold: None };
+    registry.register("Counter-v1", spec, || Ok(BoxedEnv::new(TimeLimit::new(Counter::new(), 3)))).unwrap();
+    let fails = || Err("there is no number to begin with".into());
+    registry.register("Broken-v0", EnvSpec::default(), fails).unwrap();
+    registry
+}
+
+#[test]
+fn environments_are_built_by_their_ids() {
+    let registry = registry();
+    assert_eq!(registry.ids().collect::<Vec<_>>(), ["Broken-v0", "Counter-v1"]);
+    assert_eq!(registry.spec("Counter-v1").unwrap().max_episode_steps, Some(3));
+    let mut env = registry.make("Counter-v1").unwrap();
+    assert_eq!(env.observation_space(), &Space::discrete(100));
+    env.reset(None, &mut [0; 8]);
+    assert_eq!(
+        [0; 3].map(|action| flags(&mut env, action)).map(|(_, truncated, _)| truncated),
+        [false, false, true]
+    );
+}
+
+#[test]
+fn errors_name_the_environment() {
+    let mut registry = registry();
+    let error = |registry: &Registry, id| registry.make(id).err().unwrap().to_string();
+    assert_eq!(
+        error(&registry, "counter-v0"),
+        "there is no environment \"counter-v0\"; the nearest is \"Counter-v1\""
+    );
+    assert_eq!(error(&registry, "Pong"), "there is no environment \"Pong\"");
+    assert_eq!(
+        error(&registry, "Broken-v0"),
+        "environment \"Broken-v0\" cannot be built: there is no number to begin with"
+    );
+    let duplicate = registry.register("Counter-v1", EnvSpec::default(), || Ok(BoxedEnv::new(Counter::new())));
+    assert_eq!(duplicate.unwrap_err().to_string(), "there is already an environment \"Counter-v1\"");
+}
