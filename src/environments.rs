@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ale::{AtariOptions, Game};
 use anyhow::Result;
-use classic_control::CartPole;
-use rl_env::{AutoresetMode, VectorEnv};
+use classic_control::{CartPole, Control};
+use rl_env::{AutoresetMode, TimeLimit, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
@@ -70,7 +70,8 @@ impl Builder {
                 Ok(Box::new(AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &options, pool)?))
             }
             Tasks::CartPole(name) => {
-                let envs = (0..num_envs).map(|_| ((*name).to_owned(), CartPole::new())).collect();
+                let cart_pole = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
+                let envs = (0..num_envs).map(|_| ((*name).to_owned(), cart_pole())).collect();
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
         }

@@ -11,6 +11,7 @@ const ALLOWED: [(&str, &[&str]); 8] = [
     ("ale", &["rl-env", "vcs"]),
     ("vector", &["ale", "rl-env"]),
     ("classic-control", &["rl-env"]),
+    ("toy-text", &["rl-env"]),
     ("algorithms", &["rl-env"]),
     ("ale-train-python", &["ale", "rl-env", "vector"]),
     ("ale-train", &["ale", "algorithms", "classic-control", "rl-env", "vcs", "vector"]),

@@ -3,8 +3,8 @@
 use algorithms::EnvSpec;
 use algorithms::ppo::{Policy, Ppo, PpoConfig};
 use burn::tensor::Device;
-use classic_control::{CartPole, Probe, ProbeKind};
-use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, VectorEnv};
+use classic_control::{CartPole, Control, Probe, ProbeKind};
+use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 fn vectorize<E: Env + 'static>(
@@ -115,8 +115,9 @@ fn ppo_balances_the_cart_pole() {
         ent_coef: 0.0,
         ..PpoConfig::default()
     };
-    let mut envs = vectorize(8, CartPole::new, AutoresetMode::NextStep);
+    let cart_pole = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
+    let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
     let ppo = train(&mut envs, config, 1);
-    let mean = mean_return(CartPole::new, &ppo, 100);
+    let mean = mean_return(cart_pole, &ppo, 100);
     assert!(mean >= 475.0, "mean return {mean}");
 }

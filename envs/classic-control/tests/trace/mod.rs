@@ -11,7 +11,7 @@ pub(crate) struct Counts {
 
 /// Lets `env` do what the trace says, and requires the recorded observations, rewards and flags, and that `info`, in
 /// words, ends the line.
-pub(crate) fn play<E: Env>(name: &str, trace: &str, env: &mut E, info: impl Fn(&E::Info) -> String) -> Counts {
+pub(crate) fn play<E: Env>(name: &str, trace: &str, env: &mut E, info: impl Fn(E::Info) -> String) -> Counts {
     let mut row = vec![0; env.observation_space().byte_len()];
     let mut counts = Counts::default();
     for (line, text) in (1..).zip(trace.lines()) {
@@ -20,25 +20,21 @@ pub(crate) fn play<E: Env>(name: &str, trace: &str, env: &mut E, info: impl Fn(&
         if words[0] == "reset" {
             env.reset(words[1].parse().ok(), &mut row);
             assert_eq!(observation(env.observation_space(), &row), parts[1], "{name}, line {line}");
-            assert_eq!(info(&env.info()), parts[2..].join(" | "), "{name}, line {line}");
+            assert_eq!(info(env.info()), parts[2..].join(" | "), "{name}, line {line}");
             continue;
         }
-        let step = match ActionKind::of(env.action_space()) {
-            Some(ActionKind::Discrete) => {
-                let choice: Vec<i32> = words[1..].iter().map(|word| word.parse().unwrap()).collect();
-                env.step(Action::Discrete(&choice), &mut row)
-            }
-            _ => {
-                let floats: Vec<f32> = words[1..].iter().map(|word| float(word)).collect();
-                env.step(Action::Continuous(&floats), &mut row)
-            }
-        }
-        .unwrap();
+        let step = if ActionKind::of(env.action_space()) == Some(ActionKind::Continuous) {
+            let floats: Vec<f32> = words[1..].iter().map(|word| float(word)).collect();
+            env.step(Action::Continuous(&floats), &mut row)
+        } else {
+            env.step(Action::Discrete(&[words[1].parse().unwrap()]), &mut row)
+        };
+        let step = step.unwrap();
         let flags: Vec<&str> = parts[1].split(' ').collect();
         let (terminated, truncated) = (flags[1] == "1", flags[2] == "1");
         assert_eq!(step.raw_reward, float(flags[0]), "{name}, line {line}: reward");
         assert_eq!(observation(env.observation_space(), &row), parts[2], "{name}, line {line}: observation");
-        assert_eq!(info(&env.info()), parts[3..].join(" | "), "{name}, line {line}: info");
+        assert_eq!(info(env.info()), parts[3..].join(" | "), "{name}, line {line}: info");
         assert_eq!(step.terminated, terminated, "{name}, line {line}");
         assert_eq!(step.truncated, truncated && !terminated, "{name}, line {line}");
         counts.terminations += usize::from(step.terminated);

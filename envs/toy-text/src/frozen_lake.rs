@@ -1,0 +1,123 @@
+use thiserror::Error;
+
+use crate::grid::{Direction, Grid};
+use crate::{Outcome, Tabular};
+
+/// The small lake.
+pub const MAP_4X4: [&str; 4] = ["SFFF", "FHFH", "FFFH", "HFFG"];
+
+/// The large lake.
+pub const MAP_8X8: [&str; 8] =
+    ["SFFFFFFF", "FFFFFFFF", "FFFHFFFF", "FFFFFHFF", "FFFHFFFF", "FHHFFFHF", "FHFFHFHF", "FFFHFFFG"];
+
+/// The actions in their order.
+const ACTIONS: [Direction; 4] = [Direction::Left, Direction::Down, Direction::Right, Direction::Up];
+
+/// The arguments of Gymnasium's `FrozenLake-v1`, with its defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrozenLakeOptions<'a> {
+    /// The lake, row after row: `S` is where one starts, `F` is ice, `H` a hole, `G` the goal.
+    pub desc: &'a [&'a str],
+    /// Whether one may slip to either side of the direction in which one means to go.
+    pub is_slippery: bool,
+    /// The probability of going where one means to, on slippery ice.
+    pub success_rate: f64,
+    /// The rewards of reaching the goal, a hole and ice.
+    pub reward_schedule: [f32; 3],
+}
+
+impl Default for FrozenLakeOptions<'_> {
+    fn default() -> Self {
+        Self { desc: &MAP_4X4, is_slippery: true, success_rate: 1.0 / 3.0, reward_schedule: [1.0, 0.0, 0.0] }
+    }
+}
+
+/// Why there is no such lake.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum FrozenLakeError {
+    /// The map's rows are of different lengths, or there are none.
+    #[error("the rows of a frozen lake's map must have one length, and there must be one at least")]
+    NoRectangle,
+    /// The map contains something else than the four kinds of cells.
+    #[error("a frozen lake's map has the cells S, F, H and G, but no {0:?}")]
+    UnknownCell(char),
+    /// There is nowhere to start.
+    #[error("a frozen lake's map needs an S, where episodes start")]
+    NoStart,
+    /// The success rate is no probability.
+    #[error("the success rate of a frozen lake is a probability, 0 to 1, not {0}")]
+    SuccessRate(f64),
+}
+
+/// A frozen lake that is to be crossed without falling into a hole: Gymnasium's `FrozenLake-v1`.
+///
+/// Observation: the cell, counted row after row. Actions: left, down, right, up. The episode terminates in a hole or at
+/// the goal, which alone is rewarded. Slippery ice takes one to either side instead, equally often.
+pub fn frozen_lake(options: &FrozenLakeOptions<'_>) -> Result<Tabular, FrozenLakeError> {
+    let columns = options.desc.first().map_or(0, |row| row.chars().count());
+    if columns == 0 || options.desc.iter().any(|row| row.chars().count() != columns) {
+        return Err(FrozenLakeError::NoRectangle);
+    }
+    let cells: Vec<char> = options.desc.iter().flat_map(|row| row.chars()).collect();
+    if let Some(&unknown) = cells.iter().find(|cell| !"SFHG".contains(**cell)) {
+        return Err(FrozenLakeError::UnknownCell(unknown));
+    }
+    if !(0.0..=1.0).contains(&options.success_rate) {
+        return Err(FrozenLakeError::SuccessRate(options.success_rate));
+    }
+    let starts = cells.iter().filter(|&&cell| cell == 'S').count();
+    if starts == 0 {
+        return Err(FrozenLakeError::NoStart);
+    }
+    let start: Vec<f64> = cells.iter().map(|&cell| f64::from(cell == 'S') / starts as f64).collect();
+    let grid = Grid { rows: options.desc.len(), columns };
+    Ok(Tabular::new(&start, ACTIONS.len(), |cell, action| outcomes(options, &cells, grid, cell, action)))
+}
+
+fn outcomes(
+    options: &FrozenLakeOptions<'_>,
+    cells: &[char],
+    grid: Grid,
+    cell: usize,
+    action: usize,
+) -> Vec<Outcome> {
+    if "GH".contains(cells[cell]) {
+        return vec![Outcome { probability: 1.0, next: cell, reward: 0.0, terminated: true }];
+    }
+    let [goal, hole, ice] = options.reward_schedule;
+    let towards = |direction: usize, probability: f64| {
+        let next = grid.neighbour(cell, ACTIONS[direction]);
+        let (reward, terminated) = match cells[next] {
+            'G' => (goal, true),
+            'H' => (hole, true),
+            _ => (ice, false),
+        };
+        Outcome { probability, next, reward, terminated }
+    };
+    if !options.is_slippery {
+        return vec![towards(action, 1.0)];
+    }
+    let fail_rate = (1.0 - options.success_rate) / 2.0;
+    vec![
+        towards((action + 3) % 4, fail_rate),
+        towards(action, options.success_rate),
+        towards((action + 1) % 4, fail_rate),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_lakes_are_refused() {
+        let refused = |options: FrozenLakeOptions<'_>| frozen_lake(&options).err().unwrap().to_string();
+        let lake = |desc| refused(FrozenLakeOptions { desc, ..FrozenLakeOptions::default() });
+        assert!(lake(&[]).contains("one length"));
+        assert!(lake(&["SF", "G"]).contains("one length"));
+        assert!(lake(&["SX"]).contains("no 'X'"));
+        assert!(lake(&["FG"]).contains("needs an S"));
+        let rate = FrozenLakeOptions { success_rate: 1.5, ..FrozenLakeOptions::default() };
+        assert!(refused(rate).ends_with("not 1.5"));
+    }
+}

@@ -1,0 +1,161 @@
+use std::sync::Arc;
+
+use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
+use serde::{Deserialize, Serialize};
+
+/// One of the things that can happen when an action is taken in a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// How probable it is.
+    pub probability: f64,
+    /// The state that follows.
+    pub next: usize,
+    /// The reward.
+    pub reward: f32,
+    /// Whether the episode ends.
+    pub terminated: bool,
+}
+
+/// What a [`Tabular`] environment reports beside its state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TabularInfo {
+    /// The probability of what happened in the last step (Gymnasium's `prob`); 1 after a reset.
+    pub probability: f64,
+}
+
+/// A finite Markov decision process that is given by its table. Observations and actions are the numbers of states and
+/// of actions.
+#[derive(Clone, Debug)]
+pub struct Tabular {
+    observation_space: Space,
+    action_space: Space,
+    table: Arc<Table>,
+    pub(crate) state: State,
+}
+
+/// The process, which copies of an environment share.
+#[derive(Debug)]
+struct Table {
+    num_actions: usize,
+    /// The probability of starting in state 0, in 0 or 1, ...
+    start: Vec<f64>,
+    /// For state 0 its actions, then for state 1, ...
+    choices: Vec<Choice>,
+}
+
+/// What can happen after one action in one state.
+#[derive(Debug)]
+struct Choice {
+    outcomes: Vec<Outcome>,
+    /// The sums of the outcomes' probabilities.
+    cumulative: Vec<f64>,
+}
+
+/// All that changes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) generator: Pcg64,
+    /// The number of the process's state.
+    pub(crate) number: usize,
+    info: TabularInfo,
+}
+
+impl Tabular {
+    /// A process that starts in state `s` with probability `start[s]`, where `outcomes(s, a)` can happen when action
+    /// `a` is taken in state `s`.
+    ///
+    /// Until a seed comes with a reset it behaves as if seeded with 0.
+    ///
+    /// # Panics
+    ///
+    /// If an action has no outcome, or one leads to a state that there is not.
+    pub fn new(start: &[f64], num_actions: usize, outcomes: impl Fn(usize, usize) -> Vec<Outcome>) -> Self {
+        let num_states = start.len();
+        let choices = (0..num_states).flat_map(|state| (0..num_actions).map(move |action| (state, action)));
+        let choices: Vec<Choice> =
+            choices.map(|(state, action)| Choice::new(outcomes(state, action))).collect();
+        let leads_astray = |choice: &Choice| choice.outcomes.iter().any(|outcome| outcome.next >= num_states);
+        assert!(!choices.iter().any(leads_astray), "an outcome leads to a state that there is not");
+        assert!(!choices.iter().any(|choice| choice.outcomes.is_empty()), "an action has no outcome");
+        Self {
+            observation_space: Space::discrete(num_states),
+            action_space: Space::discrete(num_actions),
+            table: Arc::new(Table { num_actions, start: cumulative(start), choices }),
+            state: State { generator: Pcg64::new(0), number: 0, info: TabularInfo::default() },
+        }
+    }
+
+    /// The number of the present state.
+    pub fn state(&self) -> usize {
+        self.state.number
+    }
+}
+
+impl Choice {
+    fn new(outcomes: Vec<Outcome>) -> Self {
+        let probabilities: Vec<f64> = outcomes.iter().map(|outcome| outcome.probability).collect();
+        Self { outcomes, cumulative: cumulative(&probabilities) }
+    }
+}
+
+fn cumulative(probabilities: &[f64]) -> Vec<f64> {
+    let sums = probabilities.iter().scan(0.0, |sum, probability| {
+        *sum += probability;
+        Some(*sum)
+    });
+    sums.collect()
+}
+
+impl Env for Tabular {
+    type Info = TabularInfo;
+
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        let state = &mut self.state;
+        if let Some(seed) = seed {
+            state.generator = Pcg64::new(seed);
+        }
+        state.number = state.generator.categorical(&self.table.start);
+        state.info = TabularInfo { probability: 1.0 };
+        self.observe(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let action = action.choice(&self.action_space)? as usize;
+        let state = &mut self.state;
+        let choice = &self.table.choices[state.number * self.table.num_actions + action];
+        let outcome = choice.outcomes[state.generator.categorical(&choice.cumulative)];
+        state.number = outcome.next;
+        state.info = TabularInfo { probability: outcome.probability };
+        self.observe(observation);
+        Ok(Step { terminated: outcome.terminated, ..Step::reward(outcome.reward) })
+    }
+
+    fn info(&self) -> TabularInfo {
+        self.state.info
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        observation.copy_from_slice(&(self.state.number as i64).to_ne_bytes());
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&self.state)
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let state: State = snapshot::decode(snapshot)?;
+        if state.number >= self.table.start.len() {
+            return Err(EnvError::BadSnapshot(format!("there is no state {}", state.number)));
+        }
+        self.state = state;
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
+
+use crate::{Outcome, Tabular};
+
+/// Streets are open at `:` and closed at `|`; a cell stands at every second character.
+const MAP: [&[u8; 11]; 5] = [b"|R: | : :G|", b"| : | : : |", b"| : : : : |", b"| | : | : |", b"|Y| : |B: |"];
+const SIZE: usize = 5;
+/// Row and column of the four stands.
+const STANDS: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
+/// The passenger's place when it is none of the stands.
+const IN_TAXI: usize = 4;
+const NUM_STATES: usize = SIZE * SIZE * (STANDS.len() + 1) * STANDS.len();
+const NUM_ACTIONS: usize = 6;
+const SOUTH: usize = 0;
+const NORTH: usize = 1;
+const EAST: usize = 2;
+const WEST: usize = 3;
+const PICK_UP: usize = 4;
+
+/// The arguments of Gymnasium's `Taxi-v4`, with its defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaxiOptions {
+    /// Whether rain drives the taxi to either side of its way at times.
+    pub is_rainy: bool,
+    /// The probability of going straight on in the rain.
+    pub rainy_probability: f64,
+    /// Whether the passenger may ask for another destination after the first move.
+    pub fickle_passenger: bool,
+    /// The probability of an episode with such a passenger.
+    pub fickle_probability: f64,
+}
+
+impl Default for TaxiOptions {
+    fn default() -> Self {
+        Self { is_rainy: false, rainy_probability: 0.8, fickle_passenger: false, fickle_probability: 0.3 }
+    }
+}
+
+/// What a [`Taxi`] reports beside its state.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TaxiInfo {
+    /// The probability of what happened in the last step; 1 after a reset.
+    pub probability: f64,
+    /// For each action, whether it changes the state.
+    pub action_mask: [bool; NUM_ACTIONS],
+}
+
+/// A taxi that fetches a passenger and brings it where it wants to go: Gymnasium's `Taxi-v4`.
+///
+/// Observation: `((row * 5 + column) * 5 + passenger) * 4 + destination`, where the passenger is at one of the four
+/// stands or (4) in the taxi. Actions: south, north, east, west, pick up, drop off. A step costs 1, picking up or
+/// dropping off in the wrong place 10; delivery earns 20 and terminates the episode. Dietterich (2000), "Hierarchical
+/// reinforcement learning with the MAXQ value function decomposition".
+#[derive(Clone, Debug)]
+pub struct Taxi {
+    table: Tabular,
+    options: TaxiOptions,
+    /// The passenger is going to change its mind in this episode.
+    is_fickle: bool,
+}
+
+/// A state, decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ride {
+    row: usize,
+    column: usize,
+    passenger: usize,
+    destination: usize,
+}
+
+impl Ride {
+    fn of(state: usize) -> Self {
+        let (state, destination) = (state / 4, state % 4);
+        let (state, passenger) = (state / 5, state % 5);
+        Self { row: state / SIZE, column: state % SIZE, passenger, destination }
+    }
+
+    fn state(self) -> usize {
+        ((self.row * SIZE + self.column) * 5 + self.passenger) * 4 + self.destination
+    }
+
+    fn place(self) -> (usize, usize) {
+        (self.row, self.column)
+    }
+
+    /// Whether nothing is in the taxi's way.
+    fn can_go(self, direction: usize) -> bool {
+        match direction {
+            SOUTH => self.row + 1 < SIZE,
+            NORTH => self.row > 0,
+            EAST => MAP[self.row][2 * self.column + 2] == b':',
+            _ => MAP[self.row][2 * self.column] == b':',
+        }
+    }
+
+    fn go(self, direction: usize) -> Self {
+        let Self { row, column, .. } = self;
+        match direction {
+            SOUTH => Self { row: row + 1, ..self },
+            NORTH => Self { row: row - 1, ..self },
+            EAST => Self { column: column + 1, ..self },
+            _ => Self { column: column - 1, ..self },
+        }
+    }
+
+    /// Where the taxi is driven to when it means to go elsewhere.
+    fn drift(self, direction: usize) -> Self {
+        if self.can_go(direction) { self.go(direction) } else { self }
+    }
+
+    /// The state after picking up (4) or dropping off (5), the reward and whether the passenger has arrived.
+    fn serve(self, action: usize) -> (Self, f32, bool) {
+        let stand = STANDS.iter().position(|&stand| stand == self.place());
+        match (stand, action == PICK_UP) {
+            (Some(stand), true) if stand == self.passenger => {
+                (Self { passenger: IN_TAXI, ..self }, -1.0, false)
+            }
+            (Some(stand), false) if self.passenger == IN_TAXI => {
+                let arrived = stand == self.destination;
+                (Self { passenger: stand, ..self }, if arrived { 20.0 } else { -1.0 }, arrived)
+            }
+            _ => (self, -10.0, false),
+        }
+    }
+}
+
+fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
+    let outcome = |probability: f64, next: Ride, reward: f32, terminated: bool| Outcome {
+        probability,
+        next: next.state(),
+        reward,
+        terminated,
+    };
+    if action >= PICK_UP {
+        let (next, reward, terminated) = ride.serve(action);
+        return vec![outcome(1.0, next, reward, terminated)];
+    }
+    let moved = |probability, next| outcome(probability, next, -1.0, false);
+    if !options.is_rainy {
+        return vec![moved(1.0, ride.drift(action))];
+    }
+    // Left and right as seen by the driver. Who cannot go ahead is not driven aside either.
+    let [left, right] = [[EAST, WEST], [WEST, EAST], [NORTH, SOUTH], [SOUTH, NORTH]][action];
+    let aside = |direction| if ride.can_go(action) { ride.drift(direction) } else { ride };
+    let lateral = (1.0 - options.rainy_probability) / 2.0;
+    vec![
+        moved(options.rainy_probability, ride.drift(action)),
+        moved(lateral, aside(left)),
+        moved(lateral, aside(right)),
+    ]
+}
+
+impl Taxi {
+    /// A taxi. Until a seed comes with a reset it behaves as if seeded with 0.
+    pub fn new(options: TaxiOptions) -> Self {
+        let is_start = |ride: Ride| ride.passenger != IN_TAXI && ride.passenger != ride.destination;
+        let starts = (0..NUM_STATES).filter(|&state| is_start(Ride::of(state))).count();
+        let start: Vec<f64> =
+            (0..NUM_STATES).map(|state| f64::from(is_start(Ride::of(state))) / starts as f64).collect();
+        let table =
+            Tabular::new(&start, NUM_ACTIONS, |state, action| outcomes(&options, Ride::of(state), action));
+        Self { table, options, is_fickle: false }
+    }
+
+    /// The passenger asks for another destination, once the taxi has moved with it.
+    fn change_destination(&mut self, before: Ride) {
+        let after = Ride::of(self.table.state.number);
+        if self.is_fickle && before.passenger == IN_TAXI && after.place() != before.place() {
+            self.is_fickle = false;
+            let draw = self.table.state.generator.below(STANDS.len() as u32 - 1) as usize;
+            let destination = draw + usize::from(draw >= before.destination);
+            self.table.state.number = Ride { destination, ..after }.state();
+        }
+    }
+}
+
+impl Env for Taxi {
+    type Info = TaxiInfo;
+
+    fn observation_space(&self) -> &Space {
+        self.table.observation_space()
+    }
+
+    fn action_space(&self) -> &Space {
+        self.table.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        self.table.reset(seed, observation);
+        self.is_fickle = self.options.fickle_passenger
+            && self.table.state.generator.random() < self.options.fickle_probability;
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let before = Ride::of(self.table.state());
+        let step = self.table.step(action, observation)?;
+        self.change_destination(before);
+        self.observe(observation);
+        Ok(step)
+    }
+
+    fn info(&self) -> TaxiInfo {
+        let ride = Ride::of(self.table.state());
+        let action_mask = std::array::from_fn(|action| match action {
+            SOUTH..=WEST => ride.can_go(action),
+            _ => ride.serve(action).0 != ride,
+        });
+        TaxiInfo { probability: self.table.info().probability, action_mask }
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        self.table.observe(observation);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&(self.is_fickle, self.table.snapshot()))
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let (is_fickle, table): (bool, Vec<u8>) = snapshot::decode(snapshot)?;
+        self.table.restore(&table)?;
+        self.is_fickle = is_fickle;
+        Ok(())
+    }
+}
