@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// Every crate of the workspace, with those of the others that it is built on.
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("rl-env", &[]),
     ("vcs", &[]),
     ("ale", &["rl-env", "vcs"]),

@@ -1,7 +1,7 @@
 use std::io;
 
 use ale::AleError;
-use rl_env::Space;
+use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
 
 /// Why environments cannot be put together into a vector environment.
@@ -77,6 +77,19 @@ pub enum BuildError {
         /// Why.
         source: AleError,
     },
+    /// A factory failed.
+    #[error("environment {env} ({task}) cannot be built: {source}")]
+    Factory {
+        /// Index of the environment.
+        env: usize,
+        /// Its task.
+        task: String,
+        /// Why.
+        source: FactoryError,
+    },
+    /// A registry has no such environment, or its factory failed.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// The operating system refused a thread.
     #[error("cannot start the threads of the pool: {0}")]
     Threads(#[source] io::Error),

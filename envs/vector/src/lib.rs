@@ -17,6 +17,7 @@ mod action_sequence;
 mod arrivals;
 mod atari;
 mod build_error;
+mod copies;
 mod handover;
 mod pool;
 mod pool_vector_env;
