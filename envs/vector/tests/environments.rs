@@ -7,7 +7,7 @@ use rl_env::{
 };
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
-const NUM_STEPS: usize = 700;
+const NUM_STEPS: usize = 220;
 const ENVS_PER_WORKER: usize = 3;
 
 fn registry() -> Registry {
