@@ -123,6 +123,13 @@ impl AtariPool {
         })
     }
 
+    /// Lets these environments start new episodes, each with its seed or with its random numbers going on, and returns at
+    /// once.
+    fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
+        let env = &mut *self.lock(py);
+        wait(py, env, |env| env.send_reset(&env_ids, ResetSeeds::Each(&seeds)))
+    }
+
     /// Waits for the next batch.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
         let env = &mut *self.lock(py);

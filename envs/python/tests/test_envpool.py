@@ -107,6 +107,22 @@ def test_resetting_chosen_environments() -> None:
     assert env.step(np.array([1, 2, 3]))[4]["elapsed_step"].tolist() == [4, 1, 4]
 
 
+def test_resetting_chosen_environments_of_an_asynchronous_pool() -> None:
+    env = ale_train.make("Pong-v5", num_envs=3, batch_size=1)
+    _, info = env.reset()
+    for _ in range(8):
+        info = env.step(np.array([1]), info["env_id"])[4]
+    chosen = info["env_id"]
+    env.send(np.zeros(0, int), [])
+    env.recv()
+    env.recv()
+    observations, info = env.reset(chosen)
+    assert observations.shape[0] == 1
+    assert (info["env_id"].tolist(), info["elapsed_step"].tolist()) == (chosen.tolist(), [0])
+    with pytest.raises(RuntimeError, match="send to more first"):
+        env.recv()
+
+
 def test_seeds() -> None:
     def first(**options: Any) -> np.ndarray:
         return ale_train.make("Pong-v5", num_envs=2, **options).reset()[1]["ram"]

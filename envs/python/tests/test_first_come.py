@@ -49,6 +49,26 @@ def test_batch_size_and_threads_change_nothing(batch_size: int) -> None:
         assert trajectories(env, 5) == expected, "a second reset while results are under way begins anew"
 
 
+def test_resets_are_sent_like_actions() -> None:
+    env, other = (AtariVectorEnv("harvest", 4) for _ in range(2))
+    with pytest.raises(RuntimeError):
+        env.send_reset([0])
+    env.send_reset(seed=3)
+    expected, _ = other.reset(seed=3)
+    assert np.array_equal(env.recv()[0], expected)
+    for _ in range(5):
+        env.step(np.array([0, 1, 2, 0]))
+        other.step(np.array([0, 1, 2, 0]))
+    env.send_reset([2], seed=9)
+    env.send(np.array([1, 1, 1]), [0, 1, 3])
+    batch = env.recv()
+    assert np.array_equal(batch[0][[0, 1, 3]], other.step(np.ones(4, int))[0][[0, 1, 3]])
+    again, _ = other.reset(seed=9, options={"reset_mask": np.array([False, False, True, False])})
+    assert np.array_equal(batch[0][2], again[2])
+    with pytest.raises(ValueError, match="env_ids names 4"):
+        env.send_reset([4])
+
+
 def test_errors() -> None:
     with pytest.raises(ValueError, match="5 rows|batch_size|5"):
         AtariVectorEnv("harvest", 4, batch_size=5)

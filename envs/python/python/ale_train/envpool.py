@@ -139,8 +139,6 @@ class EnvPool:
         self._envs = config.make()
         self._seeds = config.seeds()
         self._elapsed = np.zeros(self._envs.num_envs, np.int32)
-        #: What ``async_reset`` has brought and ``recv`` has still to give.
-        self._pending: Results | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -166,22 +164,28 @@ class EnvPool:
         return self._envs.num_envs
 
     def async_reset(self) -> None:
-        """Resets every environment; ``recv`` gives the results."""
-        self._pending = self._reset(None)
+        """Lets every environment start a new episode and returns at once; ``recv`` gives the results."""
+        self._send_reset(self.all_env_ids)
 
-    def _reset(self, mask: np.ndarray | None) -> Results:
-        chosen = slice(None) if mask is None else mask
-        observations, info = self._envs.reset(
-            seed=self._seeds[chosen], options=None if mask is None else {"reset_mask": mask}
-        )
+    def _send_reset(self, ids: np.ndarray) -> None:
+        self._envs.send_reset(ids, seed=self._seeds[ids])
         # From the second time on the random numbers go on.
-        self._seeds[chosen] = -1
-        nothing = np.zeros(self._envs.batch_size, bool)
+        self._seeds[ids] = -1
+
+    def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
+        ids = self.all_env_ids
+        if env_id is not None:
+            ids = np.array(arguments.indices("env_id", env_id, self.num_envs))
+        if self.is_async or len(ids) == self.num_envs:
+            self._send_reset(ids)
+            return self._recv()
+        # Batches of all environments hold the others too, which have made no step.
+        mask = np.isin(self.all_env_ids, ids)
         elapsed = self._elapsed.copy()
+        observations, info = self._envs.reset(seed=self._seeds[mask], options={"reset_mask": mask})
+        self._seeds[mask] = -1
+        nothing = np.zeros(self.num_envs, bool)
         results = self._results((observations, nothing, nothing, nothing, info))
-        if mask is None:
-            return results
-        # The others are reported again without a step.
         self._elapsed[~mask] = elapsed[~mask]
         return results.of_rows(mask)
 
@@ -195,17 +199,7 @@ class EnvPool:
             actions = actions.astype(np.int64)
         self._envs.send(actions, env_id)
 
-    def _mask(self, env_id: Sequence[int] | np.ndarray | None) -> np.ndarray | None:
-        if env_id is None:
-            return None
-        mask = np.zeros(self.num_envs, bool)
-        mask[arguments.indices("env_id", env_id, self.num_envs)] = True
-        return None if mask.all() else mask
-
     def _recv(self) -> Results:
-        if self._pending is not None:
-            results, self._pending = self._pending, None
-            return results
         return self._results(self._envs.recv())
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
@@ -251,8 +245,8 @@ class GymnasiumEnvPool(EnvPool):
     single_action_space = action_space
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Resets these environments, or all; observations and info. Choosing some needs batches of all."""
-        results = self._reset(self._mask(env_id))
+        """Resets these environments, or all; observations and info."""
+        results = self._reset(env_id)
         return results.observations, results.info
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -297,8 +291,8 @@ class DmEnvPool(EnvPool):
     lost with ``zero_discount_on_life_loss``."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
-        """Resets these environments, or all. Choosing some needs batches of all."""
-        return self._time_step(self._reset(self._mask(env_id)))
+        """Resets these environments, or all."""
+        return self._time_step(self._reset(env_id))
 
     def recv(self) -> Any:
         """Waits for a batch: a ``dm_env.TimeStep`` of arrays."""

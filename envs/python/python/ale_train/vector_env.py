@@ -190,13 +190,9 @@ class AtariVectorEnv(VectorEnv):
         """
         mask = self._reset_mask(options)
         selected = self.num_envs if mask is None else int(mask.sum())
-        seeds = arguments.seeds(seed, selected)
-        if not self._reset_before:
-            if selected < self.num_envs:
-                raise RuntimeError(
-                    f"The first reset() must reset every environment (got {selected} of {self.num_envs})"
-                )
-            seeds = [arguments.random_seed() if seed is None else seed for seed in seeds]
+        seeds = self._seeds(seed, selected)
+        if not self._reset_before and selected < self.num_envs:
+            raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
         if selected < self.num_envs and self.batch_size < self.num_envs:
             raise ValueError(
                 f"Partial reset is not supported where batch_size < num_envs (got batch_size={self.batch_size}, "
@@ -245,6 +241,25 @@ class AtariVectorEnv(VectorEnv):
         rows = self.batch_size if ids is None else len(ids)
         arguments.check_actions(actions, self.continuous, rows if counts is None else sum(counts))
         pool.send(actions, ids, counts)
+
+    def send_reset(
+        self, env_ids: Sequence[int] | np.ndarray | None = None, *, seed: int | np.ndarray | None = None
+    ) -> None:
+        """Lets environments start new episodes, as ``reset`` does, and returns at once. ``recv`` gives the results.
+
+        Args:
+            env_ids: Any environments that are not under way; by default all, as it must be the first time.
+            seed: As for ``reset``; the first seed is that of the first environment named.
+
+        Raises:
+            RuntimeError: An environment is under way, or not all are reset the first time.
+        """
+        pool = self._open_pool()
+        ids = list(range(self.num_envs))
+        if env_ids is not None:
+            ids = arguments.indices("env_ids", env_ids, self.num_envs)
+        pool.send_reset(ids, self._seeds(seed, len(ids)))
+        self._reset_before = True
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Waits for the next batch; see ``step``.
@@ -302,6 +317,13 @@ class AtariVectorEnv(VectorEnv):
         alike = len(set(self.num_actions)) == 1
         self.single_action_space = Discrete(self.num_actions[0]) if alike else None
         self.action_space = MultiDiscrete(self.num_actions[:rows])
+
+    def _seeds(self, seed: int | np.ndarray | None, count: int) -> list[int | None]:
+        """One seed for each environment that is reset. The first time there are no random numbers to go on with."""
+        seeds = arguments.seeds(seed, count)
+        if self._reset_before:
+            return seeds
+        return [arguments.random_seed() if seed is None else seed for seed in seeds]
 
     def _open_pool(self) -> _native.AtariPool:
         if self._pool is None:
