@@ -8,7 +8,7 @@ use vcs::{Console, Inputs, Joystick, Mt19937, Paddle, RAM, Switches, TvFormat};
 use crate::AleError;
 use crate::action::Action;
 use crate::games::Game;
-use crate::mode_select::Operation;
+use crate::mode_select::{MOST_FRAMES, Operation};
 use crate::rules::Variables;
 
 /// Settings of an emulated game.
@@ -164,7 +164,7 @@ impl Ale {
         self.soft_reset();
         game.rules.reset(&mut self.state.variables);
         self.state.variables.set_mode(self.state.mode);
-        self.select_mode(&game.mode_select);
+        self.select_mode(&game.mode_select, MOST_FRAMES);
         self.soft_reset();
         for &(code, frames) in &game.starting_actions {
             let action = Action::from_sequence(code).unwrap_or(Action::NOOP);
@@ -179,13 +179,14 @@ impl Ale {
         self.state.remembered = IDLE;
     }
 
-    /// Mode selection happens in every reset, for the default mode too.
-    fn select_mode(&mut self, operations: &[Operation]) {
+    /// Mode selection happens in every reset, for the default mode too. Returns what is left of `frames`.
+    fn select_mode(&mut self, operations: &[Operation], mut frames: u32) -> u32 {
         for operation in operations {
             match operation {
                 Operation::Select { hold } => {
-                    let frames = self.evaluate(hold);
-                    self.press_select(frames);
+                    let hold = u32::try_from(self.evaluate(hold)).unwrap_or(0);
+                    self.press_select(hold);
+                    frames = frames.saturating_sub(hold + 1);
                 }
                 Operation::Reset => self.soft_reset(),
                 Operation::Act { action, times } => {
@@ -193,6 +194,7 @@ impl Ale {
                     for _ in 0..*times {
                         self.act(action.unwrap_or(Action::NOOP), 1.0);
                     }
+                    frames = frames.saturating_sub(*times);
                 }
                 Operation::Let { slot, value } => {
                     let value = self.evaluate(value);
@@ -200,13 +202,14 @@ impl Ale {
                 }
                 Operation::Until { condition, body, max } => {
                     let mut rounds = 0;
-                    while self.evaluate(condition) == 0 && rounds < *max {
-                        self.select_mode(body);
+                    while self.evaluate(condition) == 0 && rounds < *max && frames > 0 {
+                        frames = self.select_mode(body, frames);
                         rounds += 1;
                     }
                 }
             }
         }
+        frames
     }
 
     fn evaluate(&mut self, expression: &crate::rules::Expression) -> i32 {
@@ -216,7 +219,7 @@ impl Ale {
 
     /// Holds SELECT for some frames, which the rules do not see; they see the frame in which it is let go. Both frame
     /// counters advance by one.
-    fn press_select(&mut self, frames: i32) {
+    fn press_select(&mut self, frames: u32) {
         let mut inputs = self.inputs(Action::NOOP);
         inputs.switches.select = true;
         self.state.console.set_inputs(inputs);

@@ -34,12 +34,13 @@ pub(crate) enum Operation {
     Act { action: Expression, times: u32 },
     /// Remembers a value.
     Let { slot: usize, value: Expression },
-    /// Repeats until the condition holds, `max` times at most.
+    /// Repeats until the condition holds, `max` times at most, and not once the frames are used up.
     Until { condition: Expression, body: Vec<Operation>, max: u32 },
 }
 
-/// The reference repeats without end. No game of the table needs a tenth of this.
-const MOST_ROUNDS: u32 = 10_000;
+/// A mode is not looked for any longer than this; an act counts as one frame. With a ROM that is not the game's the
+/// reference would go on for ever.
+pub(crate) const MOST_FRAMES: u32 = 20_000;
 
 impl Number {
     fn compile(&self, symbols: &mut Symbols) -> Result<Expression, ParseError> {
@@ -69,7 +70,7 @@ impl Operation {
                 OperationSource::Until { cond, r#do, max } => Self::Until {
                     condition: symbols.parse(cond)?,
                     body: Self::compile(r#do, symbols)?,
-                    max: max.unwrap_or(MOST_ROUNDS),
+                    max: max.unwrap_or(MOST_FRAMES),
                 },
             })
         };

@@ -218,6 +218,7 @@ impl Console {
         let (mine, theirs) = (&self.machine, &mut state.machine);
         if self.tv != state.tv
             || !mine.tia.accepts(&theirs.tia)
+            || !Riot::accepts(&theirs.riot)
             || !mine.cartridge.accepts(&theirs.cartridge)
             || mine.wiring != theirs.wiring
         {

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::controllers::Ports;
 
+/// The timer's four rates, by the low two bits of the address that sets it.
+const SHIFTS: [u8; 4] = [0, 3, 6, 10];
+
 /// The interval timer and the data direction register of port A.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Riot {
@@ -31,6 +34,11 @@ impl Riot {
         self.expired_read_at = self.expired_read_at.map(|at| at.wrapping_sub(cycles));
     }
 
+    /// Whether a state that came out of a snapshot is one that the chip can be in.
+    pub(crate) fn accepts(state: &Self) -> bool {
+        SHIFTS.contains(&state.shift)
+    }
+
     pub(crate) fn read(&mut self, address: u16, now: u32, ports: impl FnOnce() -> Ports) -> u8 {
         match address & 7 {
             0 => ports().a,
@@ -48,7 +56,7 @@ impl Riot {
             1 => self.ddra = value,
             low @ 4..=7 if timer => {
                 self.timer = value;
-                self.shift = [0, 3, 6, 10][usize::from(low & 3)];
+                self.shift = SHIFTS[usize::from(low & 3)];
                 self.set_at = now;
                 self.expired_read_at = None;
             }

@@ -292,8 +292,7 @@ impl Tia {
     /// their tables. Damaged ones are refused, so that drawing needs no checks.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
-        state.geometry.height == self.geometry.height
-            && state.geometry.ystart == self.geometry.ystart
+        state.geometry == self.geometry
             && state.pictures.iter().all(|picture| picture.len() == self.pictures[0].len())
             && (0..=LINE).contains(&state.beam.clocks_left)
             && state.cosmic_ark.counter < 4

@@ -1,0 +1,34 @@
+//! Some sessions of the fuzz target `../fuzz`, which runs any number of them.
+
+mod session;
+
+use std::time::{Duration, Instant, SystemTime};
+use std::{env, panic};
+
+use vcs::Mt19937;
+
+/// How long sessions are begun. `FUZZ_SECONDS` asks for more.
+const SECONDS: u64 = 4;
+/// A session emulates at most a few hundred requests for a frame.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// With `FUZZ_SEED` the first session is that of a seed that failed.
+#[test]
+fn no_rom_no_action_and_no_snapshot_stops_the_machine() {
+    let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
+    let first = number("FUZZ_SEED").map_or(clock.as_micros() as u32, |seed| seed as u32);
+    let end = Instant::now() + Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(SECONDS));
+    let mut seed = first;
+    while Instant::now() < end {
+        let mut random = Mt19937::new(seed);
+        let length = random.next_u32() % 600;
+        let data: Vec<u8> = (0..length).map(|_| random.next_u32() as u8).collect();
+        let start = Instant::now();
+        let outcome = panic::catch_unwind(|| session::run(&data));
+        assert!(outcome.is_ok(), "the session of seed {seed} panicked");
+        assert!(start.elapsed() < LONGEST, "the session of seed {seed} took {:?}", start.elapsed());
+        seed = seed.wrapping_add(1);
+    }
+    println!("{} sessions from seed {first} on", seed.wrapping_sub(first));
+}
