@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use vcs::{Console, Inputs, Joystick, Mt19937, Paddle, RAM, Switches, TvFormat};
+use vcs::{Console, ConsoleOptions, Inputs, Joystick, Mt19937, Paddle, RAM, Switches, TvFormat};
 
 use crate::AleError;
 use crate::action::Action;
 use crate::games::Game;
 use crate::mode_select::{MOST_FRAMES, Operation};
+use crate::palette::Palette;
 use crate::rules::Variables;
 
 /// Settings of an emulated game.
@@ -49,11 +50,21 @@ pub struct PoweredGame {
 }
 
 impl PoweredGame {
-    /// Puts the ROM into a console and switches it on.
+    /// Puts the ROM into a console and switches it on. The television system is found out by running some frames.
     pub fn new(game: &'static Game, rom: Arc<[u8]>) -> Result<Self, AleError> {
+        Self::on(game, rom, None)
+    }
+
+    /// The same with a given television system. It is the only way to SECAM, which no program's frames give away.
+    pub fn with_tv(game: &'static Game, rom: Arc<[u8]>, tv: TvFormat) -> Result<Self, AleError> {
+        Self::on(game, rom, Some(tv))
+    }
+
+    fn on(game: &'static Game, rom: Arc<[u8]>, tv: Option<TvFormat>) -> Result<Self, AleError> {
         let cartridge =
             game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
-        Ok(Self { game, console: Arc::new(Console::new(cartridge, &game.console_options())) })
+        let options = ConsoleOptions { tv, ..game.console_options() };
+        Ok(Self { game, console: Arc::new(Console::new(cartridge, &options)) })
     }
 
     /// The game.
@@ -337,6 +348,18 @@ impl Ale {
     /// The picture: `height() * 160` palette bytes, row after row.
     pub fn screen(&self) -> &[u8] {
         self.state.console.screen()
+    }
+
+    /// The screen in colour: `height() * 160 * 3` bytes, red, green and blue of each pixel, 0 to 255.
+    pub fn screen_rgb(&self) -> Vec<u8> {
+        let rgb = &Palette::of(self.tv()).rgb;
+        self.screen().iter().flat_map(|&pixel| rgb[usize::from(pixel)]).collect()
+    }
+
+    /// The screen in shades of grey: `height() * 160` bytes, the luminance of each pixel, 0 to 255.
+    pub fn screen_grey(&self) -> Vec<u8> {
+        let grey = &Palette::of(self.tv()).grey;
+        self.screen().iter().map(|&pixel| grey[usize::from(pixel)]).collect()
     }
 
     /// Rows of the screen.

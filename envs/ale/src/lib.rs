@@ -18,5 +18,5 @@ pub use action::{ACTION_NAMES, ACTIONS, Action};
 pub use ale::{Ale, AleSettings, PoweredGame};
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, RgbImage};
 pub use error::AleError;
-pub use games::{Game, game, games};
+pub use games::{GAME_SETS, Game, GameSet, game, games};
 pub use palette::Palette;
