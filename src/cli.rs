@@ -225,6 +225,9 @@ pub(crate) struct TraceArgs {
     /// The difficulty switches [default: 0]
     #[arg(long, value_name = "D")]
     pub(crate) difficulty: Option<u32>,
+    /// Run a ROM image that is in no table, without rewards, lives and an end
+    #[arg(long)]
+    pub(crate) allow_unknown_rom: bool,
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `ale-train trace`: what a game does, act by act, for comparison with ale-py.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ struct Line {
 
 /// Plays the actions and prints a line for each, flushed as it goes.
 pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let (game, image) = find(&args.game, global)?;
+    let (game, image) = find(args, global)?;
     let actions = actions(args, game)?;
     let settings = AleSettings {
         repeat_action_probability: args.repeat_action_probability,
@@ -70,23 +70,42 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
 }
 
 /// The game and its image, from an id or from the path of an image.
-fn find(name: &str, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
+fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
+    let name = &args.game;
     let path = Path::new(name);
     if ale::games().iter().any(|game| game.id == name) || !path.exists() {
         let game = ale::game(name)?;
         let image = roms::store(global)?.obtain(name, roms::pip(global).as_ref())?;
         return Ok((game, image));
     }
-    let image = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let image = read_image(path)?;
     let store = roms::store(global)?;
-    let Some(id) = store.manifest().identify(&image) else {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
-        let hint =
-            if similar.is_empty() { String::new() } else { format!("; known are {}", similar.join(", ")) };
-        bail!("{name} is no known ROM: its MD5 is {}{hint}", Md5Sum::of(&image))
+    if let Some(id) = store.manifest().identify(&image) {
+        return Ok((ale::game(id)?, image));
+    }
+    let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
+    let sum = Md5Sum::of(&image);
+    if args.allow_unknown_rom {
+        eprintln!("{name} is no known ROM (MD5 {sum}): it runs without rewards, lives and an end");
+        return Ok((game, image));
+    }
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
+    let hint = if similar.is_empty() {
+        "`ale-train roms list` shows which are known".to_owned()
+    } else {
+        format!("known are {}", similar.join(", "))
     };
-    Ok((ale::game(id)?, image.into()))
+    bail!("{name} is no known ROM: its MD5 is {sum}; {hint}; --allow-unknown-rom runs it without rewards")
+}
+
+/// The bytes of an image. What is larger than any cartridge is not read to its end.
+fn read_image(path: &Path) -> Result<Arc<[u8]>> {
+    const LARGEST: u64 = 1 << 20;
+    let mut image = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut image));
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(image.into())
 }
 
 fn actions(args: &TraceArgs, game: &Game) -> Result<Vec<Action>> {

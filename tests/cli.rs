@@ -51,6 +51,36 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
             &["trace", "harvest", "--seed", "1", "--random-actions", "1", "--steps", "1", "--mode", "7"],
             "modes are [0]",
         ),
+        (
+            &[
+                "trace",
+                "harvest",
+                "--seed",
+                "1",
+                "--random-actions",
+                "1",
+                "--steps",
+                "1",
+                "--difficulty",
+                "2",
+            ],
+            "difficulties are [0]",
+        ),
+        (
+            &[
+                "trace",
+                "harvest",
+                "--seed",
+                "1",
+                "--random-actions",
+                "1",
+                "--steps",
+                "1",
+                "--frame-skip",
+                "0",
+            ],
+            "at least 1",
+        ),
     ] {
         let mut arguments = arguments.to_vec();
         if arguments[0] == "ppo" {
@@ -103,6 +133,90 @@ fn a_trace_has_one_object_for_each_act() {
     assert_eq!(lines[39]["frame"], 160);
     assert!(lines.iter().all(|line| line["ram"].as_str().map(str::len) == Some(256)));
     assert_eq!(stdout, output(&arguments).stdout, "the same seed gives the same trace");
+}
+
+/// The arguments of a short trace of the file, with an empty store of ROMs.
+fn trace<'a>(file: &'a Path, folder: &'a Path) -> Vec<&'a str> {
+    let [file, folder] = [file, folder].map(|path| path.to_str().expect("a name"));
+    vec![
+        "trace",
+        file,
+        "--seed",
+        "1",
+        "--random-actions",
+        "1",
+        "--steps",
+        "30",
+        "--rom-dir",
+        folder,
+        "--offline",
+    ]
+}
+
+#[test]
+fn an_image_that_cannot_be_a_cartridge_is_refused_with_the_possible_sizes() {
+    let temp = TempDir::new().expect("a folder");
+    let file = temp.path().join("pong.bin");
+    for (size, expected) in [
+        (0, "the ROM image is empty"),
+        (1000, "no cartridge has 1000 bytes; known sizes are 2048, 4096,"),
+        (4095, "no cartridge has 4095 bytes"),
+        (3 << 20, "no cartridge has 1048576 bytes"),
+    ] {
+        fs::write(&file, vec![0; size]).expect("a file");
+        for flags in [&[][..], &["--allow-unknown-rom"]] {
+            let complaint = complaint(&[trace(&file, temp.path()), flags.to_vec()].concat());
+            assert!(complaint.contains(expected), "{complaint}");
+            assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_rom_runs_only_if_that_is_allowed_and_without_rewards() {
+    let temp = TempDir::new().expect("a folder");
+    let file = temp.path().join("breakot.bin");
+    let mut image = include_bytes!("../roms/open/harvest.bin").to_vec();
+    image[100] ^= 1;
+    fs::write(&file, &image).expect("a file");
+    let arguments = trace(&file, temp.path());
+    let refused = complaint(&arguments);
+    assert!(refused.contains(&format!("its MD5 is {}", ale::roms::Md5Sum::of(&image))), "{refused}");
+    assert!(refused.contains("known are breakout") && refused.contains("--allow-unknown-rom"), "{refused}");
+    assert_eq!(refused.lines().count(), 1, "{refused}");
+
+    let Output { status, stdout, stderr } = output(&[arguments, vec!["--allow-unknown-rom"]].concat());
+    let stderr = String::from_utf8(stderr).expect("text");
+    assert!(status.success(), "{stderr}");
+    assert!(stderr.contains("is no known ROM") && stderr.contains("without rewards"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let stdout = String::from_utf8(stdout).expect("text");
+    assert_eq!(stdout.lines().count(), 30);
+    assert!(
+        stdout.lines().all(|line| line.contains("\"reward\":0,\"lives\":0,\"terminal\":false")),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn a_line_that_is_no_action_is_named() {
+    let temp = TempDir::new().expect("a folder");
+    let file = temp.path().join("actions.txt");
+    let name = file.to_str().expect("a name");
+    for (text, place) in
+        [("0\n3\n18\n", "line 3: '18'"), ("0\n\nfire\n", "line 3: 'fire'"), ("-1", "line 1: '-1'")]
+    {
+        fs::write(&file, text).expect("a file");
+        let complaint = complaint(&["trace", "harvest", "--seed", "1", "--actions", name]);
+        assert!(complaint.contains(place) && complaint.contains("the codes 0 to 17"), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    }
+    fs::write(&file, "0\n\n 3 \n").expect("a file");
+    let Output { stdout, .. } = output(&["trace", "harvest", "--seed", "1", "--actions", name]);
+    assert_eq!(String::from_utf8(stdout).expect("text").lines().count(), 2);
+    // Whatever is wrong with the file, the reason is said.
+    fs::write(&file, [0xFF, 0xFE]).expect("a file");
+    assert!(complaint(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
 }
 
 /// The learner and the environments of a run's newest checkpoint.
