@@ -44,17 +44,19 @@ impl Env for Idle {
 
 fn step(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("idle step");
-    for num_envs in [8, 64, 256] {
+    for (num_envs, batch_size) in [(8, 8), (64, 64), (256, 256), (256, 64)] {
         for num_threads in [1, 2] {
             let env =
                 || Idle { observation_space: Space::bytes([4, 84, 84]), action_space: Space::discrete(18) };
             let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
-            let options = PoolOptions { num_threads, ..PoolOptions::default() };
+            let options = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
             let mut env = PoolVectorEnv::new(envs, options).expect("equal environments form a vector");
             env.reset(ResetSeeds::Continue).expect("resetting cannot fail");
-            let actions = vec![0; num_envs];
-            group.throughput(Throughput::Elements(num_envs as u64));
-            group.bench_function(BenchmarkId::new(format!("{num_threads} threads"), num_envs), |bencher| {
+            let actions = vec![0; batch_size];
+            group.throughput(Throughput::Elements(batch_size as u64));
+            let name =
+                BenchmarkId::new(format!("{num_threads} threads"), format!("{batch_size} of {num_envs}"));
+            group.bench_function(name, |bencher| {
                 bencher.iter(|| env.step(Actions::Discrete(&actions)).expect("every action is valid").len());
             });
         }
