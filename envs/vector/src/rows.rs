@@ -66,8 +66,8 @@ impl Rows {
     ///
     /// # Safety
     ///
-    /// The batches given to [`Rows::of`], or the buffers lent since, must still exist (moving them is fine, their rows stay where they are), and as
-    /// long as the slices are used, nobody else may use the same rows.
+    /// The batches given to [`Rows::of`], or the buffers lent since, must still exist (moving them is fine, their rows
+    /// stay where they are), and as long as the slices are used, nobody else may use the same rows.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub(crate) unsafe fn row(&self, position: usize) -> (&mut [u8], Option<&mut [u8]>) {
         let (batch, row) = (self.batch_of(position), position % self.batch_size);
