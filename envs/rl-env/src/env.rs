@@ -175,6 +175,14 @@ pub trait Env: Send {
     /// episode's end, the result is unspecified (but memory-safe and without panic).
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError>;
 
+    /// Performs one action as [`step`](Env::step) does, but need not write the observation: whoever wants it calls
+    /// [`observe`](Env::observe) afterwards, once it is known where it goes. `scratch` has room for one, with any contents.
+    ///
+    /// Worth implementing where observations are large.
+    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
+        self.step(action, scratch)
+    }
+
     /// Facts about the state reached by the last `reset` or `step`.
     fn info(&self) -> Self::Info;
 

@@ -96,30 +96,30 @@ impl<E: Env> Slot<E> {
         })
     }
 
-    /// Carries the order out. The observations go to a row of a batch, the last one of an ended episode to a row of
-    /// its own under [`AutoresetMode::SameStep`].
+    /// Carries the order out. `scratch` has room for an observation, which [`show`](Self::show) writes where it belongs;
+    /// the last one of an episode that is over goes to `final_observation` under [`AutoresetMode::SameStep`].
     pub(crate) fn perform(
         &mut self,
         mode: AutoresetMode,
-        observation: &mut [u8],
+        scratch: &mut [u8],
         final_observation: Option<&mut [u8]>,
     ) -> Result<(), EnvError> {
         self.outcome = Outcome::default();
         match self.order {
-            Order::Report => self.env.observe(observation),
-            Order::Reset(seed) => self.begin_episode(seed, observation),
+            Order::Report => {}
+            Order::Reset(seed) => self.begin_episode(seed, scratch),
             Order::Step if self.episode_over && mode == AutoresetMode::NextStep => {
-                self.begin_episode(None, observation);
+                self.begin_episode(None, scratch);
                 self.outcome.autoreset = true;
             }
-            Order::Step => self.step(observation)?,
+            Order::Step => self.step(scratch)?,
         }
         self.final_info = self.env.info();
-        if let Some(final_observation) = final_observation {
-            final_observation.copy_from_slice(observation);
-        }
         if self.episode_over && mode == AutoresetMode::SameStep {
-            self.begin_episode(None, observation);
+            if let Some(final_observation) = final_observation {
+                self.env.observe(final_observation);
+            }
+            self.begin_episode(None, scratch);
             self.info = self.env.info();
         } else {
             self.info.clone_from(&self.final_info);
@@ -127,18 +127,28 @@ impl<E: Env> Slot<E> {
         Ok(())
     }
 
-    fn begin_episode(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        self.env.reset(seed, observation);
+    /// Writes the present observation, and the final one where no episode ended: there it is the same.
+    pub(crate) fn show(&self, observation: &mut [u8], final_observation: Option<&mut [u8]>) {
+        self.env.observe(observation);
+        if let Some(final_observation) = final_observation
+            && self.outcome.episode.is_none()
+        {
+            final_observation.copy_from_slice(observation);
+        }
+    }
+
+    fn begin_episode(&mut self, seed: Option<u64>, scratch: &mut [u8]) {
+        self.env.reset(seed, scratch);
         self.episode = EpisodeStats::default();
         self.episode_over = false;
         self.episode_began = Instant::now();
     }
 
     /// Performs the actions one after another, up to the first that ends something.
-    fn step(&mut self, observation: &mut [u8]) -> Result<(), EnvError> {
+    fn step(&mut self, scratch: &mut [u8]) -> Result<(), EnvError> {
         let outcome = &mut self.outcome;
         for action in self.actions.iter() {
-            let step = self.env.step(action, observation)?;
+            let step = self.env.advance(action, scratch)?;
             let before = outcome.step;
             outcome.step = Step {
                 reward: before.reward + step.reward,

@@ -12,8 +12,9 @@ use crate::slot::Slot;
 /// All environments and the ring of batches that they fill: the task that the pool runs.
 ///
 /// In ordered mode an environment writes its observation straight into its own row. Otherwise its row is the next free
-/// one at the moment when it has *finished*, so it observes into memory of its own, its draft, and copies that: with
-/// rows given out beforehand a quick environment would wait in a batch for a slow one.
+/// one at the moment when it has *finished*, and only then does it write its observation: with rows given out beforehand a
+/// quick environment would wait in a batch for a slow one. What has to be kept until then, the last observation of an
+/// episode that is over, is kept in the slot's draft.
 pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
@@ -121,17 +122,21 @@ impl<E: Env> Slots<E> {
     fn perform(&self, env: usize) -> Result<usize, EnvError> {
         let mut slot = self.lock(env);
         if self.is_ordered {
-            return self.write_row(env, |row, final_row| slot.perform(self.mode, row, final_row));
+            return self.write_row(env, |row, mut final_row| {
+                slot.perform(self.mode, row, final_row.as_deref_mut())?;
+                slot.show(row, final_row);
+                Ok(())
+            });
         }
         let mut draft = mem::take(&mut slot.draft);
-        let (observation, final_observation) = draft.split_at_mut(self.rows.row_bytes());
+        let (scratch, final_draft) = draft.split_at_mut(self.rows.row_bytes());
         let has_final = self.mode == AutoresetMode::SameStep;
-        let result = slot.perform(self.mode, observation, has_final.then_some(&mut *final_observation));
+        let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_draft));
         let position = result.and_then(|()| {
-            self.write_row(env, |row, final_row| {
-                row.copy_from_slice(observation);
-                if let Some(final_row) = final_row {
-                    final_row.copy_from_slice(final_observation);
+            self.write_row(env, |row, mut final_row| {
+                slot.show(row, final_row.as_deref_mut());
+                if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {
+                    final_row.copy_from_slice(final_draft);
                 }
                 Ok(())
             })

@@ -265,10 +265,15 @@ impl Env for AtariEnv {
     }
 
     fn step(&mut self, action: EnvAction<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let step = self.advance(action, &mut [])?;
+        self.observe(observation);
+        Ok(step)
+    }
+
+    fn advance(&mut self, action: EnvAction<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
         let (action, strength) = self.decode(action)?;
         let step = self.play(action, strength);
         self.view.finish_step(&self.ale);
-        self.observe(observation);
         Ok(step)
     }
 
