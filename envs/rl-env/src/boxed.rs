@@ -32,6 +32,10 @@ impl<E: Env + ?Sized> Env for WithoutInfo<E> {
         self.0.step(action, observation)
     }
 
+    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
+        self.0.advance(action, scratch)
+    }
+
     fn info(&self) {}
 
     fn observe(&self, observation: &mut [u8]) {

@@ -33,6 +33,18 @@ impl<E: Env> TimeLimit<E> {
     }
 }
 
+impl<E> TimeLimit<E> {
+    /// Counts a step, and truncates the episode with it if it is the last one.
+    fn limit(&mut self, step: Step) -> Step {
+        self.elapsed = self.elapsed.saturating_add(1);
+        if self.elapsed >= self.max_episode_steps && !step.ends_episode() {
+            // A termination for the learner alone gives way: the episode ends here.
+            return Step { truncated: true, terminated: false, continues: false, ..step };
+        }
+        step
+    }
+}
+
 impl<E: Env> Env for TimeLimit<E> {
     type Info = E::Info;
 
@@ -50,13 +62,13 @@ impl<E: Env> Env for TimeLimit<E> {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let mut step = self.env.step(action, observation)?;
-        self.elapsed = self.elapsed.saturating_add(1);
-        if self.elapsed >= self.max_episode_steps && !step.ends_episode() {
-            // A termination for the learner alone gives way: the episode ends here.
-            step = Step { truncated: true, terminated: false, continues: false, ..step };
-        }
-        Ok(step)
+        let step = self.env.step(action, observation)?;
+        Ok(self.limit(step))
+    }
+
+    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
+        let step = self.env.advance(action, scratch)?;
+        Ok(self.limit(step))
     }
 
     fn info(&self) -> Self::Info {
