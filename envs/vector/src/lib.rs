@@ -19,6 +19,7 @@ mod atari;
 mod build_error;
 mod copies;
 mod handover;
+mod options;
 mod pool;
 mod pool_vector_env;
 mod restore;
@@ -27,7 +28,9 @@ mod send;
 mod slot;
 mod slots;
 mod snapshot;
+mod spaces;
 
 pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
-pub use pool_vector_env::{PoolOptions, PoolVectorEnv};
+pub use options::PoolOptions;
+pub use pool_vector_env::PoolVectorEnv;

@@ -1,46 +1,12 @@
 use std::num::NonZeroUsize;
-use std::thread;
 
-use rl_env::{ActionKind, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
+use rl_env::{Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, Space, VectorEnv};
 
-use crate::BuildError;
 use crate::pool::{Caller, Pool, Threads};
 use crate::slot::Order;
 use crate::slots::Slots;
-
-/// How a [`PoolVectorEnv`] works, beside the environments themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolOptions {
-    /// Rows of a batch, at most the number of environments; 0 means as many. With fewer rows than environments `recv`
-    /// gives the results of those that finish first.
-    pub batch_size: usize,
-    /// Threads that step environments; 0 means one for each row of a batch, but not more than the machine has cores.
-    /// Never more than there are environments. With batches in order the thread that calls `recv` is one of them.
-    pub num_threads: usize,
-    /// Binds thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and
-    /// Windows; on macOS it is a hint). The calling thread, where it is thread 0, is left alone.
-    pub thread_affinity_offset: Option<usize>,
-    /// What happens at the end of an episode.
-    pub autoreset_mode: AutoresetMode,
-}
-
-impl PoolOptions {
-    fn batch_size_for(&self, num_envs: NonZeroUsize) -> Result<usize, BuildError> {
-        match self.batch_size {
-            0 => Ok(num_envs.get()),
-            batch_size if batch_size <= num_envs.get() => Ok(batch_size),
-            batch_size => Err(BuildError::BatchSize { batch_size, num_envs: num_envs.get() }),
-        }
-    }
-
-    fn threads_for(&self, num_envs: NonZeroUsize, batch_size: usize) -> NonZeroUsize {
-        let wanted = NonZeroUsize::new(self.num_threads).unwrap_or_else(|| {
-            let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-            NonZeroUsize::new(batch_size).map_or(cores, |rows| rows.min(cores))
-        });
-        wanted.min(num_envs)
-    }
-}
+use crate::spaces::{action_masks, check_spaces, number_tasks};
+use crate::{BuildError, PoolOptions};
 
 /// Where a vector environment stands between two calls.
 #[derive(Debug)]
@@ -412,57 +378,4 @@ pub(crate) fn check_idle(under_way: &[bool], env: usize) -> Result<(), EnvError>
 
 pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), EnvError> {
     if got == expected { Ok(()) } else { Err(EnvError::WrongLength { what, got, expected }) }
-}
-
-/// The names of the tasks, each once, and for each environment its index among them.
-fn number_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
-    let mut tasks: Vec<String> = Vec::new();
-    let task_ids = envs.iter().map(|(task, _)| {
-        tasks.iter().position(|name| name == task).unwrap_or_else(|| {
-            tasks.push(task.clone());
-            tasks.len() - 1
-        })
-    });
-    let task_ids = task_ids.collect();
-    (tasks, task_ids)
-}
-
-/// For each action space the validity of as many actions as the largest one has.
-fn action_masks(spaces: &[Space]) -> Vec<bool> {
-    let count = |space: &Space| if let Space::Discrete { n, .. } = space { *n } else { 0 };
-    let width = spaces.iter().map(count).max().unwrap_or(0);
-    spaces.iter().flat_map(|space| (0..width).map(move |action| action < count(space))).collect()
-}
-
-/// Whether the environments can share batches of observations and of actions.
-fn check_spaces<E: Env>(envs: &[(String, E)]) -> Result<(), BuildError> {
-    let (observations, actions) = (envs[0].1.observation_space(), envs[0].1.action_space());
-    for (index, (task, env)) in envs.iter().enumerate() {
-        if env.action_space().num_elements() == 0 {
-            let found = Box::new(env.action_space().clone());
-            return Err(BuildError::NoActions { env: index, task: task.clone(), found });
-        }
-        if env.observation_space() != observations {
-            return Err(BuildError::DifferentObservations {
-                env: index,
-                task: task.clone(),
-                found: Box::new(env.observation_space().clone()),
-                expected: Box::new(observations.clone()),
-            });
-        }
-        let kind = ActionKind::of(env.action_space());
-        if kind.is_none() {
-            let found = Box::new(env.action_space().clone());
-            return Err(BuildError::MixedActions { env: index, task: task.clone(), found });
-        }
-        if kind != ActionKind::of(actions) {
-            return Err(BuildError::DifferentActions {
-                env: index,
-                task: task.clone(),
-                found: Box::new(env.action_space().clone()),
-                expected: Box::new(actions.clone()),
-            });
-        }
-    }
-    Ok(())
 }
