@@ -2,6 +2,7 @@
 
 mod stub;
 
+use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -264,6 +265,39 @@ fn an_error_comes_before_the_batch_is_full() {
     assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(2)).unwrap();
     env.step(Actions::Discrete(&[0; 3])).unwrap();
+}
+
+#[test]
+fn a_panic_comes_back_within_a_second() {
+    let env = |index| {
+        let mut env = Stub::new(2);
+        if index == 0 {
+            // As a panic, but without the printed message: its backtrace can take a second by itself.
+            env.on_step = |_| panic::resume_unwind(Box::new("the stub was told to panic"));
+        } else {
+            env.on_step = |_| {
+                thread::sleep(Duration::from_millis(2));
+                Ok(())
+            };
+        }
+        ("stub".to_owned(), env)
+    };
+    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let begin = Instant::now();
+    let error = loop {
+        if let Err(error) = env.step(Actions::Discrete(&[0; 2])) {
+            break error;
+        }
+    };
+    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert_eq!(error.to_string(), "environment 0 panicked: the stub was told to panic");
+    assert!(!env.is_usable());
+    assert_eq!(env.recv().unwrap_err(), error);
+    assert_eq!(env.send_to(Actions::Discrete(&[0]), &[1]).unwrap_err(), error);
+    assert_eq!(env.send_reset(&[0, 1, 2, 3], ResetSeeds::Continue).unwrap_err(), error);
+    assert_eq!(env.reset(ResetSeeds::Continue).unwrap_err(), error);
 }
 
 #[test]
