@@ -117,6 +117,13 @@ struct State {
     episode_frame_number: u32,
 }
 
+/// Whether anybody looks at a frame's picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    Seen,
+    Unseen,
+}
+
 /// Ohms that a paddle turns in one frame.
 const PADDLE_STEP: f64 = 23000.0;
 /// Frames of NOOP at the beginning of a reset.
@@ -171,7 +178,7 @@ impl Ale {
             self.state.paddles = [low.midpoint(high); 2];
         }
         self.state.console.reset();
-        self.emulate(Action::NOOP, 1.0, SETTLING_FRAMES);
+        self.emulate(Action::NOOP, 1.0, SETTLING_FRAMES, Sight::Unseen);
         self.soft_reset();
         game.rules.reset(&mut self.state.variables);
         self.state.variables.set_mode(self.state.mode);
@@ -180,13 +187,14 @@ impl Ale {
         for &(code, frames) in &game.starting_actions {
             let action = Action::from_sequence(code).unwrap_or(Action::NOOP);
             for _ in 0..frames {
-                self.emulate(action, 1.0, 1);
+                self.emulate(action, 1.0, 1, Sight::Unseen);
             }
         }
+        self.state.console.show();
     }
 
     fn soft_reset(&mut self) {
-        self.emulate(Action::RESET, 1.0, SOFT_RESET_FRAMES);
+        self.emulate(Action::RESET, 1.0, SOFT_RESET_FRAMES, Sight::Unseen);
         self.state.remembered = IDLE;
     }
 
@@ -203,7 +211,7 @@ impl Ale {
                 Operation::Act { action, times } => {
                     let action = u8::try_from(self.evaluate(action)).ok().and_then(Action::new);
                     for _ in 0..*times {
-                        self.act(action.unwrap_or(Action::NOOP), 1.0);
+                        self.act_unseen(action.unwrap_or(Action::NOOP), 1.0);
                     }
                     frames = frames.saturating_sub(*times);
                 }
@@ -238,7 +246,7 @@ impl Ale {
             self.state.console.run_frame();
         }
         self.state.console.read_out_ram();
-        self.emulate(Action::NOOP, 1.0, 1);
+        self.emulate(Action::NOOP, 1.0, 1, Sight::Unseen);
         self.count_frame();
     }
 
@@ -247,27 +255,45 @@ impl Ale {
     ///
     /// Two random numbers are drawn for every frame, one a player: also without sticky actions and after the end.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
+        let reward = self.act_in(action, strength, Sight::Seen);
+        self.state.console.show();
+        reward
+    }
+
+    /// Like [`act`](Self::act), but the picture is not drawn, which takes less time. [`screen`](Self::screen) may be
+    /// looked at only after the next `act`, or after [`show`](Self::show).
+    pub fn act_unseen(&mut self, action: Action, strength: f32) -> i32 {
+        self.act_in(action, strength, Sight::Unseen)
+    }
+
+    /// Draws the picture of the last frame, if that was not done.
+    pub fn show(&mut self) {
+        self.state.console.show();
+    }
+
+    fn act_in(&mut self, action: Action, strength: f32, sight: Sight) -> i32 {
         let mut reward: i32 = 0;
-        for _ in 0..self.settings.frame_skip {
+        for remaining in (0..self.settings.frame_skip).rev() {
             let p = f64::from(self.settings.repeat_action_probability);
             if self.state.random.next_f64() >= p {
                 self.state.remembered = Remembered { action: action.code(), strength };
             }
             self.state.random.next_f64();
-            reward = reward.wrapping_add(self.frame());
+            let sight = if remaining > 0 { Sight::Unseen } else { sight };
+            reward = reward.wrapping_add(self.frame(sight));
         }
         reward
     }
 
     /// One frame of the remembered action, unless the episode is over.
-    fn frame(&mut self) -> i32 {
+    fn frame(&mut self, sight: Sight) -> i32 {
         if self.game_over() || self.truncated() {
             return 0;
         }
         let Remembered { action, strength } = self.state.remembered;
         let legal = self.powered.game.legal_actions.contains(&action);
         let action = Action::new(action).filter(|_| legal).unwrap_or(Action::NOOP);
-        self.emulate(action, strength, 1);
+        self.emulate(action, strength, 1, sight);
         self.count_frame();
         self.state.variables.reward()
     }
@@ -281,13 +307,16 @@ impl Ale {
     ///
     /// ale-py's rules and its copy of RAM read through the bus. A program notices if it runs in the TIA's addresses, where
     /// the bus is all there is to fetch (theme "noise" of `tests/synthetic`).
-    fn emulate(&mut self, action: Action, strength: f32, frames: u32) {
+    fn emulate(&mut self, action: Action, strength: f32, frames: u32, sight: Sight) {
         for _ in 0..frames {
             self.turn_paddle(action, strength);
             let inputs = self.inputs(action);
             let state = &mut self.state;
             state.console.set_inputs(inputs);
-            state.console.run_frame();
+            match sight {
+                Sight::Seen => state.console.run_frame(),
+                Sight::Unseen => state.console.run_frame_unseen(),
+            }
             if let Some(byte) = self.powered.game.rules.step(&mut state.variables, &state.console) {
                 state.console.drive_bus(byte);
             }
@@ -426,7 +455,16 @@ impl Ale {
 
     /// The complete state as bytes: continuing from it equals never having left it.
     pub fn snapshot(&self) -> Vec<u8> {
-        postcard::to_stdvec(&(self.powered.game.id, &self.state)).expect("plain data can be written")
+        let write = |state: &State| {
+            postcard::to_stdvec(&(self.powered.game.id, state)).expect("plain data can be written")
+        };
+        if self.state.console.has_hidden() {
+            let mut state = self.state.clone();
+            state.console.draw_hidden();
+            write(&state)
+        } else {
+            write(&self.state)
+        }
     }
 
     /// Puts a state from [`snapshot`](Self::snapshot) back. On an error nothing has changed.

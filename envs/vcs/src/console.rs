@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::{Bus, Cpu};
+use crate::hidden::{FrameStart, Hidden};
 use crate::mt19937::Mt19937;
 use crate::riot::Riot;
 use crate::tia::registers::WSYNC;
@@ -66,29 +67,42 @@ pub struct ForeignSnapshot;
 
 /// One Atari 2600 with a cartridge: all of its state, and nothing that does not change but the shared ROM image.
 ///
-/// Cloning forks the machine; serialising it is the snapshot. Running cannot fail.
+/// Cloning forks the machine; serialising it is the snapshot, for which no picture may be
+/// [hidden](Self::run_frame_unseen). Running cannot fail.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Console {
     cpu: Cpu,
     machine: Machine,
     random: Mt19937,
     tv: TvFormat,
+    /// Frames whose pictures were not drawn.
+    #[serde(skip)]
+    hidden: Hidden,
+}
+
+/// What of a request for a frame is painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Painting {
+    Nothing,
+    /// The frame, but not the fading of what it did not reach.
+    Frame,
+    Everything,
 }
 
 /// Everything on the CPU's bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Machine {
+pub(crate) struct Machine {
     /// CPU cycles since the beginning of the frame.
-    cycles: u32,
+    pub(crate) cycles: u32,
     /// The byte that was last on the bus.
-    open_bus: u8,
+    pub(crate) open_bus: u8,
     #[serde(with = "BigArray")]
-    ram: [u8; RAM],
-    riot: Riot,
-    tia: Tia,
-    cartridge: Cartridge,
+    pub(crate) ram: [u8; RAM],
+    pub(crate) riot: Riot,
+    pub(crate) tia: Tia,
+    pub(crate) cartridge: Cartridge,
     wiring: Wiring,
-    inputs: Inputs,
+    pub(crate) inputs: Inputs,
 }
 
 impl Console {
@@ -108,7 +122,8 @@ impl Console {
             wiring: options.wiring,
             inputs: Inputs::default(),
         };
-        let mut console = Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc };
+        let mut console =
+            Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc, hidden: Hidden::default() };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
         console.reset();
@@ -134,6 +149,7 @@ impl Console {
 
     /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
     pub fn reset(&mut self) {
+        self.hidden = Hidden::default();
         let machine = &mut self.machine;
         machine.rebase();
         machine.riot.reset(timer_start(&mut self.random));
@@ -145,7 +161,81 @@ impl Console {
     /// Runs until the program ends its frame, or for 25,000 instructions; a frame cut off like that goes on with the
     /// next request.
     pub fn run_frame(&mut self) {
+        if self.hidden.is_empty() {
+            return self.request(Painting::Everything);
+        }
+        if self.machine.tia.is_unfinished() {
+            self.draw_hidden();
+            return self.request(Painting::Everything);
+        }
+        let start = FrameStart::of(&self.cpu, &mut self.machine);
+        self.request(Painting::Frame);
+        let beneath = self.hidden.take(self.machine.tia.current_picture());
+        if !self.machine.tia.covers_picture() {
+            self.draw_over(beneath, &start);
+        }
+    }
+
+    /// Like [`run_frame`](Self::run_frame), but the picture is not drawn: for frames that nobody looks at, such as the
+    /// first ones of a frame skip. If one is wanted after all, [`show`](Self::show) makes it.
+    pub fn run_frame_unseen(&mut self) {
+        if self.machine.tia.is_unfinished() || !self.machine.cartridge.is_stateless() {
+            return self.run_frame();
+        }
+        let start = FrameStart::of(&self.cpu, &mut self.machine);
+        self.request(Painting::Nothing);
+        let tia = &self.machine.tia;
+        let picture = tia.current_picture();
+        let beneath = self.hidden.take(picture);
+        if tia.is_unfinished() || beneath.is_some() && !tia.covers_picture() {
+            self.draw_over(beneath, &start);
+        } else {
+            self.hidden.put(picture, start);
+        }
+    }
+
+    /// Draws the picture of the last frame, if that was unseen.
+    pub fn show(&mut self) {
+        if let Some(start) = self.hidden.take(self.machine.tia.current_picture()) {
+            self.replay(&start);
+        }
+    }
+
+    /// Draws all pictures that were not drawn: the last one, and the one before it, which a short frame would show
+    /// again.
+    pub fn draw_hidden(&mut self) {
+        for picture in [0, 1] {
+            if let Some(start) = self.hidden.take(picture) {
+                self.replay(&start);
+            }
+        }
+    }
+
+    /// Whether pictures were not drawn.
+    pub fn has_hidden(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
+    /// Draws the frame that began at `start`, and before it the one whose picture shows through where it drew nothing.
+    fn draw_over(&mut self, beneath: Option<FrameStart>, start: &FrameStart) {
+        if let Some(beneath) = beneath {
+            self.replay(&beneath);
+        }
+        start.restore(&mut self.cpu, &mut self.machine);
+        self.request(Painting::Everything);
+    }
+
+    /// Runs a former frame again, for its picture.
+    fn replay(&mut self, start: &FrameStart) {
+        let now = FrameStart::of(&self.cpu, &mut self.machine);
+        start.restore(&mut self.cpu, &mut self.machine);
+        self.request(Painting::Everything);
+        now.restore(&mut self.cpu, &mut self.machine);
+    }
+
+    fn request(&mut self, painting: Painting) {
         let machine = &mut self.machine;
+        machine.tia.paints(painting != Painting::Nothing);
         if machine.tia.is_unfinished() {
             machine.tia.resume_frame();
         } else {
@@ -153,8 +243,11 @@ impl Console {
             machine.rebase();
             machine.tia.start_frame(phase);
         }
-        self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST);
-        machine.tia.end_request(machine.clock());
+        match machine.cartridge.translation() {
+            Some(translation) => translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST),
+            None => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
+        }
+        machine.tia.end_request(machine.clock(), painting == Painting::Everything);
     }
 
     /// The 128 bytes of RAM; byte `i` is at address `$80 + i`.
@@ -182,7 +275,8 @@ impl Console {
         self.machine.cartridge.peek(address)
     }
 
-    /// The picture: `height() * 160` palette bytes, row after row.
+    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_unseen) frame it is
+    /// not there before [`show`](Self::show).
     pub fn screen(&self) -> &[u8] {
         self.machine.tia.picture()
     }
@@ -225,6 +319,7 @@ impl Console {
             return Err(ForeignSnapshot);
         }
         theirs.cartridge.attach(&mine.cartridge);
+        theirs.tia.refresh();
         *self = state;
         Ok(())
     }
@@ -272,8 +367,14 @@ impl Machine {
         match Device::at(address) {
             Device::Ram => self.ram[usize::from(address) % RAM],
             Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
-            _ => self.riot.read(address, self.cycles, || self.wiring.ports(&self.inputs)),
+            _ => self.read_riot(address, self.cycles),
         }
+    }
+
+    /// Reads a register of the RIOT at CPU cycle `now`.
+    #[inline]
+    pub(crate) fn read_riot(&mut self, address: u16, now: u32) -> u8 {
+        self.riot.read(address, now, || self.wiring.ports(&self.inputs))
     }
 
     #[inline(never)]

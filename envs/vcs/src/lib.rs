@@ -7,9 +7,11 @@ mod cart;
 mod console;
 mod controllers;
 mod cpu;
+mod hidden;
 mod mt19937;
 mod riot;
 mod tia;
+mod translate;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
 pub use console::{Console, ConsoleOptions, ForeignSnapshot, RAM, SYSTEM_SEED, TvFormat};

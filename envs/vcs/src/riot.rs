@@ -74,6 +74,15 @@ impl Riot {
         i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
     }
 
+    /// How many reads of the timer in a row, the first at CPU cycle `first` and one every `period` cycles, find a count
+    /// of at least `least`. They change nothing.
+    pub(crate) fn reads_before(&self, least: u8, first: u32, period: u32) -> u32 {
+        let elapsed = self.elapsed(first);
+        // The first elapsed cycle at which the count is smaller.
+        let end = u32::from(self.timer).saturating_sub(least.into()) << self.shift;
+        if elapsed < end { (end - elapsed).div_ceil(period) } else { 0 }
+    }
+
     /// After expiry the timer runs once per cycle until it is first read, then drops back to the divided rate with an
     /// offset fixed at that read (`human_cannonball`, surround, `beam_rider`, hangman and klax read it then).
     fn read_timer(&mut self, now: u32) -> u8 {

@@ -170,15 +170,16 @@ impl AtariEnv {
         self.ale.reset_game();
         let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
         if fire {
-            self.ale.act(Action::FIRE, 1.0);
+            self.ale.act_unseen(Action::FIRE, 1.0);
         }
         let drawn = self.options.noop_draw().draw(&mut self.random);
         for _ in 0..drawn.saturating_sub(u32::from(fire)) {
-            self.ale.act(Action::NOOP, 1.0);
+            self.ale.act_unseen(Action::NOOP, 1.0);
             if self.ale.game_over() {
                 self.ale.reset_game();
             }
         }
+        self.ale.show();
         self.elapsed = 0;
         self.lives = self.ale.lives();
     }
@@ -189,13 +190,16 @@ impl AtariEnv {
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
         for remaining in (0..self.options.frameskip).rev() {
-            reward = reward.wrapping_add(self.ale.act(action, strength));
+            let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
+            let act = if seen { Ale::act } else { Ale::act_unseen };
+            reward = reward.wrapping_add(act(&mut self.ale, action, strength));
             self.elapsed = self.elapsed.saturating_add(1);
             over = self.ale.game_over();
             // A game may show no lives before it is over; that is no loss of a life.
             life_lost = (1..self.lives).contains(&self.ale.lives());
             ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
             if ends {
+                self.ale.show();
                 break;
             }
             match remaining {

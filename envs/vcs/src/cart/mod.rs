@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Mt19937;
+use crate::translate::{Mapping, Translation, Unit, by_a13};
 use dpc::Dpc;
 pub use scheme::Scheme;
 
@@ -51,9 +52,12 @@ pub struct Cartridge {
     /// Shared by all consoles that play the game; not part of a snapshot.
     #[serde(skip)]
     rom: Arc<[u8]>,
+    /// The code that was translated, shared like the image. `None` leaves everything to the interpreter.
+    #[serde(skip)]
+    translation: Option<Arc<Translation>>,
     scheme: Scheme,
     /// For each kilobyte of the window the offset of the slice that it shows.
-    window: [u32; 4],
+    pub(crate) window: [u32; 4],
     /// First address and number of addresses within the window where reading yields the mapped byte and does nothing.
     plain: (u16, u16),
     /// RAM on the cartridge, where there is some.
@@ -89,8 +93,11 @@ impl Cartridge {
         }
         let ram = vec![0; scheme.ram_bytes()];
         let dpc = (scheme == Scheme::Dpc).then(Box::default);
+        let translation =
+            scheme.is_translated().then(|| Translation::new(Arc::clone(&rom), scheme.banks(rom.len())));
         let mut cartridge = Self {
             rom,
+            translation: translation.map(Arc::new),
             scheme,
             window: [0; 4],
             plain: scheme.plain_reads(),
@@ -123,6 +130,7 @@ impl Cartridge {
     /// Gives a cartridge that came out of a snapshot its image back.
     pub(crate) fn attach(&mut self, other: &Self) {
         self.rom = Arc::clone(&other.rom);
+        self.translation.clone_from(&other.translation);
     }
 
     /// Whether a state that came out of a snapshot can be that of this cartridge: damaged ones are refused so that
@@ -150,6 +158,70 @@ impl Cartridge {
         if let Some(dpc) = &mut self.dpc {
             dpc.rebase(cycles);
         }
+    }
+
+    /// Leaves all code to the interpreter, which is slower and the oracle.
+    pub fn interpret_only(&mut self) {
+        self.translation = None;
+    }
+
+    /// Compiles all code at once.
+    #[cfg(test)]
+    pub(crate) fn translate_eagerly(&mut self) {
+        let banks = self.scheme.banks(self.rom.len());
+        self.translation = Some(Arc::new(Translation::eager(Arc::clone(&self.rom), banks)));
+    }
+
+    /// The translated code of this ROM.
+    pub(crate) fn translation(&self) -> Option<Arc<Translation>> {
+        self.translation.clone()
+    }
+
+    /// The bank, or slice and slot, of an address and the place in it, as one number: where translated code is looked
+    /// up.
+    #[inline]
+    pub(crate) fn place_of_code(&self, address: u16) -> Option<usize> {
+        if address & 0x1000 == 0 {
+            return None;
+        }
+        let place = usize::from(address) % BANK;
+        Some(match self.scheme {
+            Scheme::E0 => self.window[place / SLICE] as usize * (BANK / SLICE) + place,
+            Scheme::Fe => by_a13(address),
+            _ => self.window[0] as usize + place,
+        })
+    }
+
+    /// The piece of ROM around an address that is switched as a whole.
+    pub(crate) fn unit(&self, address: u16) -> Option<Unit> {
+        let (first, count) = self.plain;
+        let plain = first..first + count;
+        let whole = 0..BANK as u16;
+        let base = address & 0xF000;
+        let size = self.rom.len().min(BANK);
+        Some(match self.scheme {
+            Scheme::E0 => {
+                let slot = address & (BANK as u16 - 1) & !(SLICE as u16 - 1);
+                let start = self.window[usize::from(slot) / SLICE] as usize;
+                Unit {
+                    base: base | slot,
+                    image: start..start + SLICE,
+                    window: slot..slot + SLICE as u16,
+                    plain,
+                    mapping: Mapping::Slices,
+                }
+            }
+            Scheme::Fe => {
+                let start = by_a13(base);
+                let image = start..start + BANK;
+                Unit { base, image, window: whole.clone(), plain: whole, mapping: Mapping::ByA13 }
+            }
+            scheme if scheme.is_translated() => {
+                let start = self.window[0] as usize;
+                Unit { base, image: start..start + size, window: whole, plain, mapping: Mapping::Whole }
+            }
+            _ => return None,
+        })
     }
 
     /// Reads at a CPU address with A12 set. `now` is the time in CPU cycles.
@@ -223,6 +295,17 @@ impl Cartridge {
         if let Some(RamPort::Write(offset)) = self.ram_at(address) {
             self.ram[offset] = value;
         }
+    }
+
+    /// Whether the window is all that the cartridge remembers.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.ram.is_empty() && self.dpc.is_none()
+    }
+
+    /// Puts a window back that this cartridge had.
+    pub(crate) fn set_window(&mut self, window: [u32; 4]) {
+        self.code = CodeSlice::default();
+        self.window = window;
     }
 
     /// Whether the cartridge listens to accesses outside of its window.

@@ -112,6 +112,19 @@ impl Scheme {
         }
     }
 
+    /// Whether the scheme switches pieces of ROM as a whole, by accesses to addresses of the cartridge.
+    pub(super) fn is_translated(self) -> bool {
+        !matches!(self, Self::Cv | Self::E7 | Self::Tigervision | Self::Ua | Self::Econobanking)
+    }
+
+    /// The different ways to fill a window of 4 KB, or the pairs of slice and slot, of an image of `size` bytes.
+    pub(super) fn banks(self, size: usize) -> usize {
+        match self {
+            Self::E0 => size / 1024,
+            _ => size.div_ceil(4096),
+        }
+    }
+
     pub(super) fn start_bank(self) -> usize {
         match self {
             Self::F8 | Self::F8Sc | Self::Dpc => 1,

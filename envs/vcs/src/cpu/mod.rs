@@ -36,7 +36,7 @@ mod status {
 /// The stack page; the console decodes it to TIA (below $80) and RAM.
 const STACK: u16 = 0x0100;
 /// Where `BRK` finds its target.
-const BREAK_VECTOR: u16 = 0xFFFE;
+pub(crate) const BREAK_VECTOR: u16 = 0xFFFE;
 /// Where a reset finds its target.
 const RESET_VECTOR: u16 = 0xFFFC;
 
@@ -62,9 +62,9 @@ pub struct Cpu {
     /// Overflow flag.
     pub overflow: bool,
     /// The negative flag is bit 7 of this byte.
-    negative: u8,
+    pub(crate) negative: u8,
     /// The zero flag is set when this byte is 0.
-    zero: u8,
+    pub(crate) zero: u8,
     /// A JAM opcode was executed: nothing runs until the next reset.
     pub jammed: bool,
 }

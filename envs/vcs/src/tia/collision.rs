@@ -38,25 +38,54 @@ const PAIRS: [(u8, Object, Object); 15] = {
     ]
 };
 
-/// The pixels where two objects or more meet.
+/// The latches that can be set by the objects that are switched on, a bit each.
 #[inline]
-pub(super) fn overlap(objects: &Objects) -> Mask {
-    let (mut once, mut twice) = (Mask::EMPTY, Mask::EMPTY);
-    for &object in objects {
-        twice |= once & object;
-        once |= object;
-    }
-    twice
+pub(super) fn possible(active: u8) -> u16 {
+    POSSIBLE[usize::from(active)]
 }
 
-/// The latches that the objects set where they meet within `place`.
-pub(super) fn latches(objects: &Objects, place: Mask) -> u16 {
-    let met = |object: Object| objects[object as usize] & place;
-    PAIRS
-        .iter()
-        .filter(|&&(_, first, second)| met(first).intersects(objects[second as usize]))
-        .fold(0, |latches, &(latch, ..)| latches | 1 << latch)
+static POSSIBLE: [u16; 64] = {
+    let mut table = [0; 64];
+    let mut active = 0;
+    while active < 64 {
+        let mut pair = 0;
+        while pair < PAIRS.len() {
+            let (latch, first, second) = PAIRS[pair];
+            if active >> first as u8 & active >> second as u8 & 1 == 1 {
+                table[active] |= 1 << latch;
+            }
+            pair += 1;
+        }
+        active += 1;
+    }
+    table
+};
+
+/// Those of the latches `missing` that the objects set within `place`.
+pub(super) fn latches(objects: &Objects, place: Mask, missing: u16) -> u16 {
+    let (mut latches, mut rest) = (0, missing);
+    while rest != 0 {
+        let latch = rest.trailing_zeros();
+        let (first, second) = BY_LATCH[latch as usize];
+        if (objects[first as usize] & place).intersects(objects[second as usize]) {
+            latches |= 1 << latch;
+        }
+        rest &= rest - 1;
+    }
+    latches
 }
+
+/// The pair of each latch. There is no latch 12; it never is missing.
+const BY_LATCH: [(Object, Object); 16] = {
+    let mut table = [(Object::P0, Object::P0); 16];
+    let mut pair = 0;
+    while pair < PAIRS.len() {
+        let (latch, first, second) = PAIRS[pair];
+        table[latch as usize] = (first, second);
+        pair += 1;
+    }
+    table
+};
 
 /// Bits 7 and 6 of collision register `register` (0 to 7).
 pub(super) fn register(latches: u16, register: u16) -> u8 {

@@ -8,7 +8,7 @@ use super::collision::{self, Object, Objects};
 use super::mask::{Mask, WIDTH};
 use super::motion::CosmicArk;
 use super::objects::{MissileShape, moved};
-use super::{HBLANK, LINE, Tia, paint};
+use super::{ALL_STALE, HBLANK, LINE, Tia, paint};
 
 /// The colour clock of a line before which HMOVE blanks its pixels: there are eight.
 const COMB_END: i32 = HBLANK + 8;
@@ -24,7 +24,7 @@ impl Tia {
             beam.wanted = to;
         }
         // What the comb blanks depends on the moments themselves.
-        if self.hmove_blank {
+        if self.hmove_blank && !self.unseen {
             self.flush();
         }
     }
@@ -35,9 +35,39 @@ impl Tia {
     pub(super) fn flush(&mut self) {
         let beam = &self.beam;
         let to = beam.wanted;
-        if to >= beam.display_start && beam.drawn_to < beam.display_stop && beam.drawn_to < to {
+        if to < beam.display_start || beam.drawn_to >= beam.display_stop || beam.drawn_to >= to {
+            return;
+        }
+        let start = LINE - beam.clocks_left;
+        let end = start + to - beam.drawn_to;
+        if end <= HBLANK && !self.hmove_blank {
+            self.beam.drawn_to = to;
+            self.beam.clocks_left = LINE - end;
+        } else if self.unseen && self.leaves_no_trace() {
+            self.pass(start, end);
+            self.beam.drawn_to = to;
+        } else {
             self.draw_lines(to);
         }
+    }
+
+    /// Whether nothing happens but that time passes, as long as no register changes: no new collision is possible, and
+    /// no action waits for the end of the line.
+    fn leaves_no_trace(&self) -> bool {
+        (self.is_blanked() || collision::possible(self.active) & !self.collisions == 0)
+            && self.playfield.reflected == self.playfield.reflect
+            && !self.players.iter().any(|player| player.first_suppressed)
+            && !self.cosmic_ark.active
+    }
+
+    /// Lets the beam pass from colour clock `start` of its line to `end`, counted on over the ends of lines.
+    fn pass(&mut self, start: i32, end: i32) {
+        if start < COMB_END && end >= COMB_END || end >= LINE + COMB_END {
+            self.hmove_blank = false;
+        }
+        // Exactly at the end of a line its actions are still pending.
+        self.beam.row += ((end - 1) / LINE) as usize;
+        self.beam.clocks_left = LINE - 1 - (end - 1) % LINE;
     }
 
     /// A catch-up that ends exactly at a line's end leaves that line's end-of-line actions pending: they follow with
@@ -81,10 +111,15 @@ impl Tia {
 
     /// A line with the objects of the one before it: its pixels are the same, its collisions are latched.
     fn repeat_row(&mut self) {
+        if self.unseen {
+            return;
+        }
         let first = self.beam.row * WIDTH;
         let picture = &mut self.pictures[usize::from(self.current)];
-        if first >= WIDTH && first + WIDTH <= picture.len() {
-            picture.copy_within(first - WIDTH..first, first);
+        if let Some((above, row)) = picture.split_at_mut_checked(first)
+            && let (Some(above), Some(row)) = (above.last_chunk::<WIDTH>(), row.first_chunk_mut::<WIDTH>())
+        {
+            *row = *above;
         }
     }
 
@@ -122,10 +157,43 @@ impl Tia {
         self.touch(Object::M0);
     }
 
-    /// Marks an object's mask as out of date.
+    /// Notes that one of an object's registers has changed.
     #[inline]
     pub(super) fn touch(&mut self, object: Object) {
-        self.stale |= 1 << object as u8;
+        let bit = 1 << object as u8;
+        self.stale |= bit;
+        if self.is_on(object) {
+            self.active |= bit;
+        } else {
+            self.active &= !bit;
+        }
+    }
+
+    /// Whether an object's registers switch it on, whether it has pixels on this line or not.
+    #[inline]
+    pub(super) fn is_on(&self, object: Object) -> bool {
+        match object {
+            Object::P0 => self.players[0].shown() != 0,
+            Object::P1 => self.players[1].shown() != 0,
+            Object::M0 => self.missiles[0].active(),
+            Object::M1 => self.missiles[1].active(),
+            Object::Bl => self.ball.active(),
+            Object::Pf => self.playfield.active(),
+        }
+    }
+
+    /// Whether a register of an object shows in the picture.
+    #[inline]
+    pub(super) fn is_active(&self, object: Object) -> bool {
+        self.active >> object as u8 & 1 == 1
+    }
+
+    /// Derives what is not part of a snapshot.
+    pub(crate) fn refresh(&mut self) {
+        self.stale = ALL_STALE;
+        for object in [Object::P0, Object::P1, Object::M0, Object::M1, Object::Bl, Object::Pf] {
+            self.touch(object);
+        }
     }
 
     fn refresh_objects(&mut self) {
@@ -147,21 +215,23 @@ impl Tia {
         if is_stale(Object::Pf) {
             self.objects[Object::Pf as usize] = self.playfield.mask();
         }
-        self.overlap = collision::overlap(&self.objects);
-        self.active = self.active_objects();
     }
 
     /// Draws the pixels `start..end` of the present line.
     fn draw_piece(&mut self, start: usize, end: usize) {
         let blanked = self.is_blanked();
-        if !blanked {
+        let collides = !blanked && collision::possible(self.active) & !self.collisions != 0;
+        if collides || !blanked && !self.unseen {
             if self.stale != 0 {
                 self.refresh_objects();
             }
-            let overlap = self.overlap & Mask::span(start, end);
-            if !overlap.is_empty() {
-                self.collisions |= collision::latches(&self.objects, overlap);
+            if collides {
+                let missing = collision::possible(self.active) & !self.collisions;
+                self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
             }
+        }
+        if self.unseen {
+            return;
         }
         // Rows below the picture exist after a reset in the middle of a frame (qbert, tetris).
         let first = self.beam.row * WIDTH;
@@ -189,7 +259,8 @@ impl Tia {
         }
         let first = self.beam.row * WIDTH + (from - HBLANK).max(0) as usize;
         let pixels = first..first + (COMB_END - from) as usize;
-        if let Some(pixels) = self.pictures[usize::from(self.current)].get_mut(pixels) {
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if let Some(pixels) = picture.get_mut(pixels).filter(|_| !self.unseen) {
             pixels.fill(0);
         }
         if end >= COMB_END {
@@ -205,13 +276,13 @@ impl Tia {
     /// drawing covers that, unless the frame ends here, at pixel `end`.
     fn overshoot(&mut self, end: usize) {
         let cell = end - end % 4;
-        let Some(piece_start) = self.last_piece_start() else {
-            return;
-        };
         let (active, score) = (self.active, self.playfield.score);
         let paints_fours =
             OVERSHOOTING >> active & 1 == 1 || !score && OVERSHOOTING_WITHOUT_SCORE >> active & 1 == 1;
-        if self.is_blanked() || cell < piece_start || !paints_fours {
+        if self.unseen || !paints_fours || self.is_blanked() {
+            return;
+        }
+        if self.last_piece_start().is_none_or(|start| cell < start) {
             return;
         }
         if self.area_of(active).intersects(Mask::span(cell, cell + 4)) {
@@ -254,20 +325,6 @@ impl Tia {
             area |= self.ball.area();
         }
         area
-    }
-
-    /// A bit for each object that its registers switch on, whether it has pixels on this line or not. The priority bit
-    /// switches score mode off, unless the playfield is the only active object.
-    fn active_objects(&self) -> u8 {
-        let switched_on = [
-            (P0, self.players[0].shown() != 0),
-            (P1, self.players[1].shown() != 0),
-            (M0, self.missiles[0].active()),
-            (M1, self.missiles[1].active()),
-            (BL, self.ball.active()),
-            (PF, self.playfield.active()),
-        ];
-        switched_on.into_iter().filter(|&(_, on)| on).fold(0, |all, (bit, _)| all | bit)
     }
 }
 

@@ -31,16 +31,20 @@ impl Mask {
         BELOW[end] & !BELOW[start]
     }
 
-    /// A pattern of up to 33 pixels, its bit 0 at pixel `x` (0..160), wrapping at the line's end.
-    pub(super) fn placed(pattern: u64, x: usize) -> Self {
+    /// A pattern of up to 97 pixels, its bit 0 at pixel `x` (0..160), wrapping at the line's end.
+    #[inline]
+    pub(super) fn placed(pattern: u128, x: usize) -> Self {
         let (word, shift) = (x / 64, x % 64);
-        let mut words = [0; 3];
-        words[word] = pattern << shift;
-        if shift > 0 && word < 2 {
-            words[word + 1] = pattern >> (64 - shift);
-        }
-        // Pixels from 160 on come back in at 0. Even 33 of them, placed at 159, do not leave the third word.
-        Self([words[0] | words[2] >> 32, words[1], words[2] & LAST])
+        let low = pattern << shift;
+        // What the shift has pushed out; two steps, since a shift by 128 is none.
+        let high = (pattern >> 1 >> (127 - shift)) as u64;
+        let mut words = [0; 5];
+        words[word] = low as u64;
+        words[word + 1] = (low >> 64) as u64;
+        words[word + 2] = high;
+        // Pixels from 160 on come back in at 0.
+        let around = |word: usize| words[word] >> 32 | words[word + 1] << 32;
+        Self([words[0] | around(2), words[1] | around(3), words[2] & LAST])
     }
 
     /// 80 pixels of the left half and 80 of the right one.
@@ -65,7 +69,7 @@ impl Mask {
     }
 
     /// The pixels `8 * group..8 * group + 8`, the first in bit 0.
-    #[inline]
+    #[cfg(test)]
     pub(super) fn group(self, group: usize) -> u8 {
         (self.0[group / 8] >> (group % 8 * 8)) as u8
     }
@@ -127,9 +131,9 @@ mod tests {
     #[test]
     fn patterns_wrap_at_the_end_of_the_line() {
         for x in 0..WIDTH {
-            let mut expected = vec![x, (x + 1) % WIDTH, (x + 32) % WIDTH];
+            let mut expected = vec![x, (x + 1) % WIDTH, (x + 32) % WIDTH, (x + 96) % WIDTH];
             expected.sort_unstable();
-            assert_eq!(pixels(Mask::placed(1 | 1 << 1 | 1 << 32, x)), expected, "at {x}");
+            assert_eq!(pixels(Mask::placed(1 | 1 << 1 | 1 << 32 | 1 << 96, x)), expected, "at {x}");
         }
     }
 

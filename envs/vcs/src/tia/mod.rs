@@ -24,7 +24,6 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 use collision::Objects;
-use mask::Mask;
 pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
@@ -86,6 +85,9 @@ pub(crate) struct Tia {
     unfinished: bool,
     /// The unfinished frame was greyed out already.
     greyed: bool,
+    /// Nobody looks at the frame: nothing is painted, but collisions are latched.
+    #[serde(skip)]
+    unseen: bool,
     /// Scanlines of the last finished frame.
     lines: i32,
 
@@ -114,23 +116,16 @@ pub(crate) struct Tia {
     /// The pixels of each object on the line being drawn, kept until one of its registers changes.
     #[serde(skip)]
     objects: Objects,
-    /// The pixels where they meet.
-    #[serde(skip)]
-    overlap: Mask,
-    /// Which of them are switched on, a bit each.
+    /// Which of them their registers switch on, a bit each.
     #[serde(skip)]
     active: u8,
     /// Which of `objects` are out of date, a bit each.
-    #[serde(skip, default = "all_stale")]
+    #[serde(skip)]
     stale: u8,
 }
 
 /// Every object's mask is out of date.
 const ALL_STALE: u8 = 0x3F;
-
-fn all_stale() -> u8 {
-    ALL_STALE
-}
 
 impl Tia {
     pub(crate) fn new(geometry: Geometry) -> Self {
@@ -142,6 +137,7 @@ impl Tia {
             current: false,
             unfinished: false,
             greyed: false,
+            unseen: false,
             lines: 0,
             vsync_finish: NEVER,
             last_hmove: 0,
@@ -157,7 +153,6 @@ impl Tia {
             dump: false,
             dump_end: 0,
             objects: Objects::default(),
-            overlap: Mask::EMPTY,
             active: 0,
             stale: ALL_STALE,
         }
@@ -190,6 +185,36 @@ impl Tia {
     /// The palette bytes of the picture, row after row.
     pub(crate) fn picture(&self) -> &[u8] {
         &self.pictures[usize::from(self.current)]
+    }
+
+    /// Which of the two pictures is the present one.
+    pub(crate) fn current_picture(&self) -> usize {
+        usize::from(self.current)
+    }
+
+    /// Whether frames are painted from now on.
+    pub(crate) fn paints(&mut self, paints: bool) {
+        self.unseen = !paints;
+    }
+
+    /// Whether the last frame has reached the end of the picture.
+    pub(crate) fn covers_picture(&self) -> bool {
+        !self.unfinished && self.beam.drawn_to >= self.beam.display_stop
+    }
+
+    /// A copy that has no pictures.
+    pub(crate) fn without_pictures(&mut self) -> Self {
+        let pictures = std::mem::take(&mut self.pictures);
+        let copy = self.clone();
+        self.pictures = pictures;
+        copy
+    }
+
+    /// Takes everything but the pictures from `state`.
+    pub(crate) fn restore_all_but_pictures(&mut self, state: &Self) {
+        let pictures = std::mem::take(&mut self.pictures);
+        self.clone_from(state);
+        self.pictures = pictures;
     }
 
     /// Moves all times back.
@@ -242,22 +267,23 @@ impl Tia {
         self.unfinished = true;
     }
 
-    /// What happens when a request for a frame is over, at the colour clock `now`.
-    pub(crate) fn end_request(&mut self, now: i32) {
+    /// What happens when a request for a frame is over, at the colour clock `now`. `greys` is whether a picture that
+    /// was not finished fades.
+    pub(crate) fn end_request(&mut self, now: i32, greys: bool) {
         self.flush();
         if self.unfinished {
-            self.grey_out(now);
+            self.grey_out(now, greys);
         } else {
             self.lines = self.line(now);
         }
     }
 
     /// The program has stopped drawing: what it did not reach fades to grey, once.
-    fn grey_out(&mut self, now: i32) {
-        if self.greyed {
+    fn grey_out(&mut self, now: i32, paints: bool) {
+        let greyed = std::mem::replace(&mut self.greyed, true);
+        if greyed || !paints {
             return;
         }
-        self.greyed = true;
         let first_row = self.line(now).max(self.geometry.ystart) - self.geometry.ystart;
         let picture = &mut self.pictures[usize::from(self.current)];
         for pixel in picture.iter_mut().skip(first_row as usize * WIDTH) {

@@ -6,22 +6,42 @@ use serde::{Deserialize, Serialize};
 ///
 /// The regular moment is just after WSYNC (cycle 3). HMOVE at cycles 4 to 20 counts on (`video_chess`, trondead), at 21
 /// to 54 moves nothing (entombed, amidar), at 55 to 74 moves left only (koolaid).
+#[inline]
 pub(super) fn hmove(cycle: u32, motion: u8) -> i32 {
-    let regular = if motion < 8 { -i32::from(motion) } else { 16 - i32::from(motion) };
-    let cycle = cycle as usize;
+    PIXELS[cycle as usize][usize::from(motion)].into()
+}
+
+/// By cycle and motion value.
+static PIXELS: [[i8; 16]; 76] = {
+    let mut table = [[0; 16]; 76];
+    let mut cycle = 0;
+    while cycle < 76 {
+        let mut motion = 0;
+        while motion < 16 {
+            table[cycle][motion as usize] = pixels(cycle, motion);
+            motion += 1;
+        }
+        cycle += 1;
+    }
+    table
+};
+
+const fn pixels(cycle: usize, motion: i8) -> i8 {
+    let regular = if motion < 8 { -motion } else { 16 - motion };
     match cycle {
-        0..=20 => regular.max(AT_LEAST[cycle]),
+        0..=20 if regular < AT_LEAST[cycle] => AT_LEAST[cycle],
         21..=54 => 0,
-        55..=74 => (regular + LATE[cycle - 55]).min(0),
+        55..=74 if regular + LATE[cycle - 55] > 0 => 0,
+        55..=74 => regular + LATE[cycle - 55],
         _ => regular,
     }
 }
 
 /// Cycles 0 to 20: some of the clocks that move an object left come too late.
-const AT_LEAST: [i32; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
+const AT_LEAST: [i8; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
 
 /// Cycles 55 to 74: some clocks already count for the next line.
-const LATE: [i32; 20] = [6, 5, 4, 4, 3, 2, 1, 1, 0, -1, -2, -2, -3, -4, -5, -5, -6, -7, -8, -8];
+const LATE: [i8; 20] = [6, 5, 4, 4, 3, 2, 1, 1, 0, -1, -2, -2, -3, -4, -5, -5, -6, -7, -8, -8];
 
 /// The motion of missile 0 that Cosmic Ark makes its stars from, and `journey_escape` uses all the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,9 +25,29 @@ pub(super) fn moved(position: u8, offset: i32) -> u8 {
     (there + if there < 0 { around } else { 0 } - if there >= around { around } else { 0 }) as u8
 }
 
-fn copies(pattern: u64, position: u8, offsets: &[u8]) -> Mask {
-    let place = |&offset: &u8| Mask::placed(pattern, usize::from(moved(position, offset.into())));
-    offsets.iter().map(place).fold(Mask::EMPTY, |all, copy| all | copy)
+/// A bit for each copy's offset, by the low three bits of NUSIZ: multiplying a pattern by it makes the copies, which are
+/// at least as far apart as they are wide.
+const REPEATED: [u128; 8] = {
+    let mut all = [0; 8];
+    let mut nusiz = 0;
+    while nusiz < 8 {
+        let mut copy = 0;
+        while copy < COPIES[nusiz].len() {
+            all[nusiz] |= 1 << COPIES[nusiz][copy];
+            copy += 1;
+        }
+        nusiz += 1;
+    }
+    all
+};
+
+/// The pattern at all the offsets whose bits are set.
+#[inline]
+fn copies(pattern: u64, position: u8, offsets: u128) -> Mask {
+    // The offsets lie in two words; the product of a pattern with each fits twice that.
+    let low = u128::from(pattern) * (offsets as u64 as u128);
+    let high = (u128::from(pattern) * (offsets >> 64)) << 64;
+    Mask::placed(low + high, position.into())
 }
 
 /// One player.
@@ -59,11 +79,11 @@ impl Player {
         if shown == 0 {
             return Mask::EMPTY;
         }
-        let bits = u64::from(if self.reflected { shown } else { shown.reverse_bits() });
+        let bits = if self.reflected { shown } else { shown.reverse_bits() };
         let pattern = match self.copies {
-            5 => stretched(bits, 2) << 1,
-            7 => stretched(bits, 4) << 1,
-            _ => bits,
+            5 => STRETCHED_TWICE[usize::from(bits)] << 1,
+            7 => STRETCHED_FOURFOLD[usize::from(bits)] << 1,
+            _ => bits.into(),
         };
         copies(pattern, self.position, self.shown_copies())
     }
@@ -78,15 +98,28 @@ impl Player {
         copies(pattern, self.position, self.shown_copies())
     }
 
-    fn shown_copies(&self) -> &'static [u8] {
-        &COPIES[usize::from(self.copies)][usize::from(self.first_suppressed)..]
+    /// A bit for the offset of each copy that is not left out.
+    fn shown_copies(&self) -> u128 {
+        REPEATED[usize::from(self.copies)] & !u128::from(self.first_suppressed)
     }
 }
 
-/// Every bit `factor` times.
-fn stretched(bits: u64, factor: usize) -> u64 {
-    let run = (1 << factor) - 1;
-    (0..8).filter(|bit| bits >> bit & 1 == 1).map(|bit| run << (bit * factor)).sum()
+/// Every bit of a byte twice, and four times.
+static STRETCHED_TWICE: [u64; 256] = stretched(2);
+static STRETCHED_FOURFOLD: [u64; 256] = stretched(4);
+
+const fn stretched(factor: usize) -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 * factor {
+            table[byte] |= (byte as u64 >> (bit / factor) & 1) << bit;
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
 }
 
 /// What the Cosmic Ark trick makes of missile 0 in a line.
@@ -132,7 +165,7 @@ impl Missile {
             MissileShape::Widened => self.size | 1,
             MissileShape::Invisible => return Mask::EMPTY,
         };
-        copies(run(size), self.position, COPIES[usize::from(self.copies)])
+        copies(run(size), self.position, REPEATED[usize::from(self.copies)])
     }
 }
 
@@ -162,7 +195,7 @@ impl Ball {
 
     /// All pixels that the ball could cover if it were enabled.
     pub(super) fn area(&self) -> Mask {
-        copies(run(self.size), self.position, COPIES[0])
+        copies(run(self.size), self.position, 1)
     }
 }
 

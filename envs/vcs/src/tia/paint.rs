@@ -1,65 +1,141 @@
-//! From masks to pixels: eight at a time.
+//! From masks to pixels.
 
 use super::mask::{Mask, WIDTH};
 
-/// A byte of 0xFF for each set bit, the lowest bit in the first byte.
-static SPREAD: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte] |= 0xFF << (8 * bit);
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
-
-fn splat(colour: u8) -> u64 {
-    u64::from(colour) * 0x0101_0101_0101_0101
-}
+/// The objects of a line from back to front, with their colours.
+pub(super) type Layers = [(Mask, u8); 4];
 
 /// Paints the pixels `start..end` of a line: the background, then layer upon layer.
 #[inline]
-pub(super) fn paint(
-    line: &mut [u8; WIDTH],
-    start: usize,
-    end: usize,
-    background: u8,
-    layers: &[(Mask, u8); 4],
-) {
-    let span = Mask::span(start, end);
-    let mut seen = [(Mask::EMPTY, 0); 4];
-    let mut count = 0;
-    for &(mask, colour) in layers {
-        let mask = mask & span;
-        if !mask.is_empty() {
-            seen[count] = (mask, colour);
-            count += 1;
-        }
+pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512bw") {
+        // SAFETY: the processor has the instructions.
+        #[allow(unsafe_code)]
+        return unsafe { avx512::paint(line, start, end, background, layers) };
     }
-    line[start..end].fill(background);
-    for &(mask, colour) in &seen[..count] {
-        for (word, &bits) in mask.words().iter().enumerate() {
-            if bits != 0 {
-                paint_word(&mut line[64 * word..], bits, colour);
+    plain::paint(line, start, end, background, layers);
+}
+
+/// Sixty-four pixels at a time, for processors whose vectors take masks.
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::{_mm512_mask_blend_epi8, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
+
+    use super::{Layers, Mask, WIDTH};
+
+    #[target_feature(enable = "avx512bw")]
+    pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
+        let span = Mask::span(start, end);
+        let colours = layers.map(|(_, colour)| _mm512_set1_epi8(colour as i8));
+        let background = _mm512_set1_epi8(background as i8);
+        for (word, (&span, pixels)) in span.words().iter().zip(line.chunks_mut(64)).enumerate() {
+            if span == 0 {
+                continue;
+            }
+            let mut painted = background;
+            for ((mask, _), colour) in layers.iter().zip(colours) {
+                painted = _mm512_mask_blend_epi8(mask.words()[word], painted, colour);
+            }
+            // SAFETY: a mask has bits only where the line has pixels, and only those are stored to.
+            #[allow(unsafe_code)]
+            unsafe {
+                _mm512_mask_storeu_epi8(pixels.as_mut_ptr().cast(), span, painted);
             }
         }
     }
 }
 
-/// Gives the pixels whose bits are set the colour, eight at a time from the first to the last set one.
-#[inline]
-fn paint_word(pixels: &mut [u8], bits: u64, colour: u8) {
-    let colour = splat(colour);
-    let (first, last) = (bits.trailing_zeros() / 8, bits.ilog2() / 8);
-    for group in first as usize..=last as usize {
-        let cover = SPREAD[usize::from((bits >> (8 * group)) as u8)];
-        let target: &mut [u8; 8] = (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
-        *target = (u64::from_le_bytes(*target) & !cover | colour & cover).to_le_bytes();
+/// Eight pixels at a time, for all other processors.
+mod plain {
+    use super::{Layers, Mask, WIDTH};
+
+    pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
+        let span = Mask::span(start, end);
+        line[start..end].fill(background);
+        for &(mask, colour) in layers {
+            let mask = mask & span;
+            for (word, &bits) in mask.words().iter().enumerate() {
+                if bits != 0 {
+                    paint_word(&mut line[64 * word..], bits, colour);
+                }
+            }
+        }
+    }
+
+    /// A byte of 0xFF for each set bit, the lowest bit in the first byte.
+    static SPREAD: [u64; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let mut bit = 0;
+            while bit < 8 {
+                if byte >> bit & 1 == 1 {
+                    table[byte] |= 0xFF << (8 * bit);
+                }
+                bit += 1;
+            }
+            byte += 1;
+        }
+        table
+    };
+
+    fn splat(colour: u8) -> u64 {
+        u64::from(colour) * 0x0101_0101_0101_0101
+    }
+
+    /// Gives the pixels whose bits are set the colour, eight at a time from the first to the last set one.
+    #[inline]
+    fn paint_word(pixels: &mut [u8], bits: u64, colour: u8) {
+        let colour = splat(colour);
+        let (first, last) = (bits.trailing_zeros() / 8, bits.ilog2() / 8);
+        for group in first as usize..=last as usize {
+            let cover = SPREAD[usize::from((bits >> (8 * group)) as u8)];
+            let target: &mut [u8; 8] =
+                (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
+            *target = (u64::from_le_bytes(*target) & !cover | colour & cover).to_le_bytes();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+
+    /// Pixel by pixel.
+    fn expected(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
+        for (x, pixel) in line.iter_mut().enumerate().take(end).skip(start) {
+            let covers = |mask: &Mask| mask.group(x / 8) >> (x % 8) & 1 == 1;
+            *pixel =
+                layers.iter().rev().find(|(mask, _)| covers(mask)).map_or(background, |&(_, colour)| colour);
+        }
+    }
+
+    #[test]
+    fn every_way_to_paint_gives_the_same_pixels() {
+        let seed = rand::random();
+        println!("seed {seed}");
+        let mut random = StdRng::seed_from_u64(seed);
+        for _ in 0..10_000 {
+            let (from, to) = (random.random_range(0..=WIDTH), random.random_range(0..=WIDTH));
+            let (start, end) = (from.min(to), from.max(to));
+            let layers: Layers = std::array::from_fn(|_| {
+                let pattern = u128::from(random.random::<u64>()) & u128::from(random.random::<u64>());
+                (Mask::placed(pattern, random.random_range(0..WIDTH)), random.random())
+            });
+            let background = random.random();
+            let line: [u8; WIDTH] = std::array::from_fn(|_| random.random());
+            let painted = |paint: fn(&mut [u8; WIDTH], usize, usize, u8, &Layers)| {
+                let mut line = line;
+                paint(&mut line, start, end, background, &layers);
+                line
+            };
+            let expected = painted(expected);
+            assert_eq!(painted(paint), expected, "{start}..{end}");
+            assert_eq!(painted(plain::paint), expected, "plain, {start}..{end}");
+        }
     }
 }

@@ -30,7 +30,13 @@ impl Playfield {
 
     /// Whether the cell that holds pixel `x` is set.
     pub(super) fn cell(&self, x: usize) -> bool {
-        self.mask().group(x / 8) >> (x % 8) & 1 == 1
+        let cell = x as u32 / 4;
+        let cell = match cell.checked_sub(CELLS) {
+            None => cell,
+            Some(right) if self.reflected => CELLS - 1 - right,
+            Some(right) => right,
+        };
+        self.cells >> cell & 1 == 1
     }
 
     pub(super) fn mask(&self) -> Mask {

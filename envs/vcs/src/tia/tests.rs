@@ -6,12 +6,11 @@ use rand::{Rng, SeedableRng};
 
 use super::collision::{self, Objects};
 use super::dots::Dots;
-use super::mask::Mask;
 use super::registers::{
     COLUBK, COLUP0, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1, PF0,
     PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
-use super::{ALL_STALE, Geometry, Tia};
+use super::{Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
 
 /// Both chips on one clock.
@@ -71,7 +70,7 @@ impl Bench {
     }
 
     fn end_request(&mut self) {
-        self.fast.end_request(self.clock());
+        self.fast.end_request(self.clock(), true);
         self.slow.end_request(self.clock());
         let differs = |(fast, slow): (&u8, &u8)| fast != slow;
         let pixel = self.fast.picture().iter().zip(self.slow.picture()).position(differs);
@@ -84,9 +83,8 @@ impl Bench {
     /// What a snapshot does: everything that can be computed again is forgotten.
     fn forget(&mut self) {
         self.fast.objects = Objects::default();
-        self.fast.overlap = Mask::EMPTY;
         self.fast.active = 0;
-        self.fast.stale = ALL_STALE;
+        self.fast.refresh();
     }
 }
 

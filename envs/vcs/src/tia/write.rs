@@ -38,6 +38,9 @@ const MISSILES: [Object; 2] = [Object::M0, Object::M1];
 
 impl Tia {
     /// Writes register `address & 0x3F` at CPU cycle `now`.
+    // Translated code has an instance for each register, in which little of this remains.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
     pub(crate) fn write(&mut self, address: u16, value: u8, now: u32) {
         let register = address & 0x3F;
         let clock = (now as i32).wrapping_mul(3);
@@ -59,7 +62,9 @@ impl Tia {
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
                 let colour = value & 0xFE | self.colours[index] & 1;
                 if self.colours[index] != colour {
-                    self.flush();
+                    if self.shows_colour(index) {
+                        self.flush();
+                    }
                     self.colours[index] = colour;
                 }
             }
@@ -113,14 +118,20 @@ impl Tia {
         }
     }
 
-    /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first.
+    /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first. An object
+    /// that is off before and after shows nothing.
     #[inline]
-    fn change<T: PartialEq>(&mut self, part: impl Fn(&mut Self) -> &mut T, value: T, object: Object) {
-        if *part(self) != value {
+    fn change<T: Copy + PartialEq>(&mut self, part: impl Fn(&mut Self) -> &mut T, value: T, object: Object) {
+        if *part(self) == value {
+            return;
+        }
+        let before = std::mem::replace(part(self), value);
+        if self.is_active(object) || self.is_on(object) {
+            *part(self) = before;
             self.flush();
             *part(self) = value;
-            self.touch(object);
         }
+        self.touch(object);
     }
 
     #[inline]
@@ -134,13 +145,32 @@ impl Tia {
     fn change_graphics(&mut self, index: usize, graphics: u8, graphics_old: u8) {
         let player = &self.players[index];
         let shown = if player.delayed { graphics_old } else { graphics };
-        if player.shown() != shown {
+        let changes = player.shown() != shown;
+        if changes {
             self.flush();
-            self.touch(PLAYERS[index]);
         }
         let player = &mut self.players[index];
         player.graphics = graphics;
         player.graphics_old = graphics_old;
+        if changes {
+            self.touch(PLAYERS[index]);
+        }
+    }
+
+    /// Whether anything on the screen has this colour.
+    #[inline]
+    fn shows_colour(&self, index: usize) -> bool {
+        let field = self.is_active(Object::Pf);
+        !self.unseen
+            && match index {
+                0 | 1 => {
+                    self.is_active(PLAYERS[index])
+                        || self.is_active(MISSILES[index])
+                        || field && self.playfield.score
+                }
+                2 => field || self.is_active(Object::Bl),
+                _ => true,
+            }
     }
 
     fn finish_frame(&mut self) {

@@ -1,0 +1,454 @@
+//! From a region to cranelift's intermediate code: registers, control flow, and the ways out.
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+
+use super::region::{self, Region, Run};
+use super::unit::{Instruction, Unit};
+use super::wait::TimerWait;
+use super::{INTERPRET, callbacks};
+use crate::console::Machine;
+use crate::cpu::{Cpu, Mode, Operation};
+
+/// Loads and stores of the machine's state cannot fail.
+pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
+
+/// The CPU's registers and what is counted, as variables of the intermediate code. A byte each but for the counters.
+#[derive(Clone, Copy)]
+pub(super) struct Registers {
+    pub(super) a: Variable,
+    pub(super) x: Variable,
+    pub(super) y: Variable,
+    pub(super) s: Variable,
+    pub(super) negative: Variable,
+    pub(super) zero: Variable,
+    pub(super) carry: Variable,
+    pub(super) overflow: Variable,
+    /// CPU cycles at the beginning of the run.
+    pub(super) cycles: Variable,
+    /// Instructions that may still be executed, those of the present run not counted.
+    pub(super) budget: Variable,
+}
+
+/// Signatures of the functions in `callbacks`.
+#[derive(Clone, Copy)]
+pub(super) struct Signatures {
+    /// Pointer and three numbers.
+    pub(super) access: SigRef,
+    /// Pointer and two numbers.
+    pub(super) register: SigRef,
+}
+
+/// Where in its run the instruction in work is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    pc: u16,
+    /// Cycles since the beginning of the run, those of the instruction not counted.
+    elapsed: u32,
+    /// Instructions of the run from this one on.
+    left: usize,
+}
+
+pub(super) struct Emitter<'a> {
+    pub(super) code: FunctionBuilder<'a>,
+    pub(super) unit: &'a Unit,
+    pub(super) rom: &'a [u8],
+    pub(super) cpu: Value,
+    pub(super) machine: Value,
+    pub(super) registers: Registers,
+    pub(super) signatures: Signatures,
+    /// Cycles from the beginning of the run to the end of the instruction in work.
+    pub(super) elapsed: u32,
+    place: Place,
+    blocks: BTreeMap<u16, Block>,
+    returns: Vec<u16>,
+    exit: Block,
+}
+
+/// The offsets of the registers in the CPU.
+const OFFSETS: [usize; 8] = [
+    offset_of!(Cpu, a),
+    offset_of!(Cpu, x),
+    offset_of!(Cpu, y),
+    offset_of!(Cpu, s),
+    offset_of!(Cpu, negative),
+    offset_of!(Cpu, zero),
+    offset_of!(Cpu, carry),
+    offset_of!(Cpu, overflow),
+];
+
+impl Registers {
+    fn bytes(&self) -> [Variable; 8] {
+        [self.a, self.x, self.y, self.s, self.negative, self.zero, self.carry, self.overflow]
+    }
+}
+
+/// Writes the function of a region. It takes the CPU, the machine and the number of instructions that may be executed,
+/// and returns how many of them are left, with [`INTERPRET`] if the next one is the interpreter's.
+pub(super) fn emit(region: &Region, unit: &Unit, rom: &[u8], isa: &dyn TargetIsa) -> Function {
+    let pointer = isa.pointer_type();
+    let convention = isa.default_call_conv();
+    let signature = |parameters: &[Type]| {
+        let mut signature = Signature::new(convention);
+        signature.params.extend(parameters.iter().map(|&kind| AbiParam::new(kind)));
+        signature.returns.push(AbiParam::new(I32));
+        signature
+    };
+    let mut function = Function::new();
+    function.signature = signature(&[pointer, pointer, I32]);
+    let mut context = FunctionBuilderContext::new();
+    let mut code = FunctionBuilder::new(&mut function, &mut context);
+    let signatures = Signatures {
+        access: code.import_signature(signature(&[pointer, I32, I32, I32])),
+        register: code.import_signature(signature(&[pointer, I32, I32])),
+    };
+    let start = code.create_block();
+    code.append_block_params_for_function_params(start);
+    code.switch_to_block(start);
+    let &[cpu, machine, budget] = code.block_params(start) else { unreachable!("three parameters") };
+    let mut byte = || code.declare_var(I8);
+    let registers = Registers {
+        a: byte(),
+        x: byte(),
+        y: byte(),
+        s: byte(),
+        negative: byte(),
+        zero: byte(),
+        carry: byte(),
+        overflow: byte(),
+        cycles: code.declare_var(I32),
+        budget: code.declare_var(I32),
+    };
+    let exit = code.create_block();
+    for _ in 0..4 {
+        code.append_block_param(exit, I32);
+    }
+    let blocks = region.runs.keys().map(|&pc| (pc, code.create_block())).collect();
+    let mut emitter = Emitter {
+        code,
+        unit,
+        rom,
+        cpu,
+        machine,
+        registers,
+        signatures,
+        elapsed: 0,
+        place: Place::default(),
+        blocks,
+        returns: region.returns(),
+        exit,
+    };
+    emitter.load_registers(budget);
+    let entry = emitter.blocks[&region.entry];
+    emitter.code.ins().jump(entry, &[]);
+    for (&pc, run) in &region.runs {
+        emitter.run(pc, run);
+    }
+    emitter.leave();
+    emitter.code.seal_all_blocks();
+    emitter.code.finalize(isa.frontend_config());
+    function
+}
+
+impl Emitter<'_> {
+    fn load_registers(&mut self, budget: Value) {
+        for (variable, offset) in self.registers.bytes().into_iter().zip(OFFSETS) {
+            let value = self.code.ins().load(I8, TRUSTED, self.cpu, offset as i32);
+            self.code.def_var(variable, value);
+        }
+        let cycles = self.code.ins().load(I32, TRUSTED, self.machine, offset_of!(Machine, cycles) as i32);
+        self.code.def_var(self.registers.cycles, cycles);
+        self.code.def_var(self.registers.budget, budget);
+    }
+
+    /// The one way out: writes the registers back.
+    fn leave(&mut self) {
+        self.code.switch_to_block(self.exit);
+        self.code.set_cold_block(self.exit);
+        let &[pc, cycles, budget, why] = self.code.block_params(self.exit) else {
+            unreachable!("four parameters")
+        };
+        for (variable, offset) in self.registers.bytes().into_iter().zip(OFFSETS) {
+            let value = self.code.use_var(variable);
+            self.code.ins().store(TRUSTED, value, self.cpu, offset as i32);
+        }
+        let pc = self.code.ins().ireduce(I16, pc);
+        self.code.ins().store(TRUSTED, pc, self.cpu, offset_of!(Cpu, pc) as i32);
+        self.code.ins().store(TRUSTED, cycles, self.machine, offset_of!(Machine, cycles) as i32);
+        let result = self.code.ins().bor(budget, why);
+        self.code.ins().return_(&[result]);
+    }
+
+    fn run(&mut self, pc: u16, run: &Run) {
+        let block = self.blocks[&pc];
+        self.code.switch_to_block(block);
+        let count = run.instructions.len();
+        self.elapsed = 0;
+        self.place = Place { pc, elapsed: 0, left: 0 };
+        if let Some(wait) = TimerWait::of(pc, run) {
+            self.skip_rounds(wait);
+        }
+        // A run is begun only if it may be finished.
+        let before = self.code.use_var(self.registers.budget);
+        let budget = self.code.ins().iadd_imm_s(before, -(count as i64));
+        let short = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, budget, 0);
+        self.interpret_if(short);
+        self.code.def_var(self.registers.budget, budget);
+        for (index, &instruction) in run.instructions.iter().enumerate() {
+            self.place = Place { pc: instruction.pc, elapsed: self.elapsed, left: count - index };
+            self.elapsed += u32::from(instruction.opcode.cycles);
+            if instruction.is_branch() {
+                return self.branch(instruction);
+            }
+            match instruction.opcode.operation {
+                Operation::Jmp if instruction.opcode.mode == Mode::Absolute => {
+                    return self.go(instruction.operand);
+                }
+                Operation::Jmp => return self.jump_indirect(instruction),
+                Operation::Jsr => return self.call(instruction),
+                Operation::Rts => return self.return_(),
+                Operation::Brk => return self.software_interrupt(instruction),
+                Operation::Rti => return self.return_from_interrupt(),
+                _ => self.instruction(instruction),
+            }
+        }
+        self.go(run.next);
+    }
+
+    /// Leaves out those rounds of a waiting loop that are sure to be followed by another one.
+    fn skip_rounds(&mut self, wait: TimerWait) {
+        let budget = self.code.use_var(self.registers.budget);
+        let cycles = self.code.use_var(self.registers.cycles);
+        let most = self.code.ins().udiv_imm_u(budget, i64::from(wait.instructions));
+        let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
+        let function =
+            self.code.ins().iconst(I64, callbacks::idle_rounds as callbacks::Access as usize as i64);
+        let how = self.number(u32::from(wait.least) | wait.period << 8);
+        let arguments = [self.machine, how, most, first_read];
+        let call = self.code.ins().call_indirect(self.signatures.access, function, &arguments);
+        let rounds = self.code.inst_results(call)[0];
+        let time = self.code.ins().imul_imm_u(rounds, i64::from(wait.period));
+        let cycles = self.code.ins().iadd(cycles, time);
+        self.code.def_var(self.registers.cycles, cycles);
+        let spent = self.code.ins().imul_imm_u(rounds, i64::from(wait.instructions));
+        let budget = self.code.ins().isub(budget, spent);
+        self.code.def_var(self.registers.budget, budget);
+    }
+
+    /// The end of a run: goes on at `pc`, inside the region or outside.
+    fn go(&mut self, pc: u16) {
+        let cycles = self.now();
+        if let Some(&block) = self.blocks.get(&pc) {
+            self.code.def_var(self.registers.cycles, cycles);
+            self.code.ins().jump(block, &[]);
+        } else {
+            let pc = self.number(pc.into());
+            self.go_out(pc);
+        }
+    }
+
+    /// The end of a run: goes on at a `pc` that is not in the region.
+    fn go_out(&mut self, pc: Value) {
+        let cycles = self.now();
+        let budget = self.code.use_var(self.registers.budget);
+        let why = self.number(0);
+        self.code.ins().jump(self.exit, &[pc, cycles, budget, why].map(BlockArg::from));
+    }
+
+    /// Leaves the instruction in work, of which nothing has happened yet, to the interpreter if `condition` holds.
+    pub(super) fn interpret_if(&mut self, condition: Value) {
+        let (pc, elapsed, left) = (self.place.pc, self.place.elapsed, self.place.left);
+        let cycles = self.code.use_var(self.registers.cycles);
+        let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
+        let budget = self.code.use_var(self.registers.budget);
+        let budget = self.code.ins().iadd_imm_s(budget, left as i64);
+        let pc = self.number(pc.into());
+        let why = self.number(INTERPRET);
+        let on = self.code.create_block();
+        self.code.ins().brif(condition, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// Leaves after the instruction in work if a callback's `result` says that the frame has ended.
+    pub(super) fn stop_if(&mut self, result: Value, next: u16) {
+        let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
+        let cycles = self.now();
+        let budget = self.code.use_var(self.registers.budget);
+        let budget = self.code.ins().iadd_imm_s(budget, self.place.left as i64 - 1);
+        let pc = self.number(next.into());
+        let why = self.number(0);
+        let on = self.code.create_block();
+        self.code.ins().brif(stopped, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// The time at the end of the instruction in work.
+    pub(super) fn now(&mut self) -> Value {
+        let cycles = self.code.use_var(self.registers.cycles);
+        self.code.ins().iadd_imm_s(cycles, i64::from(self.elapsed))
+    }
+
+    /// Makes `cycles` the time at the end of the instruction in work.
+    pub(super) fn set_now(&mut self, cycles: Value) {
+        let start = self.code.ins().iadd_imm_s(cycles, -i64::from(self.elapsed));
+        self.code.def_var(self.registers.cycles, start);
+    }
+
+    pub(super) fn number(&mut self, number: u32) -> Value {
+        self.code.ins().iconst(I32, i64::from(number))
+    }
+
+    pub(super) fn byte(&mut self, byte: u8) -> Value {
+        self.code.ins().iconst(I8, i64::from(byte))
+    }
+
+    pub(super) fn wide(&mut self, byte: Value) -> Value {
+        self.code.ins().uextend(I32, byte)
+    }
+
+    fn branch(&mut self, instruction: Instruction) {
+        let taken = self.condition(instruction.opcode.operation);
+        let (there, on) = (self.code.create_block(), self.code.create_block());
+        self.code.ins().brif(taken, there, &[], on, &[]);
+        let (target, next) = (instruction.branch_target(), instruction.next());
+        let elapsed = self.elapsed;
+        self.code.switch_to_block(there);
+        self.elapsed += if (target ^ next) & 0xFF00 == 0 { 1 } else { 2 };
+        self.go(target);
+        self.code.switch_to_block(on);
+        self.elapsed = elapsed;
+        self.go(next);
+    }
+
+    fn condition(&mut self, operation: Operation) -> Value {
+        let Registers { negative, zero, carry, overflow, .. } = self.registers;
+        let (variable, comparison) = match operation {
+            Operation::Bpl => (negative, IntCC::SignedGreaterThanOrEqual),
+            Operation::Bmi => (negative, IntCC::SignedLessThan),
+            Operation::Bvc => (overflow, IntCC::Equal),
+            Operation::Bvs => (overflow, IntCC::NotEqual),
+            Operation::Bcc => (carry, IntCC::Equal),
+            Operation::Bcs => (carry, IntCC::NotEqual),
+            Operation::Bne => (zero, IntCC::NotEqual),
+            _ => (zero, IntCC::Equal),
+        };
+        let value = self.code.use_var(variable);
+        self.code.ins().icmp_imm_s(comparison, value, 0)
+    }
+
+    fn jump_indirect(&mut self, instruction: Instruction) {
+        let target = self.pointer(instruction.operand as u8);
+        self.interpret_unless_cartridge(target);
+        self.go_out(target);
+    }
+
+    /// JSR pushes the address of its last byte.
+    fn call(&mut self, instruction: Instruction) {
+        let [high, low] = instruction.next().wrapping_sub(1).to_be_bytes();
+        let bytes = [self.byte(high), self.byte(low)];
+        self.push_all(&bytes);
+        self.go(instruction.operand);
+    }
+
+    /// BRK pushes the address after its padding, and the status. Decimal mode stays as it is.
+    fn software_interrupt(&mut self, instruction: Instruction) {
+        let [high, low] = instruction.return_address().to_be_bytes();
+        let bytes = [self.byte(high), self.byte(low), self.status()];
+        self.push_all(&bytes);
+        self.store_flag(offset_of!(Cpu, interrupt), 1);
+        let target = region::break_target(self.unit, self.rom).unwrap_or_default();
+        self.go(target);
+    }
+
+    /// Several pushes, all of them to RAM.
+    fn push_all(&mut self, bytes: &[Value]) {
+        let mut s = self.code.use_var(self.registers.s);
+        self.interpret_unless_stack(s, 0x7F + bytes.len() as i64, 0xFF);
+        for &byte in bytes {
+            self.store_ram(s, byte);
+            s = self.code.ins().iadd_imm_s(s, -1);
+        }
+        self.code.def_var(self.registers.s, s);
+    }
+
+    /// RTS.
+    fn return_(&mut self) {
+        let s = self.code.use_var(self.registers.s);
+        self.interpret_unless_stack(s, 0x80, 0xFD);
+        let low = self.code.ins().iadd_imm_s(s, 1);
+        let high = self.code.ins().iadd_imm_s(s, 2);
+        let last = self.load_word(low, high);
+        // The byte before the one that is returned to is read.
+        self.interpret_unless_plain(last);
+        self.code.def_var(self.registers.s, high);
+        let pc = self.code.ins().iadd_imm_s(last, 1);
+        self.go_back(pc);
+    }
+
+    /// RTI.
+    fn return_from_interrupt(&mut self) {
+        let s = self.code.use_var(self.registers.s);
+        self.interpret_unless_stack(s, 0x80, 0xFC);
+        let low = self.code.ins().iadd_imm_s(s, 2);
+        let high = self.code.ins().iadd_imm_s(s, 3);
+        let pc = self.load_word(low, high);
+        self.interpret_unless_cartridge(pc);
+        let status = self.code.ins().iadd_imm_s(s, 1);
+        let status = self.load_ram(status);
+        self.set_status(status);
+        self.code.def_var(self.registers.s, high);
+        self.go_back(pc);
+    }
+
+    /// Goes on at an address from the stack: most likely after one of the region's calls.
+    fn go_back(&mut self, pc: Value) {
+        let cycles = self.now();
+        for back in self.returns.clone() {
+            let block = self.blocks[&back];
+            let (here, on) = (self.code.create_block(), self.code.create_block());
+            let equal = self.code.ins().icmp_imm_u(IntCC::Equal, pc, i64::from(back));
+            self.code.ins().brif(equal, here, &[], on, &[]);
+            self.code.switch_to_block(here);
+            self.code.def_var(self.registers.cycles, cycles);
+            self.code.ins().jump(block, &[]);
+            self.code.switch_to_block(on);
+        }
+        self.go_out(pc);
+    }
+
+    /// Leaves the instruction to the interpreter if the stack pointer is not from `first` to `last`.
+    pub(super) fn interpret_unless_stack(&mut self, s: Value, first: i64, last: i64) {
+        let above = self.code.ins().iadd_imm_s(s, -first);
+        let elsewhere = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, above, last - first);
+        self.interpret_if(elsewhere);
+    }
+
+    /// Calls a function of `callbacks` that makes an access.
+    pub(super) fn call_access(&mut self, function: callbacks::Access, address: Value, value: Value) -> Value {
+        let now = self.now();
+        let function = self.code.ins().iconst(I64, function as usize as i64);
+        let call = self.code.ins().call_indirect(
+            self.signatures.access,
+            function,
+            &[self.machine, address, value, now],
+        );
+        self.code.inst_results(call)[0]
+    }
+
+    /// Calls the function that writes a TIA register.
+    pub(super) fn call_register(&mut self, function: callbacks::WriteRegister, value: Value) -> Value {
+        let now = self.now();
+        let function = self.code.ins().iconst(I64, function as usize as i64);
+        let call =
+            self.code.ins().call_indirect(self.signatures.register, function, &[self.machine, value, now]);
+        self.code.inst_results(call)[0]
+    }
+}

@@ -1,0 +1,399 @@
+//! Operands: RAM and ROM directly, chips by callbacks, everything odd by the interpreter.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I8, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::callbacks;
+use super::emit::{Emitter, TRUSTED};
+use super::unit::{Instruction, Mapping};
+use crate::cart::Cartridge;
+use crate::console::{Machine, RAM};
+use crate::cpu::Mode;
+
+/// Where the bytes of RAM are in the machine.
+const RAM_OFFSET: i32 = offset_of!(Machine, ram) as i32;
+/// Where the table of slices is in the machine.
+const WINDOW_OFFSET: i32 = (offset_of!(Machine, cartridge) + offset_of!(Cartridge, window)) as i32;
+
+impl Emitter<'_> {
+    /// The operand's value; the cycle for leaving a page is charged.
+    pub(super) fn operand(&mut self, instruction: Instruction) -> Value {
+        let Instruction { operand, opcode, .. } = instruction;
+        match opcode.mode {
+            Mode::Immediate => self.byte(operand as u8),
+            Mode::ZeroPage | Mode::Absolute => self.read_known(operand, opcode.mode),
+            Mode::ZeroPageX | Mode::ZeroPageY => {
+                let address = self.zero_page_indexed(instruction);
+                let open_bus = self.number(operand.into());
+                self.read_zero_page(address, open_bus)
+            }
+            Mode::AbsoluteX | Mode::AbsoluteY => {
+                let index = self.index(opcode.mode);
+                self.read_table(operand, index)
+            }
+            Mode::IndirectX => {
+                let pointer = self.zero_page_indexed(instruction);
+                self.interpret_unless_stack(pointer, 0x80, 0xFE);
+                let high = self.code.ins().iadd_imm_s(pointer, 1);
+                let address = self.load_word(pointer, high);
+                let open_bus = self.code.ins().ushr_imm_u(address, 8);
+                self.interpret_unless_simple(address);
+                self.read_simple(address, open_bus)
+            }
+            _ => {
+                let base = self.pointer(operand as u8);
+                let open_bus = self.code.ins().ushr_imm_u(base, 8);
+                let index = self.index(Mode::AbsoluteY);
+                let address = self.indexed(base, index);
+                self.interpret_unless_simple(address);
+                self.charge_crossing(base, address);
+                self.read_simple(address, open_bus)
+            }
+        }
+    }
+
+    /// Stores a register.
+    pub(super) fn store(&mut self, instruction: Instruction, value: Value) {
+        let Instruction { operand, opcode, .. } = instruction;
+        match opcode.mode {
+            Mode::ZeroPage | Mode::Absolute => self.write_known(instruction, operand, value),
+            Mode::ZeroPageX | Mode::ZeroPageY => {
+                let address = self.zero_page_indexed(instruction);
+                self.write_zero_page(instruction, address, value);
+            }
+            mode => {
+                let (base, index) = if mode == Mode::IndirectY {
+                    (self.pointer(operand as u8), self.index(Mode::AbsoluteY))
+                } else {
+                    (self.number(operand.into()), self.index(mode))
+                };
+                let address = self.indexed(base, index);
+                self.interpret_if_cartridge(address);
+                self.write_low(instruction, address, value);
+            }
+        }
+    }
+
+    fn index(&mut self, mode: Mode) -> Value {
+        let register = match mode {
+            Mode::AbsoluteX | Mode::ZeroPageX | Mode::IndirectX => self.registers.x,
+            _ => self.registers.y,
+        };
+        self.code.use_var(register)
+    }
+
+    /// The address in the zero page, a byte.
+    pub(super) fn zero_page_indexed(&mut self, instruction: Instruction) -> Value {
+        let index = self.index(instruction.opcode.mode);
+        self.code.ins().iadd_imm_s(index, i64::from(instruction.operand as i8))
+    }
+
+    fn indexed(&mut self, base: Value, index: Value) -> Value {
+        let index = self.wide(index);
+        let address = self.code.ins().iadd(base, index);
+        self.code.ins().band_imm_s(address, 0xFFFF)
+    }
+
+    fn charge_crossing(&mut self, base: Value, address: Value) {
+        let changed = self.code.ins().bxor(base, address);
+        let page = self.code.ins().band_imm_s(changed, 0xFF00);
+        let crossed = self.code.ins().icmp_imm_s(IntCC::NotEqual, page, 0);
+        self.charge(crossed);
+    }
+
+    fn charge(&mut self, condition: Value) {
+        let extra = self.wide(condition);
+        let cycles = self.code.use_var(self.registers.cycles);
+        let cycles = self.code.ins().iadd(cycles, extra);
+        self.code.def_var(self.registers.cycles, cycles);
+    }
+
+    /// The word at `address` and the following one of the zero page, both in RAM.
+    pub(super) fn pointer(&mut self, address: u8) -> Value {
+        let (low, high) = (self.byte(address), self.byte(address.wrapping_add(1)));
+        self.load_word(low, high)
+    }
+
+    /// A word from two addresses in RAM.
+    pub(super) fn load_word(&mut self, low: Value, high: Value) -> Value {
+        let (low, high) = (self.load_ram(low), self.load_ram(high));
+        let (low, high) = (self.wide(low), self.wide(high));
+        let high = self.code.ins().ishl_imm_u(high, 8);
+        self.code.ins().bor(low, high)
+    }
+
+    /// The byte of RAM at an address from $80 on.
+    pub(super) fn load_ram(&mut self, address: Value) -> Value {
+        let place = self.ram(address);
+        self.code.ins().load(I8, TRUSTED, place, RAM_OFFSET - RAM as i32)
+    }
+
+    pub(super) fn store_ram(&mut self, address: Value, value: Value) {
+        let place = self.ram(address);
+        self.code.ins().store(TRUSTED, value, place, RAM_OFFSET - RAM as i32);
+    }
+
+    fn ram(&mut self, address: Value) -> Value {
+        let offset = self.code.ins().uextend(I64, address);
+        self.code.ins().iadd(self.machine, offset)
+    }
+
+    /// Reads an address that is known. What was last on the bus is the operand's last byte.
+    fn read_known(&mut self, address: u16, mode: Mode) -> Value {
+        if let Some(byte) = self.unit.constant(self.rom, address) {
+            return self.byte(byte);
+        }
+        if is_ram_address(address) {
+            return self.code.ins().load(
+                I8,
+                TRUSTED,
+                self.machine,
+                RAM_OFFSET + i32::from(address % RAM as u16),
+            );
+        }
+        let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
+        let function = if address & 0x1280 == 0x0280 { callbacks::read_riot } else { callbacks::read };
+        let (address, open_bus) = (self.number(address.into()), self.number(open_bus.into()));
+        self.read_chip(function, address, open_bus)
+    }
+
+    fn read_chip(&mut self, function: callbacks::Access, address: Value, open_bus: Value) -> Value {
+        let value = self.call_access(function, address, open_bus);
+        self.code.ins().ireduce(I8, value)
+    }
+
+    /// Reads an address of the zero page or the stack page: RAM or TIA.
+    pub(super) fn read_zero_page(&mut self, address: Value, open_bus: Value) -> Value {
+        let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
+        self.code.append_block_param(on, I8);
+        let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
+        self.code.ins().brif(is_ram, ram, &[], tia, &[]);
+        self.code.switch_to_block(ram);
+        let value = self.load_ram(address);
+        self.code.ins().jump(on, &[value.into()]);
+        self.code.switch_to_block(tia);
+        let address = self.wide(address);
+        let value = self.read_chip(callbacks::read, address, open_bus);
+        self.code.ins().jump(on, &[value.into()]);
+        self.code.switch_to_block(on);
+        self.code.block_params(on)[0]
+    }
+
+    fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
+        if is_ram_address(address) {
+            let place = RAM_OFFSET + i32::from(address % RAM as u16);
+            self.code.ins().store(TRUSTED, value, self.machine, place);
+            return;
+        }
+        let is_tia = address & 0x1080 == 0;
+        let value = self.wide(value);
+        if let Some(function) = callbacks::register_write(address & 0x3F).filter(|_| is_tia) {
+            let result = self.call_register(function, value);
+            self.stop_if(result, instruction.next());
+        } else {
+            let function = if is_tia { callbacks::wait } else { callbacks::write };
+            let address = self.number(address.into());
+            self.write_chip(instruction, function, address, value);
+        }
+    }
+
+    /// Writes an address below the cartridge; the CPU may be held until the line's end.
+    fn write_chip(
+        &mut self,
+        instruction: Instruction,
+        function: callbacks::Access,
+        address: Value,
+        value: Value,
+    ) {
+        let result = self.call_access(function, address, value);
+        let cycles = self.code.ins().band_imm_s(result, i64::from(!callbacks::STOP));
+        self.set_now(cycles);
+        self.stop_if(result, instruction.next());
+    }
+
+    /// Writes an address of the zero page or the stack page: RAM or TIA.
+    pub(super) fn write_zero_page(&mut self, instruction: Instruction, address: Value, value: Value) {
+        let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
+        let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
+        self.code.ins().brif(is_ram, ram, &[], tia, &[]);
+        self.code.switch_to_block(ram);
+        self.store_ram(address, value);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(tia);
+        let (address, value) = (self.wide(address), self.wide(value));
+        self.write_chip(instruction, callbacks::write, address, value);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// Reads from a table: a base that is known, and an index.
+    fn read_table(&mut self, base: u16, index: Value) -> Value {
+        let start = self.table(base);
+        let address = if start.is_some() {
+            self.number(0)
+        } else {
+            let base = self.number(base.into());
+            let address = self.indexed(base, index);
+            self.interpret_unless_simple(address);
+            address
+        };
+        let space = 0xFF - i64::from(base & 0xFF);
+        if space < 0xFF {
+            let index = self.wide(index);
+            let crossed = self.code.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, index, space);
+            self.charge(crossed);
+        }
+        if let Some(start) = start {
+            let start = self.code.ins().iconst(I64, start as i64);
+            let index = self.code.ins().uextend(I64, index);
+            let place = self.code.ins().iadd(start, index);
+            return self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0);
+        }
+        let open_bus = self.number((base >> 8).into());
+        self.read_simple(address, open_bus)
+    }
+
+    /// Where a table of 256 bytes lies in memory, if all of it is plain ROM of this unit.
+    fn table(&self, base: u16) -> Option<*const u8> {
+        let last = base.checked_add(0xFF)?;
+        let place = base & 0xFFF;
+        let whole = self.unit.constant(self.rom, base).is_some()
+            && self.unit.constant(self.rom, last).is_some()
+            && usize::from(place) % self.unit.image.len() + 0xFF < self.unit.image.len()
+            && base & 0xF000 == last & 0xF000;
+        let offset = match self.unit.mapping {
+            Mapping::ByA13 => super::unit::by_a13(base),
+            _ => {
+                self.unit.image.start
+                    + usize::from(place.checked_sub(self.unit.window.start)?) % self.unit.image.len()
+            }
+        };
+        whole.then(|| self.rom[offset..].as_ptr())
+    }
+
+    /// Reads an address that is known only at run time, and is simple.
+    fn read_simple(&mut self, address: Value, open_bus: Value) -> Value {
+        let [rom, low, ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(on, I8);
+        let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
+        self.code.ins().brif(in_cartridge, rom, &[], low, &[]);
+        self.code.switch_to_block(rom);
+        let value = self.load_rom(address);
+        self.code.ins().jump(on, &[value.into()]);
+        self.code.switch_to_block(low);
+        let is_ram = self.is_ram(address);
+        self.code.ins().brif(is_ram, ram, &[], chip, &[]);
+        self.code.switch_to_block(ram);
+        let place = self.ram_place(address);
+        let value = self.load_ram(place);
+        self.code.ins().jump(on, &[value.into()]);
+        self.code.switch_to_block(chip);
+        let value = self.read_chip(callbacks::read, address, open_bus);
+        self.code.ins().jump(on, &[value.into()]);
+        self.code.switch_to_block(on);
+        self.code.block_params(on)[0]
+    }
+
+    /// Writes an address below the cartridge.
+    fn write_low(&mut self, instruction: Instruction, address: Value, value: Value) {
+        let [ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
+        let is_ram = self.is_ram(address);
+        self.code.ins().brif(is_ram, ram, &[], chip, &[]);
+        self.code.switch_to_block(ram);
+        let place = self.ram_place(address);
+        self.store_ram(place, value);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(chip);
+        let value = self.wide(value);
+        self.write_chip(instruction, callbacks::write, address, value);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// Whether an address below the cartridge is one of RAM.
+    fn is_ram(&mut self, address: Value) -> Value {
+        let lines = self.code.ins().band_imm_s(address, 0x0280);
+        self.code.ins().icmp_imm_s(IntCC::Equal, lines, 0x0080)
+    }
+
+    /// The zero page's address of a byte of RAM.
+    fn ram_place(&mut self, address: Value) -> Value {
+        let place = self.code.ins().ireduce(I8, address);
+        self.code.ins().bor_imm_s(place, i64::from(0x80_u8 as i8))
+    }
+
+    /// The byte at a plain address of the cartridge.
+    fn load_rom(&mut self, address: Value) -> Value {
+        let image = self.unit.image.clone();
+        let place = match self.unit.mapping {
+            Mapping::Whole => {
+                let place = self.code.ins().band_imm_s(address, image.len() as i64 - 1);
+                self.code.ins().iadd_imm_s(place, image.start as i64)
+            }
+            Mapping::ByA13 => {
+                let place = self.code.ins().band_imm_s(address, 0xFFF);
+                let a13 = self.code.ins().ushr_imm_u(address, 1);
+                let bank = self.code.ins().band_imm_s(a13, 0x1000);
+                let bank = self.code.ins().bxor_imm_s(bank, 0x1000);
+                self.code.ins().bor(place, bank)
+            }
+            Mapping::Slices => {
+                let slot = self.code.ins().ushr_imm_u(address, 10);
+                let slot = self.code.ins().band_imm_s(slot, 3);
+                let slot = self.code.ins().ishl_imm_u(slot, 2);
+                let slot = self.code.ins().uextend(I64, slot);
+                let entry = self.code.ins().iadd(self.machine, slot);
+                let slice = self.code.ins().load(I32, TRUSTED, entry, WINDOW_OFFSET);
+                let place = self.code.ins().band_imm_s(address, 0x3FF);
+                self.code.ins().iadd(slice, place)
+            }
+        };
+        let place = self.code.ins().uextend(I64, place);
+        let start = self.code.ins().iconst(I64, self.rom.as_ptr() as i64);
+        let place = self.code.ins().iadd(start, place);
+        self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0)
+    }
+
+    pub(super) fn interpret_unless_cartridge(&mut self, address: Value) {
+        let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
+        let elsewhere = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
+        self.interpret_if(elsewhere);
+    }
+
+    /// Leaves addresses to the interpreter where there is no ROM, or where reading does more than yield a byte of it.
+    pub(super) fn interpret_unless_plain(&mut self, address: Value) {
+        let plain = self.is_plain(address);
+        let odd = self.code.ins().icmp_imm_s(IntCC::Equal, plain, 0);
+        self.interpret_if(odd);
+    }
+
+    fn is_plain(&mut self, address: Value) -> Value {
+        let plain = self.unit.plain.clone();
+        let bits = self.code.ins().band_imm_s(address, 0x1FFF);
+        let place = self.code.ins().iadd_imm_s(bits, -0x1000 - i64::from(plain.start));
+        let count = i64::from(plain.end - plain.start);
+        self.code.ins().icmp_imm_u(IntCC::UnsignedLessThan, place, count)
+    }
+
+    /// Leaves addresses of the cartridge to the interpreter where reading does more than yield a byte of ROM.
+    fn interpret_unless_simple(&mut self, address: Value) {
+        let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
+        let plain = self.is_plain(address);
+        let elsewhere = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
+        let simple = self.code.ins().bor(plain, elsewhere);
+        let odd = self.code.ins().icmp_imm_s(IntCC::Equal, simple, 0);
+        self.interpret_if(odd);
+    }
+
+    fn interpret_if_cartridge(&mut self, address: Value) {
+        let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
+        self.interpret_if(in_cartridge);
+    }
+}
+
+fn is_ram_address(address: u16) -> bool {
+    address & 0x1280 == 0x0080
+}

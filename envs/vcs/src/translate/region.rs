@@ -1,0 +1,185 @@
+//! What is translated at once: the code that can be reached from an entry without leaving its unit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::unit::{Instruction, Unit};
+use crate::cpu::{BREAK_VECTOR, Mode, Operation};
+
+/// Instructions of a region at most. Loops of a display kernel fit; compilation stays at a few milliseconds.
+const LONGEST: usize = 160;
+
+/// Instructions that follow one another: entered at the first, left at the last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) instructions: Vec<Instruction>,
+    /// Where it goes on when the last one does not jump.
+    pub(super) next: u16,
+}
+
+/// The runs of a region by their first addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) entry: u16,
+    pub(super) runs: BTreeMap<u16, Run>,
+}
+
+impl Region {
+    /// The region of an entry; `None` if its first instruction cannot be translated.
+    pub(super) fn discover(unit: &Unit, rom: &[u8], entry: u16) -> Option<Self> {
+        let (code, leaders) = reachable(unit, rom, entry);
+        code.get(&entry)?;
+        let runs = leaders
+            .iter()
+            .filter(|leader| code.contains_key(leader))
+            .map(|&leader| (leader, run(&code, &leaders, leader)))
+            .collect();
+        Some(Self { entry, runs })
+    }
+
+    /// Where the region's subroutine calls come back to.
+    pub(super) fn returns(&self) -> Vec<u16> {
+        self.runs
+            .values()
+            .filter_map(|run| run.instructions.last())
+            .filter(|last| matches!(last.opcode.operation, Operation::Jsr | Operation::Brk))
+            .map(|call| call.return_address())
+            .filter(|next| self.runs.contains_key(next))
+            .collect()
+    }
+}
+
+/// The instructions that can be reached, and the first ones of runs.
+fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>, BTreeSet<u16>) {
+    let mut code = BTreeMap::new();
+    let mut leaders = BTreeSet::from([entry]);
+    let mut open = std::collections::VecDeque::from([entry]);
+    while let Some(mut pc) = open.pop_front() {
+        while code.len() < LONGEST && !code.contains_key(&pc) {
+            let Some(instruction) = unit.decode(rom, pc).filter(|&it| translatable(unit, rom, it)) else {
+                break;
+            };
+            code.insert(pc, instruction);
+            let targets = targets(unit, rom, instruction);
+            leaders.extend(&targets);
+            open.extend(&targets);
+            if instruction.is_jump() {
+                break;
+            }
+            pc = instruction.next();
+        }
+    }
+    (code, leaders)
+}
+
+/// Where a branch, jump or call leads, and where it goes on.
+fn targets(unit: &Unit, rom: &[u8], instruction: Instruction) -> Vec<u16> {
+    match (instruction.opcode.operation, instruction.opcode.mode) {
+        (_, Mode::Relative) => vec![instruction.next(), instruction.branch_target()],
+        (Operation::Jmp, Mode::Absolute) => vec![instruction.operand],
+        (Operation::Jsr, _) => vec![instruction.operand, instruction.return_address()],
+        (Operation::Brk, _) => {
+            break_target(unit, rom).into_iter().chain([instruction.return_address()]).collect()
+        }
+        _ => vec![],
+    }
+}
+
+fn run(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leader: u16) -> Run {
+    let mut run = Run { next: leader, ..Run::default() };
+    while let Some(&instruction) = code.get(&run.next) {
+        if run.next != leader && leaders.contains(&run.next) {
+            break;
+        }
+        run.instructions.push(instruction);
+        run.next = instruction.next();
+        if instruction.is_branch() || instruction.is_jump() {
+            break;
+        }
+    }
+    run
+}
+
+/// Whether the translator knows the instruction. Others, all of them rare, are left to the interpreter.
+fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+    use Operation as O;
+    let Instruction { opcode, operand, .. } = instruction;
+    let constant = |address: u16| unit.constant(rom, address).is_some();
+    let is_ram = |address: u16| address & 0x1280 == 0x0080;
+    let is_chip = |address: u16| address & 0x1000 == 0;
+    // A pointer whose high byte does not leave RAM.
+    let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
+    match opcode.operation {
+        // Whatever jumps must go to the cartridge: code elsewhere depends on what is on the bus.
+        O::Jmp => match opcode.mode {
+            Mode::Absolute => !is_chip(operand),
+            _ => is_pointer(operand),
+        },
+        O::Jsr => !is_chip(operand),
+        // Pong and breakout call subroutines with it.
+        O::Brk => break_target(unit, rom).is_some(),
+        O::Sta | O::Stx | O::Sty | O::Sax => match opcode.mode {
+            Mode::Absolute => is_chip(operand),
+            Mode::IndirectY => is_pointer(operand),
+            Mode::IndirectX => false,
+            _ => true,
+        },
+        O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => match opcode.mode {
+            Mode::ZeroPage | Mode::Absolute => is_ram(operand),
+            Mode::Accumulator | Mode::ZeroPageX => true,
+            _ => false,
+        },
+        O::Lda
+        | O::Ldx
+        | O::Ldy
+        | O::Lax
+        | O::And
+        | O::Ora
+        | O::Eor
+        | O::Bit
+        | O::Adc
+        | O::Sbc
+        | O::Cmp
+        | O::Cpx
+        | O::Cpy => match opcode.mode {
+            Mode::Absolute => is_chip(operand) || constant(operand),
+            Mode::IndirectY => is_pointer(operand),
+            _ => true,
+        },
+        O::Nop => matches!(opcode.mode, Mode::Implied | Mode::Immediate),
+        O::Tax
+        | O::Tay
+        | O::Tsx
+        | O::Txa
+        | O::Tya
+        | O::Txs
+        | O::Inx
+        | O::Iny
+        | O::Dex
+        | O::Dey
+        | O::Clc
+        | O::Sec
+        | O::Cld
+        | O::Sed
+        | O::Cli
+        | O::Sei
+        | O::Clv
+        | O::Rts
+        | O::Rti
+        | O::Plp
+        | O::Pha
+        | O::Php
+        | O::Pla => true,
+        O::Bpl | O::Bmi | O::Bvc | O::Bvs | O::Bcc | O::Bcs | O::Bne | O::Beq => {
+            // A branch out of the cartridge, over the end of the address space, is nobody's idea of a loop.
+            !is_chip(instruction.branch_target())
+        }
+        _ => false,
+    }
+}
+
+/// Where BRK leads, if the vector is plain ROM and points to some.
+pub(super) fn break_target(unit: &Unit, rom: &[u8]) -> Option<u16> {
+    let byte = |address| unit.constant(rom, address);
+    let target = u16::from_le_bytes([byte(BREAK_VECTOR)?, byte(BREAK_VECTOR + 1)?]);
+    (target & 0x1000 != 0).then_some(target)
+}

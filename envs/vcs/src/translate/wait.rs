@@ -1,0 +1,115 @@
+//! Loops that do nothing but wait for the timer, which take a sixth of all instructions.
+
+use super::region::Run;
+use crate::cpu::{Mode, Operation};
+
+/// A loop that reads the timer until it has counted down far enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimerWait {
+    /// The loop goes on as long as the count is at least this.
+    pub(super) least: u8,
+    /// CPU cycles from the beginning of a round to its read of the timer.
+    pub(super) read_after: u8,
+    /// CPU cycles of a round.
+    pub(super) period: u32,
+    /// Instructions of a round.
+    pub(super) instructions: u8,
+}
+
+impl TimerWait {
+    /// The wait that a run at `start` is, if it is one: a load, perhaps a comparison, and a branch back to the load.
+    pub(super) fn of(start: u16, run: &Run) -> Option<Self> {
+        use Operation as O;
+        let (load, compared, branch) = match run.instructions.as_slice() {
+            [load, branch] => (load, None, branch),
+            [load, compare, branch] if compare.opcode.mode == Mode::Immediate => {
+                (load, Some(compare), branch)
+            }
+            _ => return None,
+        };
+        if !branch.is_branch() || branch.branch_target() != start || load.opcode.mode != Mode::Absolute {
+            return None;
+        }
+        let loads = load.opcode.operation;
+        let limit = match (loads, compared.map(|compare| (compare.opcode.operation, compare.operand as u8))) {
+            (O::Lda | O::Ldx | O::Ldy | O::Bit, None) => None,
+            (O::Lda, Some((O::Cmp, limit)))
+            | (O::Ldx, Some((O::Cpx, limit)))
+            | (O::Ldy, Some((O::Cpy, limit))) => Some(limit),
+            _ => return None,
+        };
+        let least = match (Read::of(load.operand)?, limit, branch.opcode.operation) {
+            (Read::Count, None, O::Bne) if loads != O::Bit => 1,
+            (Read::Count, None, O::Bmi) => 0x80,
+            // The flag is clear as long as the count has not run out.
+            (Read::Flag, None, O::Bpl) => 0,
+            (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?,
+            (Read::Count, Some(limit), O::Bcs) => limit,
+            _ => return None,
+        };
+        let cycles: u32 =
+            run.instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles)).sum();
+        let taken = if (start ^ branch.next()) & 0xFF00 == 0 { 1 } else { 2 };
+        Some(Self {
+            least,
+            read_after: load.opcode.cycles,
+            period: cycles + taken,
+            instructions: run.instructions.len() as u8,
+        })
+    }
+}
+
+/// What a read of the RIOT yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    Count,
+    Flag,
+}
+
+impl Read {
+    fn of(address: u16) -> Option<Self> {
+        match (address & 0x1280 == 0x0280, address & 7) {
+            (true, 4 | 6) => Some(Self::Count),
+            (true, 5 | 7) => Some(Self::Flag),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::unit::{Mapping, Unit};
+
+    /// The run at the beginning of a ROM that begins with `bytes`.
+    fn run(bytes: &[u8]) -> Run {
+        let mut rom = vec![0xEA; 4096];
+        rom[..bytes.len()].copy_from_slice(bytes);
+        let unit = Unit {
+            base: 0xF000,
+            image: 0..4096,
+            window: 0..0x1000,
+            plain: 0..0x1000,
+            mapping: Mapping::Whole,
+        };
+        let region = crate::translate::region::Region::discover(&unit, &rom, 0xF000).expect("a region");
+        region.runs[&0xF000].clone()
+    }
+
+    #[test]
+    fn loops_that_wait_for_the_timer_are_recognised() {
+        let wait = |bytes: &[u8]| TimerWait::of(0xF000, &run(bytes));
+        let expected =
+            |least, period, instructions| Some(TimerWait { least, read_after: 4, period, instructions });
+        // LDA INTIM, BNE
+        assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0xFB]), expected(1, 7, 2));
+        // BIT INSTAT, BPL
+        assert_eq!(wait(&[0x2C, 0x85, 0x02, 0x10, 0xFB]), expected(0, 7, 2));
+        // LDX INTIM, CPX #5, BCS
+        assert_eq!(wait(&[0xAE, 0x84, 0x02, 0xE0, 0x05, 0xB0, 0xF9]), expected(5, 9, 3));
+        // BIT INTIM, BNE depends on the accumulator; LDA SWCHA, BNE on the player; this LDA INTIM, BNE goes elsewhere.
+        assert_eq!(wait(&[0x2C, 0x84, 0x02, 0xD0, 0xFB]), None);
+        assert_eq!(wait(&[0xAD, 0x80, 0x02, 0xD0, 0xFB]), None);
+        assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0x10]), None);
+    }
+}
