@@ -18,7 +18,9 @@ pub(super) struct Tally {
 impl Tally {
     /// A tally for environments of the given tasks, with the returns that [`recent_returns`](Self::recent_returns) gave.
     pub(super) fn new(tasks: &[String], task_ids: &[usize], recent: &[Vec<f64>]) -> Self {
-        let recent_of = |task| recent.get(task).into_iter().flatten().copied().collect();
+        let recent_of = |task: usize| {
+            recent.get(task).map_or_else(VecDeque::new, |returns| returns.iter().copied().collect())
+        };
         Self {
             tasks: tasks.to_vec(),
             task_ids: task_ids.to_vec(),
