@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p vector --example throughput -- GAME NUM_ENVS NUM_THREADS SECONDS`
 //!
-//! `emulator`: frames per second of one game on one thread, a random minimal action for every frame.
+//! Both measurements begin after a warm-up, in which hot code is translated. `emulator`: frames per second of one game on one thread, a random minimal action for every frame.
 //! `vector`: emulated frames per second of `NUM_ENVS` environments with the standard preprocessing (frame skip 4,
 //! 84x84 grey, max-pool, stack of 4), a random action for every step. `benches/peers/frames.py` runs it beside ale-py.
 
@@ -15,6 +15,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, ResetSeeds, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
+
+/// Frames before a measurement begins.
+const WARM_UP_FRAMES: usize = 12_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,15 +42,20 @@ fn emulator(id: &str, rom: Arc<[u8]>, limit: Duration) -> Result<f64, Box<dyn Er
     let mut ale = Ale::new(&powered, settings, 1)?;
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let actions = powered.game().minimal_actions;
-    let (start, mut frames) = (Instant::now(), 0.0);
-    while start.elapsed() < limit {
-        for _ in 0..100 {
+    let mut play = |frames: usize| -> Result<(), Box<dyn Error>> {
+        for _ in 0..frames {
             let code = actions[random.random_range(0..actions.len())];
             ale.act(Action::new(code).ok_or("a minimal action")?, 1.0);
             if ale.game_over() {
                 ale.reset_game();
             }
         }
+        Ok(())
+    };
+    play(WARM_UP_FRAMES)?;
+    let (start, mut frames) = (Instant::now(), 0.0);
+    while start.elapsed() < limit {
+        play(100)?;
         frames += 100.0;
     }
     Ok(frames / start.elapsed().as_secs_f64())
@@ -68,10 +76,17 @@ fn vector(
     let count = game(id)?.minimal_actions.len() as i32;
     env.reset(ResetSeeds::From(1))?;
     let mut actions = vec![0; num_envs];
-    let (start, mut steps) = (Instant::now(), 0.0);
-    while start.elapsed() < limit {
+    let mut step = || -> Result<(), Box<dyn Error>> {
         actions.fill_with(|| random.random_range(0..count));
         env.step(Actions::Discrete(&actions))?;
+        Ok(())
+    };
+    for _ in 0..(WARM_UP_FRAMES / 4).div_ceil(num_envs) {
+        step()?;
+    }
+    let (start, mut steps) = (Instant::now(), 0.0);
+    while start.elapsed() < limit {
+        step()?;
         steps += num_envs as f64;
     }
     Ok(steps * f64::from(options.frameskip) / start.elapsed().as_secs_f64())
