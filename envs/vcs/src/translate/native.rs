@@ -18,8 +18,12 @@ pub(super) struct Native {
 }
 
 impl Native {
-    /// A compiler for this processor; `None` if it is none that cranelift knows.
+    /// A compiler for this processor; `None` if it is not x86-64. Others keep instructions in a cache of its own, which
+    /// would have to be told of new ones.
     pub(super) fn new() -> Option<Self> {
+        if !cfg!(target_arch = "x86_64") {
+            return None;
+        }
         let mut flags = settings::builder();
         flags.set("opt_level", "speed").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
