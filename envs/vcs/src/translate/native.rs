@@ -25,9 +25,10 @@ impl Native {
             return None;
         }
         let mut flags = settings::builder();
-        flags.set("opt_level", "speed").ok()?;
+        flags.set("opt_level", "none").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
         flags.set("unwind_info", "false").ok()?;
+        flags.set("regalloc_algorithm", "backtracking").ok()?;
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
         Some(Self { isa, context: Context::new(), pages: Vec::new() })

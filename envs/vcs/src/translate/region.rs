@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unit::{Instruction, Unit};
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
 
-/// Instructions of a region at most. Loops of a display kernel fit; compilation stays at a few milliseconds.
-const LONGEST: usize = 160;
+/// Instructions of a region at most: loops of a display kernel fit, and not too much is compiled several times.
+const LONGEST: usize = 80;
 
 /// Instructions that follow one another: entered at the first, left at the last.
 #[derive(Clone, Debug, Default)]
