@@ -1,0 +1,88 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rl_env::{BoxedEnv, EnvSpec, FactoryError, Registry, RegistryError};
+
+use crate::{AtariEnv, AtariOptions, Game, PoweredGame, games};
+
+/// How likely the games that Gymnasium registers repeat an action (Machado et al., 2018).
+const STICKINESS: f32 = 0.25;
+
+/// Registers every game under Gymnasium's id, such as `ALE/MsPacman-v5`, with the options that ale-py registers:
+/// sticky actions with probability 0.25, and the standard preprocessing of its vector environment.
+///
+/// `rom` finds the image of a game by its id when an environment is built; for example
+/// [`RomStore::obtain`](crate::roms::RomStore::obtain). Environments of one game share it.
+pub fn register<F, E>(registry: &mut Registry, rom: F) -> Result<(), RegistryError>
+where
+    F: Fn(&str) -> Result<Arc<[u8]>, E> + Send + Sync + 'static,
+    E: Into<FactoryError>,
+{
+    let rom = Arc::new(rom);
+    for game in games() {
+        let (rom, powered) = (Arc::clone(&rom), Mutex::new(None));
+        let limit = AtariOptions::default().max_num_frames_per_episode / AtariOptions::default().frameskip;
+        let spec = EnvSpec { max_episode_steps: Some(limit), reward_threshold: None };
+        registry.register(gymnasium_id(game), spec, move || {
+            let mut powered = powered.lock().unwrap_or_else(PoisonError::into_inner);
+            if powered.is_none() {
+                *powered = Some(PoweredGame::new(game, rom(game.id).map_err(Into::into)?)?);
+            }
+            let powered = powered.as_ref().expect("just put there");
+            let options = AtariOptions { repeat_action_probability: STICKINESS, ..AtariOptions::default() };
+            Ok(BoxedEnv::new(AtariEnv::new(powered, options, 0)?))
+        })?;
+    }
+    Ok(())
+}
+
+/// `ALE/MsPacman-v5` for `ms_pacman`.
+fn gymnasium_id(game: &Game) -> String {
+    let mut name = String::new();
+    let mut before = '_';
+    for letter in game.id.chars() {
+        if before.is_alphabetic() {
+            name.push(letter);
+        } else {
+            name.extend(letter.to_uppercase());
+        }
+        before = letter;
+    }
+    format!("ALE/{}-v5", name.replace('_', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use rl_env::Env;
+
+    use super::*;
+    use crate::roms;
+
+    fn registry() -> Registry {
+        let mut registry = Registry::new();
+        let rom =
+            |id: &str| roms::built_in(id).map(Arc::from).ok_or_else(|| format!("no ROM of {id} is at hand"));
+        register(&mut registry, rom).unwrap();
+        registry
+    }
+
+    #[test]
+    fn ids_are_gymnasiums() {
+        let registry = registry();
+        for id in
+            ["ALE/Pong-v5", "ALE/MsPacman-v5", "ALE/TicTacToe3D-v5", "ALE/UpNDown-v5", "ALE/YarsRevenge-v5"]
+        {
+            assert!(registry.spec(id).is_ok(), "{id}");
+        }
+        assert_eq!(registry.ids().count(), games().len());
+    }
+
+    #[test]
+    fn games_are_built_and_failures_name_the_game() {
+        let env = registry().make("ALE/Harvest-v5").unwrap();
+        assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
+        let error = registry().make("ALE/Pong-v5").err().unwrap().to_string();
+        assert_eq!(error, "environment \"ALE/Pong-v5\" cannot be built: no ROM of pong is at hand");
+        let error = registry().make("ALE/Pnog-v5").err().unwrap().to_string();
+        assert_eq!(error, "there is no environment \"ALE/Pnog-v5\"; the nearest is \"ALE/Pong-v5\"");
+    }
+}
