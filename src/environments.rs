@@ -24,6 +24,15 @@ pub(crate) enum Purpose {
     },
 }
 
+/// A game with its ROM.
+pub(crate) type WithRom = (&'static Game, Arc<[u8]>);
+
+/// The games with their ROMs. A missing one is fetched, unless `--offline` forbids it.
+pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<WithRom>> {
+    let (store, pip) = (roms::store(global)?, roms::pip(global));
+    games.iter().map(|&game| Ok((game, store.obtain(game.id, pip.as_ref())?))).collect()
+}
+
 /// Builds the environments of an experiment. Holds the games' images, so that building cannot fail for want of one.
 pub(crate) struct Builder {
     tasks: Tasks,
@@ -32,8 +41,7 @@ pub(crate) struct Builder {
 }
 
 enum Tasks {
-    /// Each game with its ROM.
-    Atari(Vec<(&'static Game, Arc<[u8]>)>),
+    Atari(Vec<WithRom>),
     CartPole(&'static str),
 }
 
@@ -41,11 +49,7 @@ impl Builder {
     /// Gets hold of every image that the experiment needs; a missing one is fetched, unless `--offline` forbids it.
     pub(crate) fn new(experiment: &Experiment, global: &Global) -> Result<Self> {
         let tasks = match &experiment.games {
-            Games::Atari(games) => {
-                let (store, pip) = (roms::store(global)?, roms::pip(global));
-                let with_rom = |&game: &&'static Game| Ok((game, store.obtain(game.id, pip.as_ref())?));
-                Tasks::Atari(games.iter().map(with_rom).collect::<Result<_>>()?)
-            }
+            Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
             Games::CartPole => Tasks::CartPole(experiment.games.names()[0]),
         };
         Ok(Self { tasks, settings: experiment.environments.clone(), num_threads: experiment.num_threads })

@@ -15,6 +15,7 @@ use crate::checkpoint;
 use crate::cli::{EvalArgs, Global};
 use crate::config::{self, Games};
 use crate::environments::{Builder, Purpose};
+use crate::table;
 
 /// Added to a run's seed for its evaluation, so that no episode of the training is played again.
 pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         return Ok(());
     }
     let rows = scores.iter().map(Scores::cells).collect::<Vec<_>>();
-    print_table(&HEADINGS, &rows, out)
+    table::print(&HEADINGS, &rows, out)
 }
 
 fn summary(scores: &Scores) -> serde_json::Value {
@@ -212,25 +213,7 @@ pub(crate) fn print_comparison(
             [agent.cells(), vec![number(random.mean()), best]].concat()
         })
         .collect();
-    print_table(&headings, &rows, out)
-}
-
-/// A table with its first column to the left and the others to the right.
-fn print_table(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].len());
-        cells.chain([headings[column].len()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
-    for row in std::iter::once(&headings).chain(rows) {
-        write!(out, "{:width$}", row[0], width = widths[0])?;
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(out, "  {cell:>width$}")?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+    table::print(&headings, &rows, out)
 }
 
 fn number(value: f64) -> String {
@@ -263,12 +246,5 @@ mod tests {
     fn every_task_gets_its_episodes_evenly() {
         assert_eq!(shares(&[0, 0, 0, 1], 7), [3, 2, 2, 7]);
         assert_eq!(shares(&[0, 1, 0], 1), [1, 1, 0]);
-    }
-
-    #[test]
-    fn columns_line_up() {
-        let mut out = Vec::new();
-        print_table(&["game", "mean"], &[vec!["pong".into(), "-20.7".into()]], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "game   mean\npong  -20.7\n");
     }
 }

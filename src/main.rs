@@ -2,6 +2,7 @@
 //!
 //! The application is the only crate with a terminal, clocks and run folders; everything else stands in the libraries.
 
+mod bench;
 mod checkpoint;
 mod cli;
 mod config;
@@ -11,6 +12,7 @@ mod failure;
 mod games;
 mod interrupt;
 mod roms;
+mod table;
 mod telemetry;
 mod trace;
 mod train;
@@ -39,5 +41,6 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
+        Command::Bench(args) => bench::run(&args, &global, out),
     }
 }

@@ -96,6 +96,113 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
     }
 }
 
+#[test]
+fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
+    let temp = TempDir::new().expect("a folder");
+    let [png, nowhere] = ["sweep.png", "nowhere/sweep.svg"].map(|name| temp.path().join(name));
+    let [png, nowhere] = [&png, &nowhere].map(|path| path.to_str().expect("a name"));
+    for (arguments, expected) in [
+        (&["emulator", "--games", "breakot"][..], "did you mean breakout?"),
+        (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be more than 0"),
+        (&["env", "--seconds", "-1"], "it must be more than 0"),
+        (&["learner", "--seconds", "nan"], "it must be more than 0"),
+        (&["env", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
+        (&["learner", "--num-threads", "0"], "--num-threads 0 is not possible: it must be 1 or more"),
+        (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
+        (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
+        (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),
+        (&["env", "--sweep", "1..2", "--plot", png], "in a file that ends in .svg"),
+        (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
+    ] {
+        let complaint = complaint(&[&["bench"], arguments].concat());
+        assert!(complaint.starts_with("error: ") && complaint.contains(expected), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    }
+    for (arguments, expected) in [
+        (&["env", "--sweep", "5"][..], "two numbers of ROMs, as 1..256"),
+        (&["env", "--sweep", "0..4"], "it must begin at 1 or more"),
+        (&["env", "--plot", "sweep.svg"], "--sweep"),
+        (&["env", "--sweep", "1..2", "--num-envs", "4"], "cannot be used with"),
+    ] {
+        let complaint = complaint(&[&["bench"], arguments].concat());
+        assert!(complaint.contains(expected), "{complaint}");
+    }
+    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 0, "something was written");
+}
+
+/// The JSON that a short bench prints.
+fn bench(arguments: &[&str]) -> serde_json::Value {
+    let Output { status, stdout, stderr } =
+        output(&[&["bench"], arguments, &["--seconds", "0.02", "--json"]].concat());
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    serde_json::from_slice(&stdout).expect("JSON")
+}
+
+fn is_positive(value: &serde_json::Value) -> bool {
+    value.as_f64().is_some_and(|value| value > 0.0)
+}
+
+#[test]
+fn a_bench_of_the_emulator_has_both_rates_of_each_game() {
+    let report = bench(&["emulator"]);
+    assert_eq!(report["games"], serde_json::json!(["harvest"]));
+    for rates in [&report, &report["per_game"][0]] {
+        assert!(is_positive(&rates["frames_per_second"]), "{report}");
+        assert!(is_positive(&rates["frames_per_second_skip_4"]), "{report}");
+    }
+    assert_eq!(report["per_game"][0]["game"], "harvest");
+}
+
+#[test]
+fn a_bench_of_environments_has_rates_and_latencies() {
+    for (batch_size, flags) in [(3, &[][..]), (2, &["--batch-size", "2"])] {
+        let report = bench(&[&["env", "--num-envs", "3", "--num-threads", "1"], flags].concat());
+        assert_eq!(report["games"], serde_json::json!(["harvest"]));
+        assert_eq!((&report["num_envs"], &report["num_threads"]), (&3.into(), &1.into()));
+        assert_eq!(report["batch_size"], batch_size);
+        assert_eq!(report["per_game"][0]["game"], "harvest");
+        for row in [&report, &report["per_game"][0]] {
+            let [steps, frames] = ["steps_per_second", "frames_per_second"].map(|key| row[key].as_f64());
+            assert!(is_positive(&row["steps_per_second"]), "{report}");
+            assert_eq!(frames, steps.map(|steps| 4.0 * steps));
+            let latency = ["p50", "p95", "p99"].map(|key| row["latency_us"][key].as_f64().expect("a number"));
+            assert!(latency[0] > 0.0 && latency.is_sorted(), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_bench_of_the_learner_has_both_rates() {
+    let report = bench(&["learner", "--num-envs", "1"]);
+    assert_eq!((&report["network"], &report["minibatch_size"]), (&"nature".into(), &32.into()));
+    for rate in ["act_samples_per_second", "update_samples_per_second"] {
+        assert!(is_positive(&report[rate]), "{report}");
+    }
+}
+
+#[test]
+fn a_sweep_has_a_point_for_each_number_of_roms_and_a_picture() {
+    let temp = TempDir::new().expect("a folder");
+    let file = temp.path().join("sweep.svg");
+    let plot = ["--runs", "2", "--plot", file.to_str().expect("a name")];
+    let report = bench(&[&["env", "--sweep", "1..3", "--quiet"], &plot[..]].concat());
+    let points = report["points"].as_array().expect("a list");
+    let counts: Vec<_> = points.iter().map(|point| point["num_roms"].as_u64()).collect();
+    assert_eq!(counts, [Some(1), Some(2), Some(3)]);
+    for point in points {
+        assert_eq!(point["unique_games"], 1);
+        for estimate in [&point["frames_per_second"], &point["latency_us"]] {
+            let [low, mean, high] = ["low", "mean", "high"].map(|key| estimate[key].as_f64());
+            assert!(low <= mean && mean <= high && is_positive(&estimate["mean"]), "{report}");
+        }
+    }
+    let picture = fs::read_to_string(&file).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+    for text in ["latency of a batch [ms]", "throughput [1000 frames/s]", "ROMs", "2 runs"] {
+        assert!(picture.contains(text), "no '{text}' in the picture");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_folder_that_cannot_be_written_is_named() {

@@ -8,4 +8,4 @@ mod tests;
 
 pub(crate) use layers::{from_args, from_toml};
 pub(crate) use raw::{RawConfig, RawEnvironments};
-pub(crate) use resolve::{Experiment, Games};
+pub(crate) use resolve::{Experiment, Games, set_threads};

@@ -137,8 +137,7 @@ impl Experiment {
 
     /// Gives the networks their threads. Once a process, before any network is made.
     pub(crate) fn set_threads(&self) -> Result<()> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.num_threads);
-        pool.build_global().context("cannot start threads")
+        set_threads(self.num_threads)
     }
 
     /// Emulated frames of a step.
@@ -150,6 +149,12 @@ impl Experiment {
     pub(crate) fn num_envs(&self) -> usize {
         self.games.environments(self.environments.num_envs)
     }
+}
+
+/// Gives the networks so many threads. Once a process, before any network is made.
+pub(crate) fn set_threads(num_threads: usize) -> Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads);
+    pool.build_global().context("cannot start threads")
 }
 
 fn check_environments(environments: &RawEnvironments) -> Result<()> {

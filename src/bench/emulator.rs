@@ -1,0 +1,93 @@
+//! `ale-train bench emulator`: single games on one thread, without any preprocessing.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use ale::{Action, Ale, AleSettings, PoweredGame};
+use anyhow::Result;
+use rand::SeedableRng;
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use serde_json::json;
+
+use super::statistics::geometric_mean;
+use super::{SEED, WARM_UP_STEPS, print_json, rate};
+use crate::cli::{BenchEmulatorArgs, Global};
+use crate::table;
+
+/// Acts between two looks at the clock.
+const ACTS: usize = 100;
+
+/// Emulated frames per second of a game.
+#[derive(Serialize)]
+struct Rates {
+    game: &'static str,
+    /// Every frame is an act, and every picture is ready after it.
+    frames_per_second: f64,
+    /// Every fourth picture is.
+    frames_per_second_skip_4: f64,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    let duration = args.subject.duration()?;
+    let mut per_game = Vec::new();
+    for (game, rom) in args.subject.games(global)? {
+        let powered = PoweredGame::new(game, rom)?;
+        per_game.push(Rates {
+            game: game.id,
+            frames_per_second: measure(&powered, 1, duration)?,
+            frames_per_second_skip_4: measure(&powered, 4, duration)?,
+        });
+    }
+    let mean = Rates {
+        game: "geometric mean",
+        frames_per_second: geometric_mean(per_game.iter().map(|rates| rates.frames_per_second)),
+        frames_per_second_skip_4: geometric_mean(per_game.iter().map(|rates| rates.frames_per_second_skip_4)),
+    };
+    if args.subject.json {
+        let report = json!({
+            "games": per_game.iter().map(|rates| rates.game).collect::<Vec<_>>(),
+            "seconds": duration.as_secs_f64(),
+            "frames_per_second": mean.frames_per_second,
+            "frames_per_second_skip_4": mean.frames_per_second_skip_4,
+            "per_game": per_game,
+        });
+        return print_json(&report, out);
+    }
+    if per_game.len() > 1 {
+        per_game.push(mean);
+    }
+    let cells = |rates: &Rates| {
+        vec![rates.game.to_owned(), rate(rates.frames_per_second), rate(rates.frames_per_second_skip_4)]
+    };
+    let rows: Vec<_> = per_game.iter().map(cells).collect();
+    table::print(&["game", "frames/s", "frames/s, skip 4"], &rows, out)
+}
+
+/// Emulated frames per second of the act loop: a random minimal action for every act.
+fn measure(powered: &PoweredGame, frame_skip: u32, duration: Duration) -> Result<f64> {
+    let settings = AleSettings { repeat_action_probability: 0.0, frame_skip, ..AleSettings::default() };
+    let mut ale = Ale::new(powered, settings, SEED as u32)?;
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    let codes = &powered.game().minimal_actions;
+    let actions: Vec<Action> = codes.iter().filter_map(|&code| Action::new(code)).collect();
+    let mut act = |times| {
+        let before = ale.frame_number();
+        for _ in 0..times {
+            ale.act(*actions.choose(&mut random).unwrap_or(&Action::NOOP), 1.0);
+            if ale.game_over() {
+                ale.reset_game();
+            }
+        }
+        ale.frame_number().wrapping_sub(before)
+    };
+    // As many frames for either frame skip.
+    act(WARM_UP_STEPS * 4 / frame_skip as usize);
+    let (start, mut frames) = (Instant::now(), 0);
+    while start.elapsed() < duration {
+        frames += u64::from(act(ACTS));
+    }
+    Ok(frames as f64 / start.elapsed().as_secs_f64())
+}

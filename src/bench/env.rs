@@ -1,0 +1,95 @@
+//! `ale-train bench env`: a vector environment with the standard preprocessing, played at random.
+
+use std::io::Write;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use serde_json::json;
+use vector::PoolOptions;
+
+use super::random_play::{Pace, RandomPlay, ids};
+use super::statistics::Percentiles;
+use super::{print_json, rate, sweep};
+use crate::cli::{BenchEnvArgs, Global};
+use crate::environments::WithRom;
+use crate::table;
+
+/// How fast the environments of a game are that are the only ones.
+#[derive(Serialize)]
+struct Row {
+    game: String,
+    steps_per_second: f64,
+    frames_per_second: f64,
+    latency_us: Percentiles,
+}
+
+impl Row {
+    fn new(game: &str, pace: &Pace) -> Self {
+        Self {
+            game: game.to_owned(),
+            steps_per_second: pace.steps_per_second,
+            frames_per_second: pace.frames_per_second(),
+            latency_us: pace.latency_us,
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Percentiles { p50, p95, p99 } = self.latency_us;
+        let numbers = [self.steps_per_second, self.frames_per_second, p50, p95, p99];
+        std::iter::once(self.game.clone()).chain(numbers.map(rate)).collect()
+    }
+}
+
+/// Measures and prints: all games together, and each alone.
+pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    if let Some(range) = args.sweep {
+        return sweep::run(args, range, global, out);
+    }
+    let duration = args.subject.duration()?;
+    let num_envs = args.crew.num_envs()?;
+    let batch_size = args.batch_size.unwrap_or(0);
+    ensure!(args.batch_size != Some(0), "--batch-size 0 is not possible: it must be 1 or more");
+    let num_threads = args.crew.num_threads()?;
+    let games = args.subject.games(global)?;
+    let of_each: Vec<(WithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
+    let total = num_envs * games.len();
+    let num_threads = num_threads.min(total);
+    let pool = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
+
+    let pace = RandomPlay::warmed_up(&of_each, pool)?.measure(duration)?;
+    let together = Row::new(&format!("{} games together", games.len()), &pace);
+    let mut per_game = Vec::new();
+    for game in &of_each {
+        let name = game.0.0.id;
+        per_game.push(if games.len() == 1 {
+            Row::new(name, &pace)
+        } else {
+            // A batch of the whole may be larger than there are environments of one game.
+            let pool = PoolOptions { batch_size: batch_size.min(num_envs), ..pool };
+            let pace = RandomPlay::warmed_up(std::slice::from_ref(game), pool)?.measure(duration)?;
+            Row::new(name, &pace)
+        });
+    }
+    if args.subject.json {
+        let report = json!({
+            "games": ids(&games),
+            "num_envs": total,
+            "num_envs_per_game": num_envs,
+            "num_threads": num_threads,
+            "batch_size": if batch_size == 0 { total } else { batch_size },
+            "seconds": duration.as_secs_f64(),
+            "steps_per_second": together.steps_per_second,
+            "frames_per_second": together.frames_per_second,
+            "latency_us": together.latency_us,
+            "per_game": per_game,
+        });
+        return print_json(&report, out);
+    }
+    if games.len() > 1 {
+        per_game.push(together);
+    }
+    let rows: Vec<_> = per_game.iter().map(Row::cells).collect();
+    table::print(&["game", "steps/s", "frames/s", "p50 us", "p95 us", "p99 us"], &rows, out)?;
+    writeln!(out, "{num_envs} environments of each game, {num_threads} threads")?;
+    Ok(())
+}

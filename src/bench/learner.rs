@@ -1,0 +1,99 @@
+//! `ale-train bench learner`: PPO with the Nature network. The environments' time does not count.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use ale::AtariOptions;
+use algorithms::EnvSpec;
+use algorithms::ppo::{Ppo, PpoConfig};
+use anyhow::Result;
+use burn::tensor::Device;
+use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
+use serde_json::json;
+use vector::{AtariVectorEnv, PoolOptions};
+
+use super::random_play::ids;
+use super::{SEED, print_json, rate};
+use crate::cli::{BenchLearnerArgs, Global};
+use crate::config;
+use crate::table;
+
+/// Samples that were processed, and in what time.
+#[derive(Default)]
+struct Work {
+    samples: usize,
+    time: Duration,
+}
+
+impl Work {
+    fn add(&mut self, samples: usize, start: Instant) {
+        self.samples += samples;
+        self.time += start.elapsed();
+    }
+
+    fn samples_per_second(&self) -> f64 {
+        self.samples as f64 / self.time.as_secs_f64()
+    }
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    let duration = args.subject.duration()?;
+    let num_envs = args.crew.num_envs()?;
+    let num_threads = args.crew.num_threads()?;
+    let games = args.subject.games(global)?;
+    config::set_threads(num_threads)?;
+    let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
+    let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
+    let config = PpoConfig::default();
+    let mut learner = Ppo::new(config.clone(), EnvSpec::of(&env)?, &Device::flex(), SEED)?;
+    let (act, update) = measure(&mut env, &mut learner, duration)?;
+
+    let (act, update) = (act.samples_per_second(), update.samples_per_second());
+    let num_envs = env.num_envs();
+    let minibatch_size = num_envs * config.num_steps / config.num_minibatches;
+    if args.subject.json {
+        let report = json!({
+            "games": ids(&games),
+            "algorithm": "ppo",
+            "network": "nature",
+            "num_envs": num_envs,
+            "num_threads": num_threads,
+            "minibatch_size": minibatch_size,
+            "seconds": duration.as_secs_f64(),
+            "act_samples_per_second": act,
+            "update_samples_per_second": update,
+        });
+        return print_json(&report, out);
+    }
+    let row = |phase: &str, size: usize, value| vec![phase.to_owned(), size.to_string(), rate(value)];
+    let rows = [row("act", num_envs, act), row("update", minibatch_size, update)];
+    table::print(&["PPO, Nature network", "batch", "samples/s"], &rows, out)?;
+    writeln!(out, "{num_threads} threads; a transition counts once in every epoch of an update")?;
+    Ok(())
+}
+
+/// Rollouts and updates for a while, one at least. The first of each warms up and does not count.
+fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> Result<(Work, Work)> {
+    let (mut act, mut update) = (Work::default(), Work::default());
+    let mut batch = env.reset(ResetSeeds::From(SEED))?;
+    for round in 0.. {
+        if round == 1 {
+            (act, update) = (Work::default(), Work::default());
+        }
+        while !learner.is_ready() {
+            let start = Instant::now();
+            let actions = learner.act(batch)?;
+            act.add(actions.len(), start);
+            batch = env.step(Actions::Discrete(actions))?;
+            learner.observe(batch)?;
+        }
+        let start = Instant::now();
+        let metrics = learner.update()?;
+        update.add(metrics.transitions * metrics.epochs, start);
+        if round > 0 && act.time + update.time >= duration {
+            break;
+        }
+    }
+    Ok((act, update))
+}

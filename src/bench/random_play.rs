@@ -1,0 +1,115 @@
+//! Environments played at random, against the clock.
+
+use std::time::{Duration, Instant};
+
+use ale::{AtariOptions, Game};
+use anyhow::Result;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
+use vector::{AtariGroup, AtariVectorEnv, PoolOptions};
+
+use super::statistics::Percentiles;
+use super::{SEED, WARM_UP_STEPS};
+use crate::environments::WithRom;
+
+/// A vector environment with the standard preprocessing, and a player who presses buttons at random.
+pub(super) struct RandomPlay {
+    env: AtariVectorEnv,
+    /// Of each environment.
+    action_counts: Vec<i32>,
+    actions: Vec<i32>,
+    random: ChaCha8Rng,
+}
+
+/// How fast environments were.
+pub(super) struct Pace {
+    pub(super) steps_per_second: f64,
+    /// From handing in the actions of a batch to having the next batch.
+    pub(super) latency_us: Percentiles,
+}
+
+impl Pace {
+    /// Emulated frames per second.
+    pub(super) fn frames_per_second(&self) -> f64 {
+        self.steps_per_second * f64::from(AtariOptions::default().frameskip)
+    }
+}
+
+impl RandomPlay {
+    /// Environments of these games, so many of each, which have been played until their hot code is native code.
+    pub(super) fn warmed_up(games: &[(WithRom, usize)], pool: PoolOptions) -> Result<Self> {
+        let groups = games.iter().map(|&((game, ref rom), num_envs)| AtariGroup {
+            game,
+            rom: rom.clone(),
+            num_envs,
+            options: AtariOptions::default(),
+        });
+        let mut env = AtariVectorEnv::of_groups(groups, pool)?;
+        env.reset(ResetSeeds::From(SEED))?;
+        let action_counts = env.action_spaces().iter().map(count).collect();
+        let mut play =
+            Self { env, action_counts, actions: Vec::new(), random: ChaCha8Rng::seed_from_u64(SEED) };
+        let fewest = games.iter().map(|&(_, num_envs)| num_envs).min().unwrap_or(1);
+        let rounds = WARM_UP_STEPS.div_ceil(fewest);
+        for _ in 0..(rounds * play.env.num_envs()).div_ceil(play.env.batch_size()) {
+            play.step()?;
+        }
+        Ok(play)
+    }
+
+    /// Plays for a while, one batch at least.
+    pub(super) fn measure(&mut self, duration: Duration) -> Result<Pace> {
+        let (start, mut steps, mut latencies) = (Instant::now(), 0, Vec::new());
+        while latencies.is_empty() || start.elapsed() < duration {
+            let (taken, latency) = self.step()?;
+            steps += taken;
+            latencies.push(latency.as_secs_f64() * 1e6);
+        }
+        let steps_per_second = steps as f64 / start.elapsed().as_secs_f64();
+        Ok(Pace { steps_per_second, latency_us: Percentiles::of(latencies) })
+    }
+
+    /// Steps one batch; returns how many of its rows are steps, not resets, and how long it took.
+    fn step(&mut self) -> Result<(u64, Duration)> {
+        let Self { env, action_counts, actions, random } = self;
+        actions.clear();
+        let env_ids = &env.batch().env_ids;
+        actions.extend(env_ids.iter().map(|&id| random.random_range(0..action_counts[id])));
+        let start = Instant::now();
+        let batch = env.step(Actions::Discrete(actions))?;
+        Ok((batch.steps.iter().copied().map(u64::from).sum(), start.elapsed()))
+    }
+}
+
+fn count(space: &Space) -> i32 {
+    if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
+}
+
+/// `num_envs` environments of all games together: one of each, then a second of each, as far as they go.
+pub(super) fn round_robin(games: &[WithRom], num_envs: usize) -> Vec<(WithRom, usize)> {
+    let share = |index| num_envs / games.len() + usize::from(index < num_envs % games.len());
+    let shared = games.iter().cloned().enumerate().map(|(index, game)| (game, share(index)));
+    shared.filter(|&(_, num_envs)| num_envs > 0).collect()
+}
+
+/// The games' ids.
+pub(super) fn ids(games: &[WithRom]) -> Vec<&'static str> {
+    games.iter().map(|&(game, _): &(&'static Game, _)| game.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_are_played_once_before_any_is_played_twice() {
+        let games: Vec<WithRom> = ale::games()[..3].iter().map(|game| (game, [].into())).collect();
+        let shares = |num_envs| -> Vec<usize> {
+            round_robin(&games, num_envs).into_iter().map(|(_, share)| share).collect()
+        };
+        assert_eq!(shares(2), [1, 1]);
+        assert_eq!(shares(3), [1, 1, 1]);
+        assert_eq!(shares(5), [2, 2, 1]);
+    }
+}

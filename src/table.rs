@@ -1,0 +1,35 @@
+//! Tables of text.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+/// Prints a table with its first column to the left and the others to the right.
+pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].len());
+        cells.chain([headings[column].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
+    let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
+    for row in std::iter::once(&headings).chain(rows) {
+        write!(out, "{:width$}", row[0], width = widths[0])?;
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            write!(out, "  {cell:>width$}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut out = Vec::new();
+        print(&["game", "mean"], &[vec!["pong".into(), "-20.7".into()]], &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "game   mean\npong  -20.7\n");
+    }
+}
