@@ -25,8 +25,8 @@ use native::Native;
 use region::Region;
 pub(crate) use unit::{Mapping, Unit, by_a13};
 
-/// How often an address is come to before its code is compiled: a few milliseconds, for some hundred instructions that
-/// take a fifth of the time from then on.
+/// How often an address is come to before its code is compiled. More would interpret for longer, less would compile
+/// what is hardly executed.
 const HOT: u32 = 1500;
 /// The visits of an address whose code cannot be compiled.
 const NEVER: u32 = u32::MAX;

@@ -1,7 +1,5 @@
 //! Machine code: compiled by cranelift, kept in pages of its own.
 
-use std::sync::Arc;
-
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -14,7 +12,7 @@ pub(super) struct Native {
     isa: OwnedTargetIsa,
     context: Context,
     /// Never changed once they are executable, never unmapped before the translation is dropped.
-    pages: Vec<Arc<Mmap>>,
+    pages: Vec<Mmap>,
 }
 
 impl Native {
@@ -49,7 +47,7 @@ impl Native {
         }
         let mut memory = MmapMut::map_anon(code.code_buffer().len()).ok()?;
         memory.copy_from_slice(code.code_buffer());
-        let page = Arc::new(memory.make_exec().ok()?);
+        let page = memory.make_exec().ok()?;
         let start = page.as_ptr();
         self.pages.push(page);
         Some(start)
