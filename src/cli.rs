@@ -278,7 +278,8 @@ pub(crate) struct BenchCrew {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Emulated frames per second of the act loop with random actions, the picture ready after each act: when every frame is an
-act, and with a frame skip of 4.
+act, and with a frame skip of 4. One game after the other, each alone on one thread; --num-envs and --num-threads, which the
+other benches have, can only be 1 here.
 
 Examples:
   ale-train bench emulator
@@ -286,6 +287,12 @@ Examples:
 pub(crate) struct BenchEmulatorArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
+    /// One environment at a time: 1 is the only value
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) num_envs: usize,
+    /// On one thread: 1 is the only value
+    #[arg(long, value_name = "T", default_value_t = 1)]
+    pub(crate) num_threads: usize,
 }
 
 #[derive(Debug, Args)]
@@ -313,7 +320,7 @@ pub(crate) struct BenchEnvArgs {
     #[arg(long, value_name = "N", default_value_t = 10, requires = "sweep")]
     pub(crate) runs: usize,
     /// Draw the sweep
-    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    #[arg(long, value_name = "FILE.svg|png", requires = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
 

@@ -99,10 +99,15 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
 #[test]
 fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
     let temp = TempDir::new().expect("a folder");
-    let [png, nowhere] = ["sweep.png", "nowhere/sweep.svg"].map(|name| temp.path().join(name));
-    let [png, nowhere] = [&png, &nowhere].map(|path| path.to_str().expect("a name"));
+    let [jpeg, nowhere] = ["sweep.jpg", "nowhere/sweep.svg"].map(|name| temp.path().join(name));
+    let [jpeg, nowhere] = [&jpeg, &nowhere].map(|path| path.to_str().expect("a name"));
     for (arguments, expected) in [
         (&["emulator", "--games", "breakot"][..], "did you mean breakout?"),
+        (
+            &["emulator", "--num-envs", "8"],
+            "the emulator is measured alone on one thread; `bench env` takes several",
+        ),
+        (&["emulator", "--num-threads", "2"], "--num-threads 2 is not possible"),
         (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be more than 0"),
         (&["env", "--seconds", "-1"], "it must be more than 0"),
         (&["learner", "--seconds", "nan"], "it must be more than 0"),
@@ -111,7 +116,7 @@ fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
         (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
         (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
         (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),
-        (&["env", "--sweep", "1..2", "--plot", png], "in a file that ends in .svg"),
+        (&["env", "--sweep", "1..2", "--plot", jpeg], "a file that ends in .svg or .png"),
         (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
     ] {
         let complaint = complaint(&[&["bench"], arguments].concat());
@@ -144,7 +149,7 @@ fn is_positive(value: &serde_json::Value) -> bool {
 
 #[test]
 fn a_bench_of_the_emulator_has_both_rates_of_each_game() {
-    let report = bench(&["emulator"]);
+    let report = bench(&["emulator", "--num-envs", "1", "--num-threads", "1"]);
     assert_eq!(report["games"], serde_json::json!(["harvest"]));
     for rates in [&report, &report["per_game"][0]] {
         assert!(is_positive(&rates["frames_per_second"]), "{report}");
@@ -202,6 +207,18 @@ fn a_sweep_has_a_point_for_each_number_of_roms_and_a_picture() {
     for text in ["latency of a batch [ms]", "throughput [1000 frames/s]", "ROMs", "2 runs"] {
         assert!(picture.contains(text), "no '{text}' in the picture");
     }
+}
+
+#[test]
+fn a_sweep_can_be_drawn_in_pixels() {
+    let temp = TempDir::new().expect("a folder");
+    let file = temp.path().join("sweep.png");
+    bench(&["env", "--sweep", "1..2", "--runs", "2", "--quiet", "--plot", file.to_str().expect("a name")]);
+    let picture = fs::read(&file).expect("a picture");
+    // Its signature, and width and height in the first chunk.
+    assert_eq!(picture[..8], *b"\x89PNG\r\n\x1a\n");
+    assert_eq!(picture[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
+    assert!(picture.len() > 20_000, "{} bytes", picture.len());
 }
 
 #[cfg(unix)]

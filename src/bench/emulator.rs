@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use ale::{Action, Ale, AleSettings, PoweredGame};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -31,6 +31,12 @@ struct Rates {
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    for (option, value) in [("--num-envs", args.num_envs), ("--num-threads", args.num_threads)] {
+        ensure!(
+            value == 1,
+            "{option} {value} is not possible: the emulator is measured alone on one thread; `bench env` takes several"
+        );
+    }
     let duration = args.subject.duration()?;
     let mut per_game = Vec::new();
     for (game, rom) in args.subject.games(global)? {
@@ -49,6 +55,8 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
     if args.subject.json {
         let report = json!({
             "games": per_game.iter().map(|rates| rates.game).collect::<Vec<_>>(),
+            "num_envs": args.num_envs,
+            "num_threads": args.num_threads,
             "seconds": duration.as_secs_f64(),
             "frames_per_second": mean.frames_per_second,
             "frames_per_second_skip_4": mean.frames_per_second_skip_4,

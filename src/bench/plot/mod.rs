@@ -1,35 +1,19 @@
 //! The picture of a sweep.
 
-use std::fs;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+mod canvas;
 
-use anyhow::{Context, Error, Result, anyhow, ensure};
+use std::ops::Range;
+
+use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+
+pub(super) use canvas::PlotFile;
 
 use super::statistics::Estimate;
 use super::sweep::Point;
 
-const SIZE: (u32, u32) = (1200, 460);
 const COLOUR: RGBColor = RGBColor(31, 119, 180);
-
-/// Where a picture goes. Known to be usable before anything is measured.
-pub(super) struct PlotFile(PathBuf);
-
-impl PlotFile {
-    pub(super) fn new(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let is_svg = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
-        ensure!(is_svg, "cannot draw {shown}: pictures are vector graphics, in a file that ends in .svg");
-        fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .with_context(|| format!("cannot write {shown}"))?;
-        Ok(Self(path.to_owned()))
-    }
-}
 
 /// A point of a line: where, how high, and the ends of the band there.
 type Sample = (f64, Estimate);
@@ -69,22 +53,28 @@ pub(super) fn draw(points: &[Point], title: &str, file: &PlotFile) -> Result<()>
             labels: Vec::new(),
         },
     ];
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        area.fill(&WHITE).map_err(failed)?;
-        let title = format!("Throughput and latency by number of ROMs ({title})");
-        let area = area.titled(&title, ("sans-serif", 20)).map_err(failed)?;
-        for (panel, area) in panels.iter().zip(area.split_evenly((1, 3))) {
-            panel.draw(&area).map_err(failed)?;
-        }
-        area.present().map_err(failed)?;
-    }
-    fs::write(&file.0, svg).with_context(|| format!("cannot write {}", file.0.display()))
+    file.draw(&Picture { title: format!("Throughput and latency by number of ROMs ({title})"), panels })
 }
 
-fn failed(error: impl std::fmt::Display) -> Error {
-    anyhow!("cannot draw: {error}")
+/// Panels side by side beneath a title.
+struct Picture<'a> {
+    title: String,
+    panels: [Panel<'a>; 3],
+}
+
+impl canvas::Draw for Picture<'_> {
+    fn draw<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, Shift>,
+        unit: u32,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+        area.fill(&WHITE)?;
+        let area = area.margin(10 * unit, 0, 0, 0).titled(&self.title, ("sans-serif", 20 * unit))?;
+        for (panel, area) in self.panels.iter().zip(area.split_evenly((1, self.panels.len()))) {
+            panel.draw(&area, unit)?;
+        }
+        area.present()
+    }
 }
 
 fn scaled(estimate: Estimate, factor: f64) -> Estimate {
@@ -97,32 +87,34 @@ impl Panel<'_> {
     fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
+        unit: u32,
     ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(56)
+            .margin(12 * unit)
+            .x_label_area_size(40 * unit)
+            .y_label_area_size(56 * unit)
             .build_cartesian_2d(self.abscissa().log_scale(), self.ordinate())?;
         chart
             .configure_mesh()
             .x_desc(self.x)
             .y_desc(self.y)
             .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
-            .label_style(("sans-serif", 13))
-            .axis_desc_style(("sans-serif", 15))
-            .x_label_formatter(&|value| short(*value))
+            .bold_line_style(BLACK.mix(0.12).stroke_width(unit))
+            .label_style(("sans-serif", 13 * unit))
+            .axis_desc_style(("sans-serif", 15 * unit))
+            .x_label_formatter(&|value| logarithmic(*value))
             .y_label_formatter(&|value| short(*value))
             .draw()?;
         let upper = self.samples.iter().map(|&(x, y)| (x, y.high));
         let lower = self.samples.iter().rev().map(|&(x, y)| (x, y.low.max(0.0)));
         chart.draw_series([Polygon::new(upper.chain(lower).collect::<Vec<_>>(), COLOUR.mix(0.25))])?;
         let means = || self.samples.iter().map(|&(x, y)| (x, y.mean));
-        chart.draw_series(LineSeries::new(means(), COLOUR.stroke_width(2)))?;
-        chart.draw_series(means().map(|point| Circle::new(point, 3, COLOUR.filled())))?;
-        let font = ("sans-serif", 13).into_font();
+        chart.draw_series(LineSeries::new(means(), COLOUR.stroke_width(2 * unit)))?;
+        chart.draw_series(means().map(|point| Circle::new(point, 3 * unit, COLOUR.filled())))?;
+        let font = ("sans-serif", 13 * unit).into_font();
+        let offset = (4 * unit as i32, -16 * unit as i32);
         chart.draw_series(means().zip(&self.labels).map(|(point, label)| {
-            EmptyElement::at(point) + Text::new(label.clone(), (4, -16), font.clone())
+            EmptyElement::at(point) + Text::new(label.clone(), offset, font.clone())
         }))?;
         Ok(())
     }
@@ -142,4 +134,25 @@ fn short(value: f64) -> String {
     let digits = if value >= 10.0 { 0 } else { 2 };
     let text = format!("{value:.digits$}");
     if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+/// A number on a logarithmic axis, where all ten digits would stand in each other's way: 1, 2, 5, 10, 20, 50, ...
+fn logarithmic(value: f64) -> String {
+    let digit = value / 10f64.powf((value.log10() + 1e-9).floor());
+    if [1.0, 2.0, 5.0].iter().any(|shown| (digit - shown).abs() < 1e-6) {
+        short(value)
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::logarithmic;
+
+    #[test]
+    fn a_logarithmic_axis_names_ones_twos_and_fives() {
+        let shown = [0.05, 0.1, 0.2, 0.3, 0.9, 1.0, 4.0, 5.0, 10.0, 30.0, 200.0, 1000.0].map(logarithmic);
+        assert_eq!(shown, ["0.05", "0.1", "0.2", "", "", "1", "", "5", "10", "", "200", "1000"]);
+    }
 }

@@ -1,0 +1,151 @@
+"""Rates of ale-train beside those of ale-py, EnvPool and Gymnasium in one run, which `benches/peers/run` starts."""
+
+import argparse
+import sys
+import time
+
+import report
+import sides
+import work
+
+HELP = """\
+GAME is a game's id, and atari57 stands for its 57 games. The kinds of work:
+
+  together      all games in one vector environment, one environment each, beside one AtariVectorEnv
+                or EnvPool for each game and Gymnasium's AsyncVectorEnv; as many threads or cores as
+                the largest shape has
+  emulator      the act loop of one game on one thread, every frame an act
+  vector        a vector environment of one game in each of the shapes. ENVSxTHREADS waits for all
+                environments, ENVSxTHREADS/BATCH for those that finish first
+  reset         a reset of one environment, no-ops included
+  seeded-reset  a reset to a seed, for which ale-py loads the ROM again
+
+Vector environments have the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4).
+Actions are drawn at random from the minimal ones. Rates count emulated frames, those of resets resets.
+The sides run strictly in turn, one round after the other. All environments stay alive between the
+rounds, so that neither starting nor warming up is measured, and the first round is dropped. Machines
+are noisy: read the ratios, not the rates.
+
+Examples:
+  benches/peers/run pong breakout --seconds 1
+  benches/peers/run atari57 --kinds together,emulator,vector --shapes 32x2,1x1 \\
+      --rounds 2 --seconds 0.5 --json ratios.json
+  benches/peers/run pong --kinds vector --shapes 8x1,8x2,64x2,64x2/16
+  benches/peers/run atari57 --kinds together --peers gymnasium
+"""
+
+
+def listed(allowed):
+    def parse(text):
+        words = text.split(",")
+        for word in words:
+            if word not in allowed:
+                raise argparse.ArgumentTypeError(f"{word} is none of {', '.join(allowed)}")
+        return [word for word in allowed if word in words]
+
+    return parse
+
+
+def shapes(text):
+    try:
+        return [work.Shape.parse(word) for word in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(error) from None
+
+
+def positive(kind):
+    def parse(text):
+        value = kind(text)
+        if not value > 0:
+            raise argparse.ArgumentTypeError("it must be more than 0")
+        return value
+
+    return parse
+
+
+def options():
+    parser = argparse.ArgumentParser(
+        prog="benches/peers/run",
+        description="Measures ale-train beside ale-py, EnvPool and Gymnasium.",
+        epilog=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("games", nargs="*", metavar="GAME", help=f"what is played [default: {' '.join(work.GAMES)}]")
+    parser.add_argument(
+        "--kinds", type=listed(work.KINDS), default=work.KINDS, help="what is measured [default: everything]"
+    )
+    parser.add_argument("--shapes", type=shapes, default=shapes("32x2,1x1,32x2/8"), help="[default: 32x2,1x1,32x2/8]")
+    parser.add_argument(
+        "--peers", type=listed(sides.NAMES), default=sides.NAMES, help="beside whom [default: all of them]"
+    )
+    parser.add_argument("--rounds", type=positive(int), default=5, help="that count; one more comes first [default: 5]")
+    parser.add_argument("--seconds", type=positive(float), default=2.0, help="of each measurement [default: 2]")
+    parser.add_argument(
+        "--json", metavar="FILE", type=argparse.FileType("w"), help="write everything that was measured"
+    )
+    parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    chosen.games = work.atari57() if chosen.games == ["atari57"] else chosen.games or work.GAMES
+    return chosen
+
+
+class Progress:
+    """A line on standard error for each work that is done."""
+
+    def __init__(self, total):
+        self.start, self.done, self.total = time.monotonic(), 0, total
+
+    def show(self, measured):
+        self.done += 1
+        elapsed = time.monotonic() - self.start
+        ratios = ", ".join(f"{ratio.median:.2f} {peer}" for peer, ratio in measured.ratios().items())
+        what = f"{measured.work.kind} {measured.work.subject} {measured.work.shape or ''}".strip()
+        whole = elapsed / self.done * self.total
+        print(
+            f"{self.done}/{self.total} {what}: {ratios}; {clock(elapsed)} of about {clock(whole)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def measure(ours, index, piece, chosen):
+    """The rates of all sides in every round but the first."""
+    peers = {name: side(piece) for name, side in sides.PEERS[piece.kind].items() if name in chosen.peers}
+    rates = {name: [] for name in [report.OURS, *peers]}
+    for round_ in range(chosen.rounds + 1):
+        found = {report.OURS: ours.rate(index, chosen.seconds)}
+        found |= {name: side.rate(chosen.seconds) for name, side in peers.items()}
+        if round_ > 0:
+            for name, rate in found.items():
+                rates[name].append(rate)
+    for side in peers.values():
+        side.close()
+    return report.Measured(piece, rates)
+
+
+def main():
+    chosen = options()
+    lists = work.plan(chosen.games, chosen.kinds, chosen.shapes)
+    progress = Progress(sum(map(len, lists)))
+    measured = []
+    try:
+        for works in lists:
+            ours = sides.AleTrain(chosen.program, works)
+            for index, piece in enumerate(works):
+                measured.append(measure(ours, index, piece, chosen))
+                progress.show(measured[-1])
+            ours.close()
+    except KeyboardInterrupt:
+        print("stopped; this is what was measured so far", file=sys.stderr)
+    report.tables(measured)
+    report.summary(measured)
+    if chosen.json:
+        report.write_json(measured, chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""One environment of Gymnasium with the standard preprocessing, as the processes of AsyncVectorEnv make it."""
+
+import ale_py
+import gymnasium
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation, TransformAction
+
+ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+gymnasium.register_envs(ale_py)
+
+# AsyncVectorEnv wants the same actions everywhere; of them each game is sent only those that it knows.
+MOST_ACTIONS = 18
+
+
+def make(game):
+    stacked = FrameStackObservation(AtariPreprocessing(_plain(game)), 4)
+    return TransformAction(stacked, lambda action: action, gymnasium.spaces.Discrete(MOST_ACTIONS))
+
+
+def action_count(game):
+    env = _plain(game)
+    count = env.action_space.n
+    env.close()
+    return count
+
+
+def _plain(game):
+    name = "".join(map(str.capitalize, game.split("_")))
+    return gymnasium.make(f"ALE/{name}-v5", frameskip=1, repeat_action_probability=0.0)

@@ -1,0 +1,259 @@
+"""The sides: every program's way to do a piece of work. Each has rate(seconds) and close()."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+import numpy as np
+
+# Batches before the first measurement; the first round, which is dropped, warms up the rest.
+WARM_UP = 10
+# Actions are drawn beforehand, so many for each environment.
+DRAWN = 1024
+
+
+class AleTrain:
+    """ale-train's process, which keeps several pieces of work ready."""
+
+    def __init__(self, program, works):
+        command = [program] + [work.argument for work in works]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._answer()
+
+    def rate(self, index, seconds):
+        print(index, seconds, file=self.process.stdin, flush=True)
+        return float(self._answer())
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.process.args[0]} ended with status {self.process.wait()}")
+        return line.strip()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Loop:
+    """A side of this process: `some()` does a little of the work and returns how much."""
+
+    def rate(self, seconds):
+        start, done = time.perf_counter(), 0
+        while (elapsed := time.perf_counter() - start) < seconds:
+            done += self.some()
+        return done / elapsed
+
+    def close(self):
+        pass
+
+
+class AleEmulator(Loop):
+    """ale-py's own loop, a random minimal action for every frame."""
+
+    FRAMES = 100
+
+    def __init__(self, work):
+        import ale_py
+
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        self.ale = ale_py.ALEInterface()
+        self.ale.setFloat("repeat_action_probability", 0.0)
+        self.ale.setInt("random_seed", 1)
+        self.ale.loadROM(ale_py.roms.get_rom_path(work.games[0]))
+        actions = self.ale.getMinimalActionSet()
+        drawn = np.random.default_rng(1).integers(len(actions), size=(DRAWN, self.FRAMES))
+        self.actions = [[actions[index] for index in row] for row in drawn]
+        self.turn = 0
+
+    def some(self):
+        self.turn += 1
+        for action in self.actions[self.turn % DRAWN]:
+            self.ale.act(action)
+            if self.ale.game_over():
+                self.ale.reset_game()
+        return self.FRAMES
+
+
+class Batches(Loop):
+    """A vector environment: `step(actions)` takes one batch of actions and waits for the next batch."""
+
+    def __init__(self, action_counts):
+        random = np.random.default_rng(1)
+        self.actions = random.integers(action_counts, size=(DRAWN, len(action_counts)), dtype=np.int32)
+        self.turn = 0
+        for _ in range(WARM_UP):
+            self.some()
+
+    def some(self):
+        self.turn += 1
+        actions = self.actions[self.turn % DRAWN]
+        self.step(actions)
+        return 4 * len(actions)
+
+
+class AleVector(Batches):
+    """ale-py's AtariVectorEnv."""
+
+    def __init__(self, work):
+        shape = work.shape
+        self.env = ale_vector(work.games[0], shape.num_envs, shape.num_threads, shape.batch_size)
+        self.env.reset()
+        super().__init__([self.env.single_action_space.n] * shape.batch_size)
+
+    def step(self, actions):
+        self.env.step(actions)
+
+
+class AleSeveral(Batches):
+    """As ale-py's AtariVectorEnv takes one game only: one of them for each game, all at work at the same time."""
+
+    def __init__(self, work):
+        with cores(work.shape.num_threads):
+            self.envs = [ale_vector(game, 1, 1, 0) for game in work.games]
+            for env in self.envs:
+                env.reset()
+        super().__init__([env.single_action_space.n for env in self.envs])
+
+    def step(self, actions):
+        for index, env in enumerate(self.envs):
+            env.send(actions[index : index + 1])
+        for env in self.envs:
+            env.recv()
+
+
+class EnvPool(Batches):
+    """EnvPool, in Gymnasium's way where all environments answer, by send and recv where the first do."""
+
+    def __init__(self, work):
+        shape = work.shape
+        self.env = envpool_of(work.games[0], shape.num_envs, shape.num_threads, shape.batch_size)
+        self.first_come = shape.first_come
+        if self.first_come:
+            self.env.async_reset()
+            self._receive()
+        else:
+            self.env.reset()
+        super().__init__([self.env.action_space.n] * shape.batch_size)
+
+    def step(self, actions):
+        if self.first_come:
+            self.env.send(actions, self.env_ids)
+            self._receive()
+        else:
+            self.env.step(actions)
+
+    def _receive(self):
+        *_, info = self.env.recv()
+        self.env_ids = info["env_id"]
+
+
+class EnvPoolSeveral(Batches):
+    """One EnvPool for each game, all at work at the same time."""
+
+    def __init__(self, work):
+        with cores(work.shape.num_threads):
+            self.envs = [envpool_of(game, 1, 1, 1) for game in work.games]
+            for env in self.envs:
+                env.reset()
+        self.env_ids = np.zeros(1, np.int32)
+        super().__init__([env.action_space.n for env in self.envs])
+
+    def step(self, actions):
+        for index, env in enumerate(self.envs):
+            env.send(actions[index : index + 1], self.env_ids)
+        for env in self.envs:
+            env.recv()
+
+
+class GymnasiumAsync(Batches):
+    """Gymnasium's AsyncVectorEnv, a process for each game, with its wrappers for the same preprocessing."""
+
+    def __init__(self, work):
+        import functools
+        import multiprocessing
+
+        import gymnasium
+
+        # Processes are forked by a server without threads, which has imported everything once.
+        multiprocessing.set_forkserver_preload(["gymnasium_env"])
+        from gymnasium_env import action_count, make
+
+        with cores(work.shape.num_threads):
+            makers = [functools.partial(make, game) for game in work.games]
+            self.env = gymnasium.vector.AsyncVectorEnv(makers, context="forkserver")
+        self.env.reset(seed=1)
+        super().__init__([action_count(game) for game in work.games])
+
+    def step(self, actions):
+        self.env.step(actions)
+
+    def close(self):
+        self.env.close()
+
+
+class AleReset(Loop):
+    """Resets of ale-py's AtariVectorEnv; with a seed the ROM is loaded again."""
+
+    def __init__(self, work):
+        self.env = ale_vector(work.games[0], 1, 1, 0)
+        self.seed = 1 if work.kind == "seeded-reset" else None
+        self.some()
+
+    def some(self):
+        self.env.reset(seed=self.seed)
+        if self.seed is not None:
+            self.seed += 1
+        return 1
+
+
+class EnvPoolReset(Loop):
+    """Resets of EnvPool, which takes seeds at its construction only."""
+
+    def __init__(self, work):
+        self.env = envpool_of(work.games[0], 1, 1, 1)
+        self.some()
+
+    def some(self):
+        self.env.reset()
+        return 1
+
+
+# Kind of work, and who does it how.
+PEERS = {
+    "together": {"ale-py": AleSeveral, "envpool": EnvPoolSeveral, "gymnasium": GymnasiumAsync},
+    "emulator": {"ale-py": AleEmulator},
+    "vector": {"ale-py": AleVector, "envpool": EnvPool},
+    "reset": {"ale-py": AleReset, "envpool": EnvPoolReset},
+    "seeded-reset": {"ale-py": AleReset},
+}
+NAMES = ["ale-py", "envpool", "gymnasium"]
+
+
+def ale_vector(game, num_envs, num_threads, batch_size):
+    from ale_py.vector_env import AtariVectorEnv
+
+    return AtariVectorEnv(game, num_envs=num_envs, num_threads=num_threads, batch_size=batch_size)
+
+
+def envpool_of(game, num_envs, num_threads, batch_size):
+    import envpool
+
+    name = "".join(map(str.capitalize, game.split("_"))) + "-v5"
+    sizes = {"num_envs": num_envs, "num_threads": num_threads, "batch_size": batch_size}
+    return envpool.make(name, env_type="gymnasium", **sizes)
+
+
+@contextlib.contextmanager
+def cores(count):
+    """Threads and processes that begin in this context share so many cores, where the system can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)

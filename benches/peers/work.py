@@ -1,0 +1,97 @@
+"""What is measured: pieces of work that every side does in its own way."""
+
+import dataclasses
+import pathlib
+import tomllib
+
+ROOT = pathlib.Path(__file__).parents[2]
+# Slow and fast ones, with few objects and with many.
+GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert", "beam_rider", "enduro"]
+KINDS = ["together", "emulator", "vector", "reset", "seeded-reset"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """Environments, threads, and the rows of a batch; fewer rows than environments are those that finish first."""
+
+    num_envs: int
+    num_threads: int
+    batch_size: int
+
+    @classmethod
+    def parse(cls, text):
+        try:
+            sizes, _, batch_size = text.partition("/")
+            num_envs, num_threads = map(int, sizes.split("x"))
+            shape = cls(num_envs, num_threads, int(batch_size) if batch_size else num_envs)
+        except ValueError:
+            message = f"{text} is no shape: 32x2 is 32 environments on 2 threads, 32x2/8 in batches of 8"
+            raise ValueError(message) from None
+        if min(num_envs, num_threads, shape.batch_size) < 1 or shape.batch_size > num_envs:
+            raise ValueError(f"{text} is impossible: all are 1 or more, and no batch is larger than all environments")
+        return shape
+
+    @property
+    def first_come(self):
+        return self.batch_size < self.num_envs
+
+    def __str__(self):
+        batch = f"/{self.batch_size}" if self.first_come else ""
+        return f"{self.num_envs}x{self.num_threads}{batch}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    kind: str
+    games: tuple
+    shape: Shape | None = None
+
+    @property
+    def argument(self):
+        """The work as ale-train's side takes it."""
+        if self.kind == "together":
+            return f"vector:{','.join(self.games)}:1x{self.shape.num_threads}"
+        parts = [self.kind, self.games[0]] + ([str(self.shape)] if self.shape else [])
+        return ":".join(parts)
+
+    @property
+    def unit(self):
+        return "resets/s" if "reset" in self.kind else "frames/s"
+
+    @property
+    def title(self):
+        """What all works of this kind and shape have in common."""
+        return {
+            "together": lambda: f"all games in one vector environment, {self.shape.num_threads} threads",
+            "emulator": lambda: "act loop of one game on one thread",
+            "vector": lambda: f"vector environment of one game, {self.shape}",
+            "reset": lambda: "reset of one environment",
+            "seeded-reset": lambda: "reset of one environment with a seed",
+        }[self.kind]()
+
+    @property
+    def subject(self):
+        return self.games[0] if len(self.games) == 1 else f"{len(self.games)} games"
+
+
+def plan(games, kinds, shapes):
+    """The works, those of a game in a list of their own; ale-train keeps all of a list ready at once."""
+    lists = []
+    if "together" in kinds and len(games) > 1:
+        threads = max(shape.num_threads for shape in shapes)
+        lists.append([Work("together", tuple(games), Shape(len(games), threads, len(games)))])
+    for game in games:
+        works = []
+        for kind in kinds:
+            if kind == "vector":
+                works += [Work(kind, (game,), shape) for shape in shapes]
+            elif kind != "together":
+                works.append(Work(kind, (game,)))
+        if works:
+            lists.append(works)
+    return lists
+
+
+def atari57():
+    with open(ROOT / "envs/ale/src/games/games.toml", "rb") as rows:
+        return [row["id"] for row in tomllib.load(rows)["game"] if row.get("atari57")]

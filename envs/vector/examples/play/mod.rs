@@ -1,0 +1,123 @@
+//! Random play that can be measured: what the examples have in common.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ale::{Action, Ale, AleSettings, AtariOptions, PoweredGame, game, roms};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
+use vector::{AtariVectorEnv, PoolOptions};
+
+/// Frames of each game before anything is measured. By then hot code is translated.
+const WARM_UP_FRAMES: usize = 12_000;
+
+/// Something that can be done again and again.
+pub(crate) trait Work {
+    /// Does a little of it; returns how much, in the unit of the rate.
+    fn some(&mut self) -> Result<f64, Box<dyn Error>>;
+
+    /// How much of it is done per second.
+    fn rate(&mut self, limit: Duration) -> Result<f64, Box<dyn Error>> {
+        let (start, mut done) = (Instant::now(), 0.0);
+        while start.elapsed() < limit {
+            done += self.some()?;
+        }
+        Ok(done / start.elapsed().as_secs_f64())
+    }
+}
+
+/// The act loop of one game on one thread, a random minimal action for every frame. Counts frames.
+pub(crate) struct Emulator {
+    ale: Ale,
+    actions: Vec<Action>,
+    random: ChaCha8Rng,
+}
+
+impl Emulator {
+    /// The game, warmed up.
+    pub(crate) fn new(id: &str) -> Result<Self, Box<dyn Error>> {
+        let powered = PoweredGame::new(game(id)?, rom(id)?)?;
+        let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
+        let actions = powered.game().minimal_actions.iter().filter_map(|&code| Action::new(code)).collect();
+        let ale = Ale::new(&powered, settings, 1)?;
+        let mut emulator = Self { ale, actions, random: ChaCha8Rng::seed_from_u64(1) };
+        emulator.play(WARM_UP_FRAMES);
+        Ok(emulator)
+    }
+
+    fn play(&mut self, frames: usize) {
+        for _ in 0..frames {
+            let index = self.random.random_range(0..self.actions.len());
+            self.ale.act(self.actions[index], 1.0);
+            if self.ale.game_over() {
+                self.ale.reset_game();
+            }
+        }
+    }
+}
+
+impl Work for Emulator {
+    fn some(&mut self) -> Result<f64, Box<dyn Error>> {
+        const FRAMES: usize = 100;
+        self.play(FRAMES);
+        Ok(FRAMES as f64)
+    }
+}
+
+/// A vector environment with the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4), a random
+/// minimal action for every step. Counts emulated frames.
+pub(crate) struct Batches {
+    env: AtariVectorEnv,
+    /// Of each environment.
+    action_counts: Vec<i32>,
+    actions: Vec<i32>,
+    random: ChaCha8Rng,
+}
+
+impl Batches {
+    /// `num_envs` environments of each game, warmed up.
+    pub(crate) fn new(games: &[&str], num_envs: usize, pool: PoolOptions) -> Result<Self, Box<dyn Error>> {
+        let mut env = vector_env(games, num_envs, pool)?;
+        env.reset(ResetSeeds::From(1))?;
+        let action_counts = env.action_spaces().iter().map(count).collect();
+        let random = ChaCha8Rng::seed_from_u64(1);
+        let mut batches = Self { env, action_counts, actions: Vec::new(), random };
+        let mut frames = 0.0;
+        while frames < (WARM_UP_FRAMES * games.len()) as f64 {
+            frames += batches.some()?;
+        }
+        Ok(batches)
+    }
+}
+
+impl Work for Batches {
+    fn some(&mut self) -> Result<f64, Box<dyn Error>> {
+        let Self { env, action_counts, actions, random } = self;
+        actions.clear();
+        let env_ids = &env.batch().env_ids;
+        actions.extend(env_ids.iter().map(|&id| random.random_range(0..action_counts[id])));
+        let steps = env.step(Actions::Discrete(actions))?.len();
+        Ok((steps * AtariOptions::default().frameskip as usize) as f64)
+    }
+}
+
+/// `num_envs` environments of each game.
+pub(crate) fn vector_env(
+    games: &[&str],
+    num_envs: usize,
+    pool: PoolOptions,
+) -> Result<AtariVectorEnv, Box<dyn Error>> {
+    let games =
+        games.iter().map(|id| Ok((game(id)?, rom(id)?))).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    Ok(AtariVectorEnv::of_games(games, num_envs, &AtariOptions::default(), pool)?)
+}
+
+fn rom(id: &str) -> Result<Arc<[u8]>, Box<dyn Error>> {
+    Ok(roms::for_tests(id).ok_or("the ROM is not at hand")?)
+}
+
+fn count(space: &Space) -> i32 {
+    if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
+}
