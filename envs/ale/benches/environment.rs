@@ -1,0 +1,189 @@
+//! What the parts of an environment cost: a frame of the console, an observation, a step, a reset.
+//!
+//! `cargo bench -p ale` measures the open game, and some others whose ROMs are at hand. Everything is warmed up first, so
+//! that hot code is translated.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use ale::{Action, Ale, AleSettings, AtariEnv, AtariOptions, PoweredGame, game, roms};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use preprocess::{Preprocessing, Preprocessor, Size};
+use rl_env::{Action as EnvAction, Env, Space};
+
+/// The preprocessing is no public part of the crate, so it is compiled into this program once more.
+#[path = "../src/preprocess/mod.rs"]
+// Much of it is not called here, and its unit tests are compiled but do not run.
+#[allow(dead_code, unused_imports)]
+mod preprocess;
+
+/// What the preprocessing takes from the rest of its crate.
+mod palette {
+    pub(crate) use ale::Palette;
+}
+
+/// With few objects and with many, of 2 KB and of 8.
+const GAMES: [&str; 5] = ["harvest", "pong", "breakout", "ms_pacman", "beam_rider"];
+const WARM_UP_FRAMES: usize = 12_000;
+/// Actions are held for so many frames or steps.
+const HELD: usize = 8;
+
+/// The games whose ROMs are there; none is fetched.
+fn games_at_hand() -> Vec<PoweredGame> {
+    let store = roms::RomStore::locate(None).expect("a place for ROMs");
+    let powered = |id| PoweredGame::new(game(id).ok()?, store.read(id).ok()?).ok();
+    GAMES.into_iter().filter_map(powered).collect()
+}
+
+/// A game that is played, the same way every time.
+struct Play {
+    ale: Ale,
+    frames: usize,
+}
+
+impl Play {
+    fn warmed_up(powered: &PoweredGame) -> Self {
+        let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
+        let ale = Ale::new(powered, settings, 1).expect("settings that every game allows");
+        let mut play = Self { ale, frames: 0 };
+        (0..WARM_UP_FRAMES).for_each(|_| play.frame(Ale::act));
+        play
+    }
+
+    fn frame(&mut self, act: impl Fn(&mut Ale, Action, f32) -> i32) {
+        let actions = self.ale.game().minimal_actions;
+        let code = actions[self.frames / HELD % actions.len()];
+        act(&mut self.ale, Action::new(code).expect("a minimal action"), 1.0);
+        if self.ale.game_over() {
+            self.ale.reset_game();
+        }
+        self.frames += 1;
+    }
+}
+
+/// One frame: emulation and rules, the picture drawn or not.
+fn frame(criterion: &mut Criterion) {
+    let mut group = group(criterion, "frame");
+    for powered in games_at_hand() {
+        let id = powered.game().id;
+        let mut play = Play::warmed_up(&powered);
+        group.bench_function(format!("{id}, seen"), |bencher| bencher.iter(|| play.frame(Ale::act)));
+        group.bench_function(format!("{id}, unseen"), |bencher| bencher.iter(|| play.frame(Ale::act_unseen)));
+    }
+}
+
+/// The last two pictures of a step become a row of 84x84: in a game, where little changes from step to step, and with
+/// pictures that have nothing in common.
+fn preprocess(criterion: &mut Criterion) {
+    let mut group = group(criterion, "preprocess");
+    for powered in games_at_hand() {
+        let steps = pictures(&powered);
+        observe(&mut group, powered.game().id, &powered, &steps);
+    }
+    let powered = &games_at_hand()[0];
+    let bytes = powered.height() * preprocess::SCREEN_WIDTH;
+    let picture =
+        |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
+    let steps: Vec<_> = (0..STEPS).map(|step| [picture(2 * step), picture(2 * step + 1)]).collect();
+    observe(&mut group, "nothing in common", powered, &steps);
+}
+
+const STEPS: usize = 64;
+
+/// The last two pictures of successive steps of a game.
+fn pictures(powered: &PoweredGame) -> Vec<[Vec<u8>; 2]> {
+    let mut play = Play::warmed_up(powered);
+    let mut picture = |skipped| {
+        (0..=skipped).for_each(|_| play.frame(Ale::act));
+        play.ale.screen().to_vec()
+    };
+    (0..STEPS).map(|_| [picture(2), picture(0)]).collect()
+}
+
+fn observe(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    powered: &PoweredGame,
+    steps: &[[Vec<u8>; 2]],
+) {
+    let mut preprocessor = Preprocessor::new(Preprocessing {
+        screen_height: powered.height(),
+        palette: ale::Palette::of(powered.tv()),
+        grayscale: true,
+        maxpool: true,
+        target: Size { height: 84, width: 84 },
+        stack_num: 4,
+    });
+    let mut steps = steps.iter().cycle();
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| {
+            if let Some([before, last]) = steps.next() {
+                preprocessor.capture_before(before);
+                preprocessor.capture_last(last);
+                preprocessor.process();
+            }
+        });
+    });
+}
+
+/// A step of an environment: four frames, two of them drawn, and the observation written.
+fn step(criterion: &mut Criterion) {
+    let mut group = group(criterion, "step");
+    for powered in games_at_hand() {
+        let (mut env, mut observation) = environment(&powered);
+        let &Space::Discrete { n, .. } = env.action_space() else { unreachable!("games have buttons") };
+        let mut steps = 0;
+        let mut step = || {
+            let action = [(steps / HELD % n) as i32];
+            let outcome = env.step(EnvAction::Discrete(&action), &mut observation).expect("an action");
+            if outcome.terminated {
+                env.reset(None, &mut observation);
+            }
+            steps += 1;
+        };
+        (0..WARM_UP_FRAMES / 4).for_each(|_| step());
+        group.bench_function(powered.game().id, |bencher| bencher.iter(&mut step));
+    }
+}
+
+/// A reset with its no-ops: to a seed, as if the game had just been loaded, and going on with the random numbers.
+fn reset(criterion: &mut Criterion) {
+    const WARM_UP: u64 = 60;
+    let mut group = group(criterion, "reset");
+    for powered in games_at_hand() {
+        let (mut env, mut observation) = environment(&powered);
+        (0..WARM_UP).for_each(|seed| env.reset(Some(seed), &mut observation));
+        let id = powered.game().id;
+        let mut seed = WARM_UP;
+        group.bench_function(format!("{id}, seeded"), |bencher| {
+            bencher.iter(|| {
+                seed += 1;
+                env.reset(Some(seed), &mut observation);
+            });
+        });
+        group.bench_function(format!("{id}, unseeded"), |bencher| {
+            bencher.iter(|| env.reset(None, black_box(&mut observation)));
+        });
+    }
+}
+
+fn environment(powered: &PoweredGame) -> (AtariEnv, Vec<u8>) {
+    let mut env = AtariEnv::new(powered, AtariOptions::default(), 1).expect("the default options");
+    let mut observation = vec![0; env.observation_space().byte_len()];
+    env.reset(None, &mut observation);
+    (env, observation)
+}
+
+/// Each bench takes a second or two.
+fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(500));
+    group
+}
+
+criterion_group!(benches, frame, preprocess, step, reset);
+criterion_main!(benches);
