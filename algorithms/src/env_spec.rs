@@ -112,6 +112,23 @@ impl EnvSpec {
         })
     }
 
+    /// Whether every environment has a task and every task an environment: false for a damaged specification.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.task_ids.iter().all(|&task| task < self.tasks.len())
+            && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
+    }
+
+    /// Fails unless the observations of `other` are those of this specification.
+    pub(crate) fn check_observations(&self, other: &Self) -> Result<(), SpecError> {
+        if other.observation_space == self.observation_space {
+            return Ok(());
+        }
+        Err(SpecError::OtherObservations {
+            got: other.observation_space.to_string(),
+            expected: self.observation_space.to_string(),
+        })
+    }
+
     /// Number of environments.
     pub fn num_envs(&self) -> usize {
         self.task_ids.len()

@@ -1,7 +1,6 @@
 use thiserror::Error;
 
-use crate::SpecError;
-use crate::ppo::ConfigError;
+use crate::{ConfigError, ReplayError, SpecError};
 
 /// What can go wrong in a learner.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -12,6 +11,9 @@ pub enum LearnerError {
     /// The environments do not fit the learner.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// The replay cannot be made.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
     /// A number that must be finite is not. The weights are as they were before the step that would have used it.
     #[error("{what} is not finite")]
     NonFinite {

@@ -9,18 +9,30 @@
 //! the same weights, bit for bit, whatever the number of threads.
 //!
 //! * [`ppo`]: Proximal Policy Optimization
+//! * [`dqn`]: DQN and what was added to it, up to Rainbow
+//! * [`pqn`]: the parallelised Q-network, without replay
 //! * [`networks`]: torsos, heads, action masks, initialisation
 //! * [`returns`], [`schedule`], [`categorical`]: the pure arithmetic, on plain slices
 
+mod batch_reader;
 pub mod categorical;
+mod config_error;
+pub mod dqn;
 mod env_spec;
 mod error;
 pub mod networks;
 mod optimizer;
 pub mod ppo;
+pub mod pqn;
+mod replay;
 pub mod returns;
 mod rollout;
 pub mod schedule;
+mod state_bytes;
+#[cfg(test)]
+mod testing;
 
+pub use config_error::ConfigError;
 pub use env_spec::{EnvSpec, SpecError, Task};
 pub use error::LearnerError;
+pub use replay::{ReplayError, ReplaySize, ReplayStorage};

@@ -49,12 +49,61 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
     }
 }
 
+/// The first steps of a return, and what the rest of it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NStepReturn {
+    /// `sum over k < steps of gamma^k * r_{t+k}`.
+    pub rewards: f32,
+    /// The factor of the value of the observation after the last of these steps: `gamma^steps`, or 0 where the task
+    /// ended with it.
+    pub discount: f32,
+    /// Number of steps: at least 1.
+    pub steps: usize,
+}
+
+/// The n-step return (Sutton 1988) of the first of the given steps, at most n of them, each `(reward, terminated,
+/// truncated)`. The first that ends the episode is the last that counts.
+///
+/// ```text
+/// R_t = r_t + gamma * r_{t+1} + .. + gamma^(n-1) * r_{t+n-1} + gamma^n * V(s_{t+n})
+/// ```
+///
+/// # Panics
+/// Panics without a step.
+pub fn n_step_return(steps: impl IntoIterator<Item = (f32, bool, bool)>, gamma: f32) -> NStepReturn {
+    let mut result = NStepReturn { rewards: 0.0, discount: 1.0, steps: 0 };
+    for (reward, terminated, truncated) in steps {
+        result.rewards += result.discount * reward;
+        result.discount *= if terminated { 0.0 } else { gamma };
+        result.steps += 1;
+        if terminated || truncated {
+            break;
+        }
+    }
+    assert!(result.steps > 0, "a return has a step at least");
+    result
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+
+    #[test]
+    fn n_step_returns_by_hand() {
+        let step = |reward| (reward, false, false);
+        let of = |steps: &[(f32, bool, bool)]| n_step_return(steps.iter().copied(), 0.5);
+        // 1 + 0.5 * 2 + 0.25 * 4, and 0.125 times the value after the third.
+        let result = of(&[step(1.0), step(2.0), step(4.0)]);
+        assert_eq!(result, NStepReturn { rewards: 3.0, discount: 0.125, steps: 3 });
+        // Nothing counts after an end; only a cut-off return has a future.
+        let terminated = of(&[step(1.0), (2.0, true, false), step(4.0)]);
+        assert_eq!(terminated, NStepReturn { rewards: 2.0, discount: 0.0, steps: 2 });
+        let truncated = of(&[step(1.0), (2.0, false, true), step(4.0)]);
+        assert_eq!(truncated, NStepReturn { rewards: 2.0, discount: 0.25, steps: 2 });
+    }
 
     #[test]
     fn advantages_of_a_short_trajectory_by_hand() {

@@ -202,6 +202,12 @@ pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<
     }
 }
 
+/// Cuts `entries` into `count` parts whose sizes differ by at most one; empty ones are left out.
+pub(crate) fn split(entries: &[usize], count: usize) -> impl Iterator<Item = &[usize]> {
+    let border = move |part: usize| part * entries.len() / count;
+    (0..count).map(move |part| &entries[border(part)..border(part + 1)]).filter(|part| !part.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,5 +316,13 @@ mod tests {
         assert_eq!(observations, [0, 1, 10, 11]);
         assert_eq!((0..4).map(|entry| rollout.env(entry)).collect::<Vec<_>>(), [0, 0, 1, 1]);
         assert_eq!((0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(), [0, 1, 5, 5]);
+    }
+
+    #[test]
+    fn parts_are_even_and_complete() {
+        let entries: Vec<usize> = (0..10).collect();
+        let parts: Vec<&[usize]> = split(&entries, 4).collect();
+        assert_eq!(parts, [&entries[..2], &entries[2..5], &entries[5..7], &entries[7..]]);
+        assert_eq!(split(&entries[..2], 4).collect::<Vec<_>>(), [&[0], &[1]]);
     }
 }

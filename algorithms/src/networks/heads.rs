@@ -12,6 +12,7 @@ pub struct RowTasks {
     task_ids: Tensor<1, Int>,
     /// `[rows, max_actions]`.
     illegal: Tensor<2, Bool>,
+    num_tasks: usize,
 }
 
 impl RowTasks {
@@ -24,7 +25,23 @@ impl RowTasks {
         Self {
             task_ids: Tensor::from_data(TensorData::new(ids, [counts.len()]), device),
             illegal: illegal_actions(&counts, max_actions, device),
+            num_tasks: tasks.len(),
         }
+    }
+
+    /// The mask of illegal actions, `[rows, max_actions]`.
+    pub fn illegal(&self) -> Tensor<2, Bool> {
+        self.illegal.clone()
+    }
+
+    /// What each row's own task says: `[rows, num_tasks * columns]`, task after task, to `[rows, columns]`.
+    pub fn pick(&self, all: Tensor<2>, columns: usize) -> Tensor<2> {
+        if self.num_tasks == 1 {
+            return all;
+        }
+        let [rows, _] = all.dims();
+        let index = self.task_ids.clone().reshape([rows, 1, 1]).expand([rows, 1, columns]);
+        all.reshape([rows, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
     }
 }
 
@@ -36,7 +53,6 @@ impl RowTasks {
 pub struct Heads {
     policy: Linear,
     value: Linear,
-    num_tasks: usize,
     max_actions: usize,
 }
 
@@ -53,7 +69,6 @@ impl Heads {
         Self {
             policy: initializer.linears(features, max_actions, num_tasks, 0.01),
             value: initializer.linears(features, 1, num_tasks, 1.0),
-            num_tasks,
             max_actions,
         }
     }
@@ -61,19 +76,9 @@ impl Heads {
     /// Masked logits and values of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let logits = self.policy.forward(features.clone());
-        let logits = self.pick(logits, self.max_actions, rows);
-        let values = self.pick(self.value.forward(features), 1, rows);
-        Outputs { logits: mask_logits(logits, rows.illegal.clone()), values: values.squeeze_dim(1) }
-    }
-
-    /// `[rows, num_tasks * columns]` to `[rows, columns]`: each row's own task.
-    fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<2> {
-        if self.num_tasks == 1 {
-            return all;
-        }
-        let [count, _] = all.dims();
-        let index = rows.task_ids.clone().reshape([count, 1, 1]).expand([count, 1, columns]);
-        all.reshape([count, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
+        let logits = rows.pick(logits, self.max_actions);
+        let values = rows.pick(self.value.forward(features), 1);
+        Outputs { logits: mask_logits(logits, rows.illegal()), values: values.squeeze_dim(1) }
     }
 }
 

@@ -7,7 +7,7 @@ use ndarray::{Array2, Axis};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use super::Conv;
+use super::{Conv, NoisyLinear};
 
 /// A random matrix of `rows` x `columns`, row after row, whose shorter side is an orthonormal set times `gain`.
 ///
@@ -31,8 +31,8 @@ pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) ->
     matrix.iter().map(|&element| (gain * element) as f32).collect()
 }
 
-/// A standard normal number by Box and Muller's transform.
-fn standard_normal(rng: &mut impl Rng) -> f64 {
+/// A standard normal number, by Box and Muller's transform.
+pub(super) fn standard_normal(rng: &mut impl Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
     radius * (TAU * rng.random::<f64>()).cos()
 }
@@ -68,14 +68,32 @@ impl Initializer<'_> {
         }
     }
 
-    /// A convolution with a square kernel, followed by a rectifier.
-    pub fn conv(&mut self, channels: [usize; 2], kernel: usize, stride: usize) -> Conv {
+    /// A fully connected layer with noise, by the rules of its paper: weights and biases uniform within
+    /// `1 / sqrt(inputs)` of 0, the noise's scale `sigma / sqrt(inputs)` everywhere.
+    pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
+        let bound = 1.0 / (inputs as f64).sqrt();
+        let mut uniform = |count: usize| {
+            (0..count).map(|_| self.rng.random_range(-bound..bound) as f32).collect::<Vec<f32>>()
+        };
+        let (weight, bias) = (uniform(inputs * outputs), uniform(outputs));
+        let scale = (sigma * bound) as f32;
+        NoisyLinear {
+            weight: Param::from_data(TensorData::new(weight, [inputs, outputs]), self.device),
+            bias: Param::from_data(TensorData::new(bias, [outputs]), self.device),
+            weight_sigma: Param::from_tensor(Tensor::full([inputs, outputs], scale, self.device)),
+            bias_sigma: Param::from_tensor(Tensor::full([outputs], scale, self.device)),
+        }
+    }
+
+    /// A convolution with a square kernel, made for being followed by a rectifier, its own if `rectify` says so.
+    pub fn conv(&mut self, channels: [usize; 2], kernel: usize, stride: usize, rectify: bool) -> Conv {
         let [inputs, outputs] = channels;
         let weight = orthogonal(kernel * kernel * inputs, outputs, 2f64.sqrt(), self.rng);
         Conv {
             weight: Param::from_data(TensorData::new(weight, [kernel, kernel, inputs, outputs]), self.device),
             bias: Param::from_tensor(Tensor::zeros([outputs], self.device)),
             stride,
+            rectify,
         }
     }
 }
@@ -110,7 +128,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let mut initializer = Initializer { rng: &mut rng, device: &Device::flex() };
         let linear = initializer.linear(3, 2, 1.0);
-        let conv = initializer.conv([2, 4], 3, 1);
+        let conv = initializer.conv([2, 4], 3, 1, true);
         assert_eq!(linear.bias.unwrap().val().try_into_vec_as::<f32>().unwrap(), [0.0; 2]);
         assert_eq!(conv.bias.val().try_into_vec_as::<f32>().unwrap(), [0.0; 4]);
     }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::ConfigError;
+use crate::config_error::{check, check_count, check_positive, check_unit};
 
 /// The hyperparameters of PPO, by the names of the papers. The defaults are those of `CleanRL`'s `ppo_atari.py`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,24 +64,10 @@ impl Default for PpoConfig {
     }
 }
 
-/// A hyperparameter outside its range.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{field} = {value} is not possible: it must be {allowed}")]
-pub struct ConfigError {
-    /// The name of the field in [`PpoConfig`].
-    pub field: &'static str,
-    /// The value that it has.
-    pub value: String,
-    /// What it may be.
-    pub allowed: String,
-}
-
 impl PpoConfig {
     /// Checks every field, with `num_envs` environments in mind.
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
-        let in_unit_interval = |value: f32| (0.0..=1.0).contains(&value);
         let at_least_zero = |value: f32| value.is_finite() && value >= 0.0;
-        let above_zero = |value: f32| value.is_finite() && value > 0.0;
         let batch_size = num_envs.saturating_mul(self.num_steps);
         check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
         check(
@@ -94,38 +82,27 @@ impl PpoConfig {
             self.learning_rate.is_finite() && self.learning_rate > 0.0,
             "a number above 0",
         )?;
-        check("gamma", &self.gamma, in_unit_interval(self.gamma), "in 0..=1")?;
-        check("gae_lambda", &self.gae_lambda, in_unit_interval(self.gae_lambda), "in 0..=1")?;
+        check_unit("gamma", self.gamma)?;
+        check_unit("gae_lambda", self.gae_lambda)?;
         check(
             "num_minibatches",
             &self.num_minibatches,
             (1..=batch_size).contains(&self.num_minibatches),
             format!("in 1..={batch_size} (num_envs * num_steps)"),
         )?;
-        check("update_epochs", &self.update_epochs, self.update_epochs >= 1, "1 or more")?;
-        check("clip_coef", &self.clip_coef, above_zero(self.clip_coef), "a number above 0")?;
+        check_count("update_epochs", self.update_epochs)?;
+        check_positive("clip_coef", self.clip_coef)?;
         check("ent_coef", &self.ent_coef, at_least_zero(self.ent_coef), "a number from 0")?;
         check("vf_coef", &self.vf_coef, at_least_zero(self.vf_coef), "a number from 0")?;
-        check("max_grad_norm", &self.max_grad_norm, above_zero(self.max_grad_norm), "a number above 0")?;
+        check_positive("max_grad_norm", self.max_grad_norm)?;
         match self.target_kl {
             Some(target_kl) => {
-                check("target_kl", &target_kl, above_zero(target_kl), "a number above 0, or absent")
+                let possible = target_kl.is_finite() && target_kl > 0.0;
+                check("target_kl", &target_kl, possible, "a number above 0, or absent")
             }
             None => Ok(()),
         }
     }
-}
-
-fn check(
-    field: &'static str,
-    value: &impl ToString,
-    possible: bool,
-    allowed: impl Into<String>,
-) -> Result<(), ConfigError> {
-    if possible {
-        return Ok(());
-    }
-    Err(ConfigError { field, value: value.to_string(), allowed: allowed.into() })
 }
 
 #[cfg(test)]

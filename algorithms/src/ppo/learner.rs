@@ -9,11 +9,12 @@ use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
 use super::metrics::explained_variance;
-use super::minibatch::{Minibatch, split};
+use super::minibatch::Minibatch;
 use super::{Policy, PpoConfig, PpoMetrics};
+use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ActorCritic, ObservationLayout, weights};
 use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
-use crate::rollout::{Estimates, Rollout, rows_with_final_values};
+use crate::rollout::{Estimates, Rollout, rows_with_final_values, split};
 use crate::schedule::LinearSchedule;
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
@@ -73,13 +74,8 @@ impl Ppo {
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let network = ActorCritic::new(layout, &spec.tasks, &mut Stream::Initialization.rng(seed), &device);
-        let actor = Policy::new(
-            network.valid(),
-            layout,
-            spec.tasks.clone(),
-            spec.task_ids.clone(),
-            device.clone().without_autodiff(),
-        );
+        let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
+        let actor = Policy::new(network.valid(), reader);
         Ok(Self {
             rollout: Rollout::new(spec.num_envs(), config.num_steps, layout.row_bytes()),
             last_values: Vec::new(),
@@ -144,9 +140,7 @@ impl Ppo {
             return Err(LearnerError::OutOfOrder("observe came without an act before it"));
         }
         self.actor.check(batch)?;
-        if let Some(row) = batch.rewards.iter().position(|reward| !reward.is_finite()) {
-            return Err(LearnerError::NonFinite { what: format!("the reward of environment {row}") });
-        }
+        check_rewards(batch)?;
         let final_values = self.final_values(batch)?;
         let is_last = self.rollout.steps_left() == 1;
         if is_last {
@@ -195,12 +189,7 @@ impl Ppo {
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
     /// but their tasks must be among its tasks.
     pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
-        if spec.observation_space != self.spec.observation_space {
-            return Err(SpecError::OtherObservations {
-                got: spec.observation_space.to_string(),
-                expected: self.spec.observation_space.to_string(),
-            });
-        }
+        self.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 

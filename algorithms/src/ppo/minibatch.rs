@@ -48,12 +48,6 @@ impl Minibatch {
     }
 }
 
-/// Cuts `entries` into `count` parts whose sizes differ by at most one; empty ones are left out.
-pub(super) fn split(entries: &[usize], count: usize) -> impl Iterator<Item = &[usize]> {
-    let border = move |part: usize| part * entries.len() / count;
-    (0..count).map(move |part| &entries[border(part)..border(part + 1)]).filter(|part| !part.is_empty())
-}
-
 /// Shifts to mean 0 and scales to (unbiased) standard deviation 1. A single number has no deviation and stays.
 fn normalize(numbers: &mut [f32]) {
     if numbers.len() < 2 {
@@ -71,14 +65,6 @@ fn normalize(numbers: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_are_even_and_complete() {
-        let entries: Vec<usize> = (0..10).collect();
-        let parts: Vec<&[usize]> = split(&entries, 4).collect();
-        assert_eq!(parts, [&entries[..2], &entries[2..5], &entries[5..7], &entries[7..]]);
-        assert_eq!(split(&entries[..2], 4).collect::<Vec<_>>(), [&[0], &[1]]);
-    }
 
     #[test]
     fn normalized_numbers_by_hand() {

@@ -1,19 +1,15 @@
-use burn::tensor::Device;
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
-use crate::networks::{ActorCritic, ObservationLayout, RowTasks};
-use crate::{EnvSpec, LearnerError, SpecError, Task, categorical};
+use crate::batch_reader::BatchReader;
+use crate::networks::ActorCritic;
+use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: ActorCritic,
-    layout: ObservationLayout,
-    tasks: Vec<Task>,
-    /// For each environment its index into `tasks`.
-    task_ids: Vec<usize>,
-    device: Device,
+    reader: BatchReader,
 }
 
 /// What a policy makes of some rows, on the host.
@@ -25,29 +21,14 @@ pub(super) struct Evaluation {
 }
 
 impl Policy {
-    /// A policy that plays `tasks` with environment `i` on task `task_ids[i]`. The network must not track gradients.
-    pub(super) fn new(
-        network: ActorCritic,
-        layout: ObservationLayout,
-        tasks: Vec<Task>,
-        task_ids: Vec<usize>,
-        device: Device,
-    ) -> Self {
-        Self { network, layout, tasks, task_ids, device }
+    /// A policy for the environments of `reader`. The network must not track gradients.
+    pub(super) fn new(network: ActorCritic, reader: BatchReader) -> Self {
+        Self { network, reader }
     }
 
     /// The same policy for other environments, whose tasks it must know.
     pub(super) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
-        let head = |task: &Task| {
-            self.tasks.iter().position(|known| known == task).ok_or_else(|| SpecError::UnknownTask {
-                task: task.name.clone(),
-                num_actions: task.num_actions,
-                known: names(&self.tasks),
-            })
-        };
-        let heads: Vec<usize> = spec.tasks.iter().map(head).collect::<Result<_, _>>()?;
-        let task_ids = spec.task_ids.iter().map(|&task| heads[task]).collect();
-        Ok(Self { task_ids, ..self.clone() })
+        Ok(Self { reader: self.reader.for_envs(spec)?, network: self.network.clone() })
     }
 
     /// Replaces the network.
@@ -85,10 +66,8 @@ impl Policy {
         observations: &ObservationBuffer,
         rows: &[usize],
     ) -> Result<Evaluation, LearnerError> {
-        let task_ids = rows.iter().map(|&row| self.task_ids[row]);
-        let row_tasks = RowTasks::new(task_ids, &self.tasks, &self.device);
-        let bytes = rows.iter().map(|&row| observations.row(row));
-        let outputs = self.network.forward(self.layout.tensor(bytes, &self.device), &row_tasks);
+        let (observations, row_tasks) = self.reader.read(observations, rows);
+        let outputs = self.network.forward(observations, &row_tasks);
         let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
         let [_, max_actions] = outputs.logits.dims();
         let logits = outputs.logits.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
@@ -108,8 +87,7 @@ impl Policy {
 
     /// The log-probabilities of a row's legal actions.
     fn legal_log_probs(&self, row: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
-        let legal = self.tasks[self.task_ids[row]].num_actions;
-        let mut log_probs = logits[..legal].to_vec();
+        let mut log_probs = logits[..self.reader.num_actions(row)].to_vec();
         if log_probs.iter().any(|logit| !logit.is_finite()) {
             return Err(LearnerError::NonFinite { what: format!("a logit of environment {row}") });
         }
@@ -119,19 +97,6 @@ impl Policy {
 
     /// Whether a batch is of the environments that the policy was made for.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
-        let [got, expected] = [batch.len(), self.task_ids.len()];
-        if got != expected {
-            return Err(LearnerError::ForeignBatch { what: "rows", got, expected });
-        }
-        let [got, expected] = [batch.observations.row_bytes(), self.layout.row_bytes()];
-        if got != expected {
-            return Err(LearnerError::ForeignBatch { what: "bytes an observation", got, expected });
-        }
-        Ok(())
+        self.reader.check(batch)
     }
-}
-
-fn names(tasks: &[Task]) -> String {
-    let name = |task: &Task| format!("{:?} with {}", task.name, task.num_actions);
-    tasks.iter().map(name).collect::<Vec<_>>().join(", ")
 }

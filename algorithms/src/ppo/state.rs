@@ -1,7 +1,4 @@
 //! The learner as bytes: everything that training needs to go on as if it had never stopped.
-//!
-//! The bytes are [`MAGIC`], the version as a little-endian `u16`, and [`State`] in postcard's encoding.
-//! Equal learners have equal bytes.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -12,11 +9,10 @@ use super::{Ppo, PpoConfig};
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::optimizer::Moments;
 use crate::rollout::Rollout;
+use crate::state_bytes::{Header, bad};
 use crate::{EnvSpec, LearnerError};
 
-const MAGIC: &[u8; 8] = b"PPOSTATE";
-/// Changes whenever the meaning of the bytes does.
-const VERSION: u16 = 1;
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 2 };
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -47,14 +43,16 @@ impl Ppo {
             rollout: (!self.rollout.is_empty()).then(|| self.rollout.clone()),
             last_values: self.last_values.clone(),
         };
-        let header = [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat();
-        postcard::to_extend(&state, header).map_err(|error| LearnerError::BadState(error.to_string()))
+        HEADER.encode(&state)
     }
 
     /// The learner that [`state`](Self::state) described. Whether the environments at hand are the ones it was made
     /// for can be seen by comparing [`spec`](Self::spec).
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
-        let state = decode(bytes)?;
+        let state: State = HEADER.decode(bytes)?;
+        if !state.spec.is_sound() {
+            return Err(bad("its environments and tasks do not belong together"));
+        }
         // The seed has no effect: everything that came from it is replaced.
         let mut ppo = Self::new(state.config, state.spec, device, 0)?;
         let sizes: Vec<usize> = state.weights.iter().map(|parameter| parameter.values.len()).collect();
@@ -75,26 +73,4 @@ impl Ppo {
         ppo.updates = state.updates;
         Ok(ppo)
     }
-}
-
-fn decode(bytes: &[u8]) -> Result<State, LearnerError> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| bad("it does not begin like one"))?;
-    let (version, rest) = rest.split_first_chunk().ok_or_else(|| bad("it is cut off"))?;
-    let version = u16::from_le_bytes(*version);
-    if version != VERSION {
-        return Err(bad(&format!("it has version {version}, this program reads version {VERSION}")));
-    }
-    let (state, rest): (State, _) =
-        postcard::take_from_bytes(rest).map_err(|error| bad(&error.to_string()))?;
-    if !rest.is_empty() {
-        return Err(bad(&format!("{} bytes too many", rest.len())));
-    }
-    if state.spec.task_ids.iter().any(|&task| task >= state.spec.tasks.len()) {
-        return Err(bad("an environment's task does not exist"));
-    }
-    Ok(state)
-}
-
-fn bad(problem: &str) -> LearnerError {
-    LearnerError::BadState(problem.to_owned())
 }

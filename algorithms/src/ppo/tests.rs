@@ -1,74 +1,13 @@
 //! The learner as a whole, on batches of a made-up vector environment.
 
 use burn::tensor::Device;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::weights;
-use crate::{EnvSpec, LearnerError, SpecError, Task};
-
-/// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
-#[derive(Clone)]
-struct Noise {
-    spec: EnvSpec,
-    rng: ChaCha8Rng,
-    batch: Batch,
-}
-
-impl Noise {
-    fn new(spec: EnvSpec) -> Self {
-        let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
-        let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
-        let mut noise = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
-        noise.observe();
-        noise
-    }
-
-    fn observe(&mut self) {
-        let Space::Box { dtype, .. } = &self.spec.observation_space else { unreachable!() };
-        for row in self.batch.observations.rows_mut() {
-            match dtype {
-                rl_env::Dtype::U8 => self.rng.fill(row),
-                rl_env::Dtype::F32 => {
-                    for number in row.as_chunks_mut().0 {
-                        *number = self.rng.random_range(-1f32..1.0).to_ne_bytes();
-                    }
-                }
-                other => unreachable!("learners see no {} observations", other.name()),
-            }
-        }
-        if self.batch.final_observations.rows() > 0 {
-            self.batch.final_observations = self.batch.observations.clone();
-        }
-    }
-
-    fn step(&mut self) {
-        for env in 0..self.batch.len() {
-            let ended = self.batch.terminated[env] || self.batch.truncated[env];
-            let reset = ended && self.spec.autoreset_mode == AutoresetMode::NextStep;
-            let fate: f32 = self.rng.random();
-            self.batch.autoreset[env] = reset;
-            self.batch.terminated[env] = !reset && fate < 0.1;
-            self.batch.truncated[env] = !reset && fate > 0.9;
-            self.batch.rewards[env] = if reset { 0.0 } else { self.rng.random_range(-1.0..1.0) };
-        }
-        self.observe();
-    }
-}
-
-/// Four environments of two tasks with 2 and 5 actions.
-fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> EnvSpec {
-    let task = |name: &str, num_actions| Task { name: name.to_owned(), num_actions };
-    EnvSpec {
-        observation_space,
-        tasks: vec![task("two", 2), task("five", 5)],
-        task_ids: vec![0, 1, 1, 0],
-        autoreset_mode,
-    }
-}
+use crate::testing::{Noise, spec};
+use crate::{EnvSpec, LearnerError, SpecError};
 
 fn vectors() -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -337,6 +276,6 @@ fn damaged_states_are_refused() {
     refused(&state[..state.len() / 2]);
     assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
     let mut newer = state;
-    newer[8] = 2;
-    assert_eq!(refused(&newer), "it has version 2, this program reads version 1");
+    newer[8] = 9;
+    assert_eq!(refused(&newer), "it has version 9, this program reads version 2");
 }

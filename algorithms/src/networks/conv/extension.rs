@@ -13,48 +13,62 @@ use super::geometry::Geometry;
 use super::kernel;
 
 /// [`Conv::forward`](super::Conv::forward) on flex, with gradients where the arguments have them.
-pub(super) fn conv_relu(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize) -> Tensor<4> {
+pub(super) fn conv(
+    input: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+    stride: usize,
+    rectify: bool,
+) -> Tensor<4> {
     let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as ConvRelu>::conv_relu(input, weight, bias, stride))
+    Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, stride, rectify))
 }
 
 /// Backends with the operation.
 #[backend_extension(Flex, Autodiff)]
-trait ConvRelu: Backend {
+trait FusedConv: Backend {
     /// Of an input `[images, height, width, inputs]`, a weight `[kernel, kernel, inputs, outputs]` and a bias
     /// `[outputs]`.
-    fn conv_relu(
+    fn fused_conv(
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
         stride: usize,
+        rectify: bool,
     ) -> FloatTensor<Self>;
 }
 
-impl ConvRelu for Flex {
-    fn conv_relu(input: FlexTensor, weight: FlexTensor, bias: FlexTensor, stride: usize) -> FlexTensor {
+impl FusedConv for Flex {
+    fn fused_conv(
+        input: FlexTensor,
+        weight: FlexTensor,
+        bias: FlexTensor,
+        stride: usize,
+        rectify: bool,
+    ) -> FlexTensor {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), stride);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = kernel::forward(geometry, numbers(&input), numbers(&weight), numbers(&bias));
+        let output = kernel::forward(geometry, numbers(&input), numbers(&weight), numbers(&bias), rectify);
         tensor(output, geometry.output_shape())
     }
 }
 
-impl<C: CheckpointStrategy> ConvRelu for Autodiff<Flex, C> {
-    fn conv_relu(
+impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
+    fn fused_conv(
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
         stride: usize,
+        rectify: bool,
     ) -> FloatTensor<Self> {
         let (input, input_node) = input.into_parts();
         let (weight, weight_node) = weight.into_parts();
         let (bias, bias_node) = bias.into_parts();
-        let output = Flex::conv_relu(input.clone(), weight.clone(), bias, stride);
+        let output = Flex::fused_conv(input.clone(), weight.clone(), bias, stride, rectify);
         let nodes = [input_node, weight_node, bias_node];
-        match ConvReluBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        match FusedConvBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {
-                let forward = Forward { input, weight, output: output.clone(), stride };
+                let forward = Forward { input, weight, output: output.clone(), stride, rectify };
                 preparation.finish(forward, output)
             }
             OpsKind::UnTracked(preparation) => preparation.finish(output),
@@ -69,17 +83,18 @@ struct Forward {
     weight: FlexTensor,
     output: FlexTensor,
     stride: usize,
+    rectify: bool,
 }
 
 #[derive(Debug)]
-struct ConvReluBackward;
+struct FusedConvBackward;
 
-impl Backward<Flex, 3> for ConvReluBackward {
+impl Backward<Flex, 3> for FusedConvBackward {
     type State = Forward;
 
     fn backward(self, ops: Ops<Forward, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let Forward { input, weight, output, stride } = ops.state;
+        let Forward { input, weight, output, stride, rectify } = ops.state;
         let (input_shape, weight_shape) = (input.shape().dims(), weight.shape().dims());
         let geometry = Geometry::new(input_shape, weight_shape, stride);
         let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
@@ -88,6 +103,7 @@ impl Backward<Flex, 3> for ConvReluBackward {
             weight: numbers(&weight),
             output: numbers(&output),
             gradient: numbers(&gradient),
+            rectified: rectify,
         };
         let [input_node, weight_node, bias_node] = ops.parents;
         // The first layer's input is observations, which have no gradient.

@@ -16,8 +16,15 @@ const BLOCK_POSITIONS: usize = 200;
 /// Images whose weight gradients are summed one after another, by one thread.
 const PART_IMAGES: usize = 16;
 
-/// `relu(conv(input, weight) + bias)`: `[images, positions, outputs]`.
-pub(super) fn forward(geometry: Geometry, input: &[f32], weight: &[f32], bias: &[f32]) -> Vec<f32> {
+/// `conv(input, weight) + bias`, rectified if wanted: `[images, positions, outputs]`.
+pub(super) fn forward(
+    geometry: Geometry,
+    input: &[f32],
+    weight: &[f32],
+    bias: &[f32],
+    rectify: bool,
+) -> Vec<f32> {
+    let least = if rectify { 0.0 } else { f32::NEG_INFINITY };
     let weight = Matrix::new(weight, geometry.patch(), geometry.outputs);
     let block = block_images(geometry);
     let mut output = vec![0.0; geometry.images * geometry.output()];
@@ -29,7 +36,7 @@ pub(super) fn forward(geometry: Geometry, input: &[f32], weight: &[f32], bias: &
             multiply(patches, weight, output, Onto::Nothing);
             for pixel in output.chunks_exact_mut(geometry.outputs) {
                 for (number, bias) in pixel.iter_mut().zip(bias) {
-                    *number = (*number + bias).max(0.0);
+                    *number = (*number + bias).max(least);
                 }
             }
         });
@@ -57,6 +64,8 @@ pub(super) struct Backward<'a> {
     pub(super) output: &'a [f32],
     /// The gradient with respect to `output`.
     pub(super) gradient: &'a [f32],
+    /// Whether the forward pass rectified.
+    pub(super) rectified: bool,
 }
 
 impl Backward<'_> {
@@ -103,7 +112,7 @@ impl Backward<'_> {
                 gradient
                     .iter()
                     .zip(output)
-                    .map(|(gradient, &output)| if output > 0.0 { *gradient } else { 0.0 }),
+                    .map(|(gradient, &output)| if output > 0.0 || !self.rectified { *gradient } else { 0.0 }),
             );
             for pixel in before_relu.chunks_exact(geometry.outputs) {
                 add(&mut bias_gradient, pixel);

@@ -22,7 +22,7 @@ use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{DType, Device, Tensor};
 
-/// A convolution without padding, its bias and a rectifier, on pictures with the channels last.
+/// A convolution without padding, its bias and, if wanted, a rectifier, on pictures with the channels last.
 #[derive(Module, Debug)]
 pub struct Conv {
     /// `[kernel, kernel, input channels, output channels]`.
@@ -31,6 +31,8 @@ pub struct Conv {
     pub bias: Param<Tensor<1>>,
     /// Distance between two positions of the kernel, in pixels of the input, on both axes.
     pub stride: usize,
+    /// Whether negative outputs become 0.
+    pub rectify: bool,
 }
 
 impl Conv {
@@ -43,18 +45,19 @@ impl Conv {
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (self.weight.val(), self.bias.val());
         if input.device() == Device::flex() && input.dtype() == DType::F32 {
-            extension::conv_relu(input, weight, bias, self.stride)
+            extension::conv(input, weight, bias, self.stride, self.rectify)
         } else {
-            stock(input, weight, bias, self.stride)
+            stock(input, weight, bias, self.stride, self.rectify)
         }
     }
 }
 
 /// The same by burn's operations, on any device.
-fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize) -> Tensor<4> {
+fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize, rectify: bool) -> Tensor<4> {
     let options = ConvOptions::new([stride; 2], [0; 2], [1; 2], 1);
     let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
-    relu(output).permute([0, 2, 3, 1])
+    let output = if rectify { relu(output) } else { output };
+    output.permute([0, 2, 3, 1])
 }
 
 #[cfg(test)]

@@ -53,10 +53,12 @@ fn loss(output: Tensor<4>) -> Tensor<1> {
     (output * factors).sum()
 }
 
+type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, usize, bool) -> Tensor<4>;
+
 /// Output and gradients of input, weight and bias.
-fn run(sizes: Sizes, conv: fn(Tensor<4>, Tensor<4>, Tensor<1>, usize) -> Tensor<4>) -> [Vec<f32>; 4] {
+fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     let (input, weight, bias) = arguments(sizes);
-    let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.stride);
+    let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.stride, rectify);
     let gradients = loss(output.clone()).backward();
     let gradient = |tensor: Option<Tensor<4>>| host(tensor.unwrap());
     [
@@ -69,8 +71,8 @@ fn run(sizes: Sizes, conv: fn(Tensor<4>, Tensor<4>, Tensor<1>, usize) -> Tensor<
 
 #[test]
 fn outputs_and_gradients_equal_the_stock_convolution() {
-    for sizes in SIZES {
-        let [fused, expected] = [run(sizes, extension::conv_relu), run(sizes, stock)];
+    for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
+        let [fused, expected] = [run(sizes, extension::conv, rectify), run(sizes, stock, rectify)];
         for (what, (fused, expected)) in
             ["output", "input", "weight", "bias"].iter().zip(fused.iter().zip(&expected))
         {
@@ -87,9 +89,9 @@ fn outputs_and_gradients_equal_the_stock_convolution() {
 fn gradients_equal_finite_differences() {
     let sizes = SIZES[3];
     let (input, weight, bias) = arguments(sizes);
-    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv_relu);
+    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv, true);
     let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
-        let output = extension::conv_relu(input.clone(), weight.clone(), bias.clone(), sizes.stride);
+        let output = extension::conv(input.clone(), weight.clone(), bias.clone(), sizes.stride, true);
         f64::from(loss(output).into_scalar::<f32>())
     };
     let check = |gradient: &[f32], value_at: &dyn Fn(usize, f32) -> f64| {
@@ -120,7 +122,7 @@ fn results_are_the_same_bits_on_one_two_and_three_threads() {
         let on = |num_threads| {
             let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
             pool.install(|| {
-                run(sizes, extension::conv_relu).map(|numbers| numbers.into_iter().map(f32::to_bits))
+                run(sizes, extension::conv, true).map(|numbers| numbers.into_iter().map(f32::to_bits))
             })
             .map(Iterator::collect::<Vec<u32>>)
         };
@@ -134,7 +136,7 @@ fn results_are_the_same_bits_on_one_two_and_three_threads() {
 fn an_input_without_gradient_gets_none() {
     let (input, weight, bias) = arguments(SIZES[3]);
     let constant = input.detach().set_require_grad(false);
-    let output = extension::conv_relu(constant.clone(), weight.clone(), bias, SIZES[3].stride);
+    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[3].stride, true);
     let gradients = loss(output).backward();
     assert!(constant.grad(&gradients).is_none());
     assert!(weight.grad(&gradients).is_some());

@@ -1,0 +1,216 @@
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Tensor, TensorData};
+
+use super::loss;
+use super::{Distribution, DqnConfig, LossKind};
+use crate::categorical;
+use crate::returns::NStepReturn;
+
+/// What the numbers that a network gives an action mean. What is not differentiated is computed on the host.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Head {
+    /// One number: the mean return.
+    Mean(LossKind),
+    /// Logits of the probabilities of these returns.
+    Categorical { support: Vec<f32> },
+    /// So many quantiles, quantile `i` at `(i + 0.5) / count`.
+    Quantile { count: usize },
+}
+
+impl Head {
+    pub(super) fn new(config: &DqnConfig) -> Self {
+        match config.distribution {
+            Distribution::Mean => Self::Mean(config.loss),
+            Distribution::C51 => Self::Categorical { support: support(config) },
+            Distribution::Quantile => Self::Quantile { count: config.num_atoms },
+        }
+    }
+
+    /// Numbers of an action.
+    pub(super) fn num_atoms(&self) -> usize {
+        match self {
+            Self::Mean(_) => 1,
+            Self::Categorical { support } => support.len(),
+            Self::Quantile { count } => *count,
+        }
+    }
+
+    /// The mean return that an action's numbers stand for.
+    pub(super) fn mean(&self, numbers: &[f32]) -> f32 {
+        match self {
+            Self::Mean(_) => numbers[0],
+            Self::Categorical { support } => probabilities(numbers)
+                .iter()
+                .zip(support)
+                .map(|(probability, value)| probability * value)
+                .sum(),
+            Self::Quantile { count } => numbers.iter().sum::<f32>() / *count as f32,
+        }
+    }
+
+    /// The mean return of each of the first `num_actions` actions, which are the legal ones, of a row of numbers.
+    pub(super) fn values(&self, row: &[f32], num_actions: usize) -> Vec<f32> {
+        row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(numbers)).collect()
+    }
+
+    /// What an action's numbers are to become: the rewards of a return, and the discounted numbers `next` of the
+    /// action that comes after it. For the categorical head these are probabilities.
+    pub(super) fn target(&self, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
+        let shifted = |value: f32| of.rewards + of.discount * value;
+        match self {
+            Self::Mean(_) | Self::Quantile { .. } => next.iter().map(|&value| shifted(value)).collect(),
+            Self::Categorical { support } => {
+                project(support, support.iter().map(|&value| shifted(value)).zip(probabilities(next)))
+            }
+        }
+    }
+
+    /// How far numbers are from their targets, both `[rows, num_atoms]`: `[rows]`.
+    pub(super) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+        match self {
+            Self::Mean(kind) => {
+                let errors = (numbers - targets).squeeze_dim(1);
+                match kind {
+                    LossKind::Mse => errors.square(),
+                    LossKind::Huber => loss::huber(errors),
+                }
+            }
+            Self::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
+            Self::Quantile { count } => {
+                let levels: Vec<f32> =
+                    (0..*count).map(|index| (index as f32 + 0.5) / *count as f32).collect();
+                let levels = Tensor::from_data(TensorData::new(levels, [1, *count]), &numbers.device());
+                loss::quantile_huber(numbers, targets, levels)
+            }
+        }
+    }
+
+    /// How wrong the network was about each row, for priorities: the absolute error of means, else the loss.
+    pub(super) fn errors(&self, losses: &[f32]) -> Vec<f32> {
+        let error = |&loss: &f32| match self {
+            Self::Mean(LossKind::Mse) => loss.sqrt(),
+            Self::Mean(LossKind::Huber) if loss < 0.5 => (2.0 * loss).sqrt(),
+            Self::Mean(LossKind::Huber) => loss + 0.5,
+            Self::Categorical { .. } | Self::Quantile { .. } => loss,
+        };
+        losses.iter().map(error).collect()
+    }
+}
+
+/// The returns whose probabilities are learned: `num_atoms` from `v_min` to `v_max`.
+fn support(config: &DqnConfig) -> Vec<f32> {
+    let step = (config.v_max - config.v_min) / (config.num_atoms - 1) as f32;
+    (0..config.num_atoms).map(|atom| config.v_min + atom as f32 * step).collect()
+}
+
+fn probabilities(logits: &[f32]) -> Vec<f32> {
+    let mut numbers = logits.to_vec();
+    categorical::log_softmax(&mut numbers);
+    numbers.iter().map(|log_prob| log_prob.exp()).collect()
+}
+
+/// Puts probabilities of any returns onto the evenly spaced ones of `support`: what lies between two of them is shared
+/// by distance, what lies outside goes to the end (Bellemare et al. 2017, algorithm 1).
+fn project(support: &[f32], returns: impl Iterator<Item = (f32, f32)>) -> Vec<f32> {
+    let last = support.len() - 1;
+    let (low, high) = (support[0], support[last]);
+    let mut projected = vec![0.0; support.len()];
+    for (value, probability) in returns {
+        let place = (value.clamp(low, high) - low) / (high - low) * last as f32;
+        let lower = (place.floor() as usize).min(last);
+        let upper_part = place - lower as f32;
+        projected[lower] += probability * (1.0 - upper_part);
+        if upper_part > 0.0 {
+            projected[(lower + 1).min(last)] += probability * upper_part;
+        }
+    }
+    projected
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
+
+    fn close(numbers: &[f32], expected: &[f32]) {
+        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-5;
+        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+    }
+
+    fn head(distribution: Distribution, num_atoms: usize) -> Head {
+        Head::new(&DqnConfig { distribution, num_atoms, v_min: -2.0, v_max: 2.0, ..DqnConfig::default() })
+    }
+
+    #[test]
+    fn targets_of_means_and_quantiles_by_hand() {
+        assert_eq!(head(Distribution::Mean, 5).target(&RETURN, &[4.0]), [3.0]);
+        assert_eq!(head(Distribution::Quantile, 2).target(&RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
+        let terminated = NStepReturn { discount: 0.0, ..RETURN };
+        assert_eq!(head(Distribution::Quantile, 2).target(&terminated, &[-2.0, 4.0]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_projection_by_hand() {
+        // Support -2, -1, 0, 1, 2. 1.25 is three quarters 1 and one quarter 2; 9 is beyond the end; -1 is exact.
+        let support = [-2.0, -1.0, 0.0, 1.0, 2.0];
+        let projected = project(&support, [(1.25, 0.4), (9.0, 0.5), (-1.0, 0.1)].into_iter());
+        close(&projected, &[0.0, 0.1, 0.0, 0.3, 0.6]);
+    }
+
+    #[test]
+    fn categorical_targets_by_hand() {
+        let head = head(Distribution::C51, 5);
+        // Probabilities 1/4 and 3/4 on -2 and 2: on 1 - 1 = 0 and 1 + 1 = 2 after the shift.
+        let never = -1e30;
+        let next = [0.0, never, never, never, 3f32.ln()];
+        close(&head.target(&RETURN, &next), &[0.0, 0.0, 0.25, 0.0, 0.75]);
+        close(&[head.mean(&next)], &[0.25 * -2.0 + 0.75 * 2.0]);
+        // After the end only the rewards are left.
+        let terminated = NStepReturn { discount: 0.0, ..RETURN };
+        close(&head.target(&terminated, &next), &[0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn projections_keep_probability_and_within_the_support_the_mean() {
+        for seed in 0..200 {
+            println!("seed {seed}");
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let config = DqnConfig {
+                num_atoms: rng.random_range(2..60),
+                v_min: -3.0,
+                v_max: 7.0,
+                ..DqnConfig::default()
+            };
+            let support = support(&config);
+            let logits: Vec<f32> = support.iter().map(|_| rng.random_range(-3.0..3.0)).collect();
+            let probabilities = probabilities(&logits);
+            let (rewards, discount) = (rng.random_range(-1.0..1.0), rng.random_range(0.0..0.6));
+            let returns: Vec<f32> = support.iter().map(|value| rewards + discount * value).collect();
+            let projected = project(&support, returns.iter().copied().zip(probabilities.iter().copied()));
+            let mean = |values: &[f32], weights: &[f32]| -> f32 {
+                values.iter().zip(weights).map(|(value, weight)| value * weight).sum()
+            };
+            assert!((projected.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            assert!((mean(&support, &projected) - mean(&returns, &probabilities)).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn priorities_are_absolute_errors_where_means_are_learned() {
+        let config = |loss| DqnConfig { loss, ..DqnConfig::default() };
+        // Errors 0.5 and 3: squares 0.25 and 9; Huber 0.125 and 2.5.
+        close(&Head::new(&config(LossKind::Mse)).errors(&[0.25, 9.0]), &[0.5, 3.0]);
+        close(&Head::new(&config(LossKind::Huber)).errors(&[0.125, 2.5]), &[0.5, 3.0]);
+        close(&head(Distribution::C51, 5).errors(&[0.25]), &[0.25]);
+    }
+
+    #[test]
+    fn values_are_of_legal_actions_alone() {
+        let head = head(Distribution::Quantile, 2);
+        assert_eq!(head.values(&[1.0, 3.0, -2.0, 2.0, 9.0, 99.0], 2), [2.0, 0.0]);
+    }
+}

@@ -1,0 +1,300 @@
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rl_env::Batch;
+
+use super::head::Head;
+use super::metrics::StepMetrics;
+use super::minibatch::Minibatch;
+use super::policy::explore;
+use super::{DqnConfig, DqnMetrics, Policy, loss};
+use crate::batch_reader::{BatchReader, check_rewards};
+use crate::networks::{ObservationLayout, QNetwork, QNetworkOptions, RowTasks, soft_update};
+use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
+use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::schedule::LinearSchedule;
+use crate::{EnvSpec, LearnerError, SpecError, categorical};
+
+/// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
+enum Stream {
+    Initialization,
+    Actions,
+    Replay,
+    Noise,
+}
+
+impl Stream {
+    fn rng(self, seed: u64) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(self as u64);
+        rng
+    }
+}
+
+/// A learner of action values. [`dqn`](crate::dqn) shows the order of its methods.
+pub struct Dqn {
+    pub(super) config: DqnConfig,
+    pub(super) spec: EnvSpec,
+    pub(super) layout: ObservationLayout,
+    /// With gradients.
+    pub(super) device: Device,
+    pub(super) head: Head,
+    /// What is being trained.
+    pub(super) network: QNetwork,
+    /// The same weights without gradients: what acts.
+    pub(super) actor: Policy,
+    /// What returns are bootstrapped with, without gradients.
+    pub(super) target: QNetwork,
+    pub(super) optimizer: AdamOptimizer,
+    pub(super) replay: ReplayBuffer,
+    pub(super) action_rng: ChaCha8Rng,
+    pub(super) replay_rng: ChaCha8Rng,
+    pub(super) noise_rng: ChaCha8Rng,
+    /// Steps observed, over all environments.
+    pub(super) steps: u64,
+    /// Gradient steps made.
+    pub(super) updates: u64,
+    /// Gradient steps that are due, with a part of one.
+    pub(super) due: f64,
+    actions: Vec<i32>,
+}
+
+impl Dqn {
+    /// A learner with fresh weights for the environments of `spec`, and an empty replay in `storage`. All randomness
+    /// comes from `seed`.
+    pub fn new(
+        config: DqnConfig,
+        spec: EnvSpec,
+        storage: ReplayStorage,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        config.validate()?;
+        let layout = ObservationLayout::of(&spec.observation_space)?;
+        let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
+        let device = device.clone().autodiff();
+        let head = Head::new(&config);
+        let options = QNetworkOptions {
+            num_atoms: head.num_atoms(),
+            dueling: config.dueling,
+            noisy_sigma: config.noisy.then_some(config.noisy_sigma),
+            layer_norm: false,
+        };
+        let mut rng = Stream::Initialization.rng(seed);
+        let network = QNetwork::new(layout, &spec.tasks, options, &mut rng, &device);
+        let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
+        Ok(Self {
+            actor: Policy::new(network.valid(), head.clone(), reader),
+            target: network.valid(),
+            optimizer: AdamOptimizer::new(config.adam_epsilon),
+            action_rng: Stream::Actions.rng(seed),
+            replay_rng: Stream::Replay.rng(seed),
+            noise_rng: Stream::Noise.rng(seed),
+            steps: 0,
+            updates: 0,
+            due: 0.0,
+            actions: Vec::new(),
+            config,
+            spec,
+            layout,
+            device,
+            head,
+            network,
+            replay,
+        })
+    }
+
+    /// What the replay of a learner with this configuration takes, before one is made.
+    pub fn replay_size(config: &DqnConfig, spec: &EnvSpec) -> Result<ReplaySize, LearnerError> {
+        let layout = ObservationLayout::of(&spec.observation_space)?;
+        Ok(replay_size(spec, layout, &replay_options(config))?)
+    }
+
+    /// The hyperparameters.
+    pub fn config(&self) -> &DqnConfig {
+        &self.config
+    }
+
+    /// The environments that the learner was made for.
+    pub fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    /// Gradient steps made so far.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Whether the planned steps have been made.
+    pub fn is_complete(&self) -> bool {
+        self.steps >= self.config.total_steps
+    }
+
+    /// The probability of a random action at present.
+    pub fn epsilon(&self) -> f64 {
+        let DqnConfig { start_e, end_e, exploration_fraction, total_steps, .. } = self.config;
+        let steps = (f64::from(exploration_fraction) * total_steps as f64) as u64;
+        LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.steps)
+    }
+
+    /// An action for each environment: the best one, or a random one. Two random numbers a row, in the order of the rows.
+    ///
+    /// `batch` is the one that `reset` or the last [`observe`](Self::observe) had.
+    pub fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+        if self.replay.is_acting() || self.is_ready() {
+            return Err(LearnerError::OutOfOrder(
+                "act came before the last actions were observed and learned from",
+            ));
+        }
+        let noise = self.network.draw_noise(&mut self.noise_rng, &self.device.clone().without_autodiff());
+        let values = self.actor.values_with_noise(batch, noise.as_ref())?;
+        self.actions = explore(&values, self.epsilon(), &mut self.action_rng);
+        self.replay.begin_step(batch, &self.actions);
+        Ok(&self.actions)
+    }
+
+    /// Takes what came of the actions of the last [`act`](Self::act).
+    pub fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        if !self.replay.is_acting() {
+            return Err(LearnerError::OutOfOrder("observe came without an act before it"));
+        }
+        self.actor.check(batch)?;
+        check_rewards(batch)?;
+        let steps = self.replay.end_step(batch);
+        self.steps += steps;
+        // Counted from the replay, so that one which was lost is filled again before learning goes on.
+        if self.replay.written() >= self.config.learning_starts as u64 {
+            self.due += steps as f64 * self.config.train_ratio;
+        }
+        Ok(())
+    }
+
+    /// Whether a gradient step is due; nothing more can be observed before it.
+    pub fn is_ready(&self) -> bool {
+        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+    }
+
+    /// Makes the gradient steps that are due. On an error the weights are those of the last sound one.
+    pub fn update(&mut self) -> Result<DqnMetrics, LearnerError> {
+        if !self.is_ready() {
+            return Err(LearnerError::OutOfOrder("update came before a gradient step was due"));
+        }
+        let mut steps = Vec::new();
+        while self.due >= 1.0 {
+            steps.push(self.learn()?);
+            self.due -= 1.0;
+            self.updates += 1;
+            if self.updates.is_multiple_of(self.config.target_network_frequency) {
+                self.target = soft_update(self.target.clone(), &self.network.valid(), self.config.tau);
+            }
+        }
+        self.actor.set_network(self.network.valid());
+        let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
+        Ok(DqnMetrics {
+            td_loss,
+            q_values,
+            grad_norm,
+            epsilon: self.epsilon(),
+            replay_steps: self.replay.len(),
+            gradient_steps: steps.len(),
+        })
+    }
+
+    /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
+    /// but their tasks must be among its tasks.
+    pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
+        self.spec.check_observations(spec)?;
+        self.actor.for_envs(spec)
+    }
+
+    /// How much of the bias of priorities is taken back at present.
+    fn per_beta(&self) -> f32 {
+        let start = f64::from(self.config.per_beta);
+        LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.steps) as f32
+    }
+
+    /// One gradient step. On an error nothing has changed but the random numbers.
+    fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
+        let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
+        let minibatch = Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.device);
+        let targets = self.targets(&minibatch)?;
+        let noise = self.network.draw_noise(&mut self.noise_rng, &self.device);
+        let outputs = self.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
+        let predicted = minibatch.of_actions(outputs);
+        let losses = self.head.losses(predicted.clone(), targets);
+        let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
+        let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
+        let grad_norm = global_norm(&self.network, &gradients);
+
+        // One read, so that a device is waited for once a gradient step.
+        let rows = minibatch.draws.len();
+        let predicted = predicted.inner().reshape([rows * self.head.num_atoms()]);
+        let numbers = host(Tensor::cat(vec![loss.inner(), grad_norm, losses.inner(), predicted], 0))?;
+        for (what, number) in ["the loss", "the gradient's norm"].iter().zip(&numbers) {
+            if !number.is_finite() {
+                return Err(LearnerError::NonFinite { what: (*what).to_owned() });
+            }
+        }
+        let (loss, grad_norm) = (numbers[0], numbers[1]);
+        let (losses, predicted) = numbers[2..].split_at(rows);
+        let scale = self.config.max_grad_norm.map_or(1.0, |norm| clip_scale(grad_norm, norm));
+        let network = self.network.clone();
+        self.network = self.optimizer.step(network, &mut gradients, self.config.learning_rate, scale);
+
+        let values: Vec<f32> =
+            predicted.chunks_exact(self.head.num_atoms()).map(|numbers| self.head.mean(numbers)).collect();
+        let errors = self.head.errors(losses);
+        self.replay.set_errors(&minibatch.draws, &errors);
+        Ok(StepMetrics { td_loss: loss, q_values: values.iter().sum::<f32>() / rows as f32, grad_norm })
+    }
+
+    /// What the numbers of each row's action are to become, `[rows, num_atoms]`.
+    pub(super) fn targets(&mut self, minibatch: &Minibatch) -> Result<Tensor<2>, LearnerError> {
+        let plain = self.device.clone().without_autodiff();
+        let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
+        let noise = self.target.draw_noise(&mut self.noise_rng, &plain);
+        let values = host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
+        let choices = if self.config.double {
+            Some(self.online_numbers(successors.clone(), rows, &plain)?)
+        } else {
+            None
+        };
+        let atoms = self.head.num_atoms();
+        let width = self.spec.max_actions() * atoms;
+        let mut targets = Vec::with_capacity(minibatch.returns.len() * atoms);
+        for (row, (of, &num_actions)) in minibatch.returns.iter().zip(&minibatch.num_actions).enumerate() {
+            let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
+            let action = categorical::argmax(&self.head.values(judged, num_actions));
+            let next = &values[row * width + action * atoms..][..atoms];
+            targets.extend(self.head.target(of, next));
+        }
+        let shape = [minibatch.returns.len(), atoms];
+        Ok(Tensor::from_data(TensorData::new(targets, shape), &self.device))
+    }
+
+    /// What the trained network says about observations, without gradients.
+    fn online_numbers(
+        &mut self,
+        observations: Tensor<2>,
+        rows: &RowTasks,
+        plain: &Device,
+    ) -> Result<Vec<f32>, LearnerError> {
+        let noise = self.network.draw_noise(&mut self.noise_rng, plain);
+        host(self.network.valid().forward(observations, rows, noise.as_ref()))
+    }
+}
+
+fn replay_options(config: &DqnConfig) -> ReplayOptions {
+    ReplayOptions {
+        buffer_size: config.buffer_size,
+        n_step: config.n_step,
+        gamma: config.gamma,
+        alpha: config.prioritized.then_some(config.per_alpha),
+    }
+}
+
+fn host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LearnerError> {
+    tensor.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
+}

@@ -1,0 +1,90 @@
+//! The losses of action values and of distributions of returns, one for each row of a minibatch.
+
+use burn::tensor::Tensor;
+
+/// `x^2 / 2` for errors `x` within -1..=1, `|x| - 1/2` outside, element by element.
+pub(super) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
+    let size = errors.abs();
+    let quadratic = size.clone().clamp_max(1.0);
+    let linear = size - quadratic.clone();
+    quadratic.square().mul_scalar(0.5) + linear
+}
+
+/// The cross-entropy of log-probabilities and the probabilities that they are to become, both `[rows, atoms]`:
+/// `-sum over i of p_i * log q_i`.
+pub(super) fn cross_entropy(log_probs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+    (log_probs * targets).sum_dim(1).neg().squeeze_dim(1)
+}
+
+/// The quantile Huber loss with kappa 1 (equation 10 of Dabney et al. 2018): `theta` are `[rows, n]` quantiles at
+/// `levels` `[1, n]`, `targets` are `[rows, m]` samples of what they are quantiles of.
+///
+/// ```text
+/// sum over i of mean over j of |tau_i - 1{u_ij < 0}| * huber(u_ij),  u_ij = target_j - theta_i
+/// ```
+pub(super) fn quantile_huber(theta: Tensor<2>, targets: Tensor<2>, levels: Tensor<2>) -> Tensor<1> {
+    let errors = targets.unsqueeze_dim::<3>(1) - theta.unsqueeze_dim::<3>(2);
+    let below = errors.clone().detach().lower_elem(0.0).float();
+    let weights = (levels.unsqueeze_dim::<3>(2) - below).abs();
+    (weights * huber(errors)).mean_dim(2).sum_dim(1).squeeze_dim::<2>(2).squeeze_dim(1)
+}
+
+/// The mean of the rows' losses, each as heavy as its weight.
+pub(super) fn weighted_mean(losses: Tensor<1>, weights: Tensor<1>) -> Tensor<1> {
+    (losses * weights).mean()
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn row<const N: usize>(numbers: [f32; N]) -> Tensor<2> {
+        Tensor::from_floats([numbers], &Device::flex().autodiff())
+    }
+
+    fn close(tensor: Tensor<1>, expected: &[f32]) {
+        let numbers: Vec<f32> = tensor.try_into_vec_as().unwrap();
+        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
+        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+    }
+
+    #[test]
+    fn huber_by_hand() {
+        let errors = Tensor::<1>::from_floats([0.0, 0.5, -1.0, 3.0, -3.0], &Device::flex().autodiff());
+        let errors = errors.require_grad();
+        let losses = huber(errors.clone());
+        close(losses.clone(), &[0.0, 0.125, 0.5, 2.5, 2.5]);
+        // The gradient is the error, clipped to -1..=1.
+        let gradients = losses.sum().backward();
+        let gradient = errors.grad(&gradients).unwrap();
+        let numbers: Vec<f32> = gradient.try_into_vec_as().unwrap();
+        assert_eq!([numbers[1], numbers[3], numbers[4]], [0.5, 1.0, -1.0]);
+    }
+
+    #[test]
+    fn cross_entropy_by_hand() {
+        let log_probs = row([0.25f32.ln(), 0.75f32.ln()]);
+        close(cross_entropy(log_probs, row([0.5, 0.5])), &[-0.5 * (0.25f32.ln() + 0.75f32.ln())]);
+    }
+
+    #[test]
+    fn quantile_huber_by_hand() {
+        // Quantiles 0 and 1 at 1/4 and 3/4, targets 0.5 and 3.
+        // i = 0: u = 0.5 and 3, huber 0.125 and 2.5, weights 1/4: mean 0.328125
+        // i = 1: u = -0.5 and 2, huber 0.125 and 1.5, weights 1/4 and 3/4: mean (0.03125 + 1.125) / 2 = 0.578125
+        let theta = row([0.0, 1.0]).require_grad();
+        let loss = quantile_huber(theta.clone(), row([0.5, 3.0]), row([0.25, 0.75]));
+        close(loss.clone(), &[0.90625]);
+        // -weight * clipped error, mean over targets: -(0.25 * 0.5 + 0.25 * 1) / 2, -(0.25 * -0.5 + 0.75 * 1) / 2.
+        let gradients = loss.backward();
+        close(theta.grad(&gradients).unwrap().squeeze_dim(0), &[-0.1875, -0.3125]);
+    }
+
+    #[test]
+    fn weights_are_of_rows() {
+        let tensor = |numbers: [f32; 2]| Tensor::<1>::from_floats(numbers, &Device::flex());
+        close(weighted_mean(tensor([2.0, 4.0]), tensor([1.0, 0.25])), &[1.5]);
+    }
+}

@@ -1,0 +1,36 @@
+/// What the gradient steps of an update report, by `CleanRL`'s names: the mean over them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DqnMetrics {
+    /// The loss: with weights, where steps are prioritised.
+    pub td_loss: f32,
+    /// The values of the actions that were taken.
+    pub q_values: f32,
+    /// Length of the gradient of all parameters together, before it was clipped.
+    pub grad_norm: f32,
+    /// The probability of a random action at present.
+    pub epsilon: f64,
+    /// Steps in the replay that can be drawn.
+    pub replay_steps: usize,
+    /// Gradient steps made: 1 or more.
+    pub gradient_steps: usize,
+}
+
+/// What one gradient step reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StepMetrics {
+    pub(crate) td_loss: f32,
+    pub(crate) q_values: f32,
+    pub(crate) grad_norm: f32,
+}
+
+impl StepMetrics {
+    /// The mean of at least one.
+    pub(crate) fn mean(steps: &[Self]) -> Self {
+        let mean = |number: fn(&Self) -> f32| steps.iter().map(number).sum::<f32>() / steps.len() as f32;
+        Self {
+            td_loss: mean(|step| step.td_loss),
+            q_values: mean(|step| step.q_values),
+            grad_norm: mean(|step| step.grad_norm),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use crate::networks::{ObservationLayout, RowTasks};
+use crate::replay::{Draw, ReplayBuffer};
+use crate::returns::NStepReturn;
+use crate::{EnvSpec, Task};
+
+/// Steps that were drawn from a replay, one a row.
+pub(super) struct Minibatch {
+    pub(super) draws: Vec<Draw>,
+    /// For each row the number of its task's actions.
+    pub(super) num_actions: Vec<usize>,
+    pub(super) returns: Vec<NStepReturn>,
+    /// With gradients: the observations that actions were taken in.
+    pub(super) observations: Tensor<2>,
+    pub(super) rows: RowTasks,
+    pub(super) actions: Tensor<1, Int>,
+    pub(super) weights: Tensor<1>,
+    /// Without gradients: the observations that the returns are bootstrapped from.
+    pub(super) successors: Tensor<2>,
+    pub(super) successor_rows: RowTasks,
+}
+
+impl Minibatch {
+    pub(super) fn gather(
+        replay: &ReplayBuffer,
+        draws: Vec<Draw>,
+        spec: &EnvSpec,
+        layout: ObservationLayout,
+        device: &Device,
+    ) -> Self {
+        let plain = device.clone().without_autodiff();
+        let count = draws.len();
+        let task_ids = || draws.iter().map(|draw| spec.task_ids[draw.env]);
+        let tensor =
+            |rows: &[u8], device: &Device| layout.tensor(rows.chunks_exact(layout.row_bytes()), device);
+        let actions: Vec<i32> = draws.iter().map(|draw| replay.action(draw)).collect();
+        let weights: Vec<f32> = draws.iter().map(|draw| draw.weight).collect();
+        let tasks: &[Task] = &spec.tasks;
+        Self {
+            num_actions: task_ids().map(|task| tasks[task].num_actions).collect(),
+            returns: draws.iter().map(|draw| replay.n_step_return(draw)).collect(),
+            observations: tensor(&replay.observations(&draws), device),
+            rows: RowTasks::new(task_ids(), tasks, device),
+            actions: Tensor::from_data(TensorData::new(actions, [count]), device),
+            weights: Tensor::from_data(TensorData::new(weights, [count]), device),
+            successors: tensor(&replay.successors(&draws), &plain),
+            successor_rows: RowTasks::new(task_ids(), tasks, &plain),
+            draws,
+        }
+    }
+
+    /// The numbers of each row's action: `[rows, actions, atoms]` to `[rows, atoms]`.
+    pub(super) fn of_actions(&self, outputs: Tensor<3>) -> Tensor<2> {
+        let [rows, _, atoms] = outputs.dims();
+        let index = self.actions.clone().reshape([rows, 1, 1]).expand([rows, 1, atoms]);
+        outputs.gather(1, index).squeeze_dim(1)
+    }
+}

@@ -1,0 +1,132 @@
+use rand::Rng;
+use rl_env::{Batch, ObservationBuffer};
+
+use super::head::Head;
+use crate::batch_reader::BatchReader;
+use crate::networks::{Noise, QNetwork};
+use crate::{EnvSpec, LearnerError, SpecError, categorical};
+
+/// A trained network that acts in a vector environment and no longer learns.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    network: QNetwork,
+    head: Head,
+    reader: BatchReader,
+}
+
+impl Policy {
+    /// A policy for the environments of `reader`. The network must not track gradients.
+    pub(crate) fn new(network: QNetwork, head: Head, reader: BatchReader) -> Self {
+        Self { network, head, reader }
+    }
+
+    /// The same policy for other environments, whose tasks it must know.
+    pub(crate) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
+        Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
+    }
+
+    /// Replaces the network.
+    pub(crate) fn set_network(&mut self, network: QNetwork) {
+        self.network = network;
+    }
+
+    /// The action of the highest value of each environment; the first of equals.
+    pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+        let values = self.values(batch)?;
+        Ok(values.iter().map(|values| categorical::argmax(values) as i32).collect())
+    }
+
+    /// A random action with probability `epsilon`, else the best one. Two random numbers a row, in their order.
+    pub fn epsilon_greedy(
+        &self,
+        batch: &Batch,
+        epsilon: f64,
+        rng: &mut impl Rng,
+    ) -> Result<Vec<i32>, LearnerError> {
+        Ok(explore(&self.values(batch)?, epsilon, rng))
+    }
+
+    /// For each environment the values of its legal actions: the discounted sums of the rewards to come, as learners see
+    /// them. The means, where the network has noise or learns distributions.
+    pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+        self.values_with_noise(batch, None)
+    }
+
+    /// The same with the network's noise.
+    pub(super) fn values_with_noise(
+        &self,
+        batch: &Batch,
+        noise: Option<&Noise>,
+    ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        self.check(batch)?;
+        let rows: Vec<usize> = (0..batch.len()).collect();
+        self.values_of(&batch.observations, &rows, noise)
+    }
+
+    /// The same of the given rows of `observations`; row `i` is environment `i`'s.
+    pub(crate) fn values_of(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[usize],
+        noise: Option<&Noise>,
+    ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        let (observations, row_tasks) = self.reader.read(observations, rows);
+        let outputs = self.network.forward(observations, &row_tasks, noise);
+        let [_, actions, atoms] = outputs.dims();
+        let numbers =
+            outputs.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
+        let of_row = |(&row, numbers): (&usize, &[f32])| {
+            let values = self.head.values(numbers, self.reader.num_actions(row));
+            if values.iter().all(|value| value.is_finite()) {
+                Ok(values)
+            } else {
+                Err(LearnerError::NonFinite { what: format!("a value of environment {row}") })
+            }
+        };
+        rows.iter().zip(numbers.chunks_exact(actions * atoms)).map(of_row).collect()
+    }
+
+    /// Whether a batch is of the environments that the policy was made for.
+    pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+        self.reader.check(batch)
+    }
+}
+
+/// For each row of values a random index with probability `epsilon`, else that of the largest. Two random numbers a
+/// row, whatever comes of them.
+pub(crate) fn explore(values: &[Vec<f32>], epsilon: f64, rng: &mut impl Rng) -> Vec<i32> {
+    let choose = |values: &Vec<f32>| {
+        let explores = rng.random::<f64>() < epsilon;
+        let random = rng.random_range(0..values.len());
+        if explores { random as i32 } else { categorical::argmax(values) as i32 }
+    };
+    values.iter().map(choose).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn random_actions_are_as_frequent_as_epsilon_says_and_legal() {
+        let values = [vec![0.0, 5.0, 1.0], vec![2.0, 1.0]];
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut counts = [[0; 3]; 2];
+        for _ in 0..30_000 {
+            for (counts, action) in counts.iter_mut().zip(explore(&values, 0.3, &mut rng)) {
+                counts[action as usize] += 1;
+            }
+        }
+        assert_eq!(counts[1][2], 0);
+        // 0.1 of three, 0.15 of two; five standard deviations are at most 310.
+        let near = |count: i32, expected: i32| (count - expected).abs() < 310;
+        assert!(
+            near(counts[0][0], 3000) && near(counts[0][2], 3000) && near(counts[1][1], 4500),
+            "{counts:?}"
+        );
+        assert_eq!(explore(&values, 0.0, &mut rng), [1, 0]);
+    }
+}

@@ -1,0 +1,86 @@
+//! The learner as bytes: everything that training needs to go on as if it had never stopped.
+
+use burn::module::Module;
+use burn::tensor::Device;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Dqn, DqnConfig};
+use crate::networks::{NamedWeights, load_weights, weights};
+use crate::optimizer::Moments;
+use crate::replay::{ReplayState, ReplayStorage};
+use crate::state_bytes::{Header, bad};
+use crate::{EnvSpec, LearnerError};
+
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 1 };
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    config: DqnConfig,
+    spec: EnvSpec,
+    /// Also the position of all schedules.
+    steps: u64,
+    updates: u64,
+    due: f64,
+    weights: Vec<NamedWeights>,
+    target: Vec<NamedWeights>,
+    moments: Vec<Option<Moments>>,
+    action_rng: ChaCha8Rng,
+    replay_rng: ChaCha8Rng,
+    noise_rng: ChaCha8Rng,
+    replay: Option<ReplayState>,
+}
+
+impl Dqn {
+    /// The complete state as bytes, at any moment.
+    ///
+    /// Without the replay it is small, and learning pauses after a restart until the replay has seen
+    /// `learning_starts` steps again; it must not be taken between `act` and `observe` then.
+    pub fn state(&self, with_replay: bool) -> Result<Vec<u8>, LearnerError> {
+        if !with_replay && self.replay.is_acting() {
+            return Err(LearnerError::OutOfOrder(
+                "a state without replay was asked for between act and observe",
+            ));
+        }
+        HEADER.encode(&State {
+            config: self.config.clone(),
+            spec: self.spec.clone(),
+            steps: self.steps,
+            updates: self.updates,
+            due: self.due,
+            weights: weights(&self.network)?,
+            target: weights(&self.target)?,
+            moments: self.optimizer.moments()?,
+            action_rng: self.action_rng.clone(),
+            replay_rng: self.replay_rng.clone(),
+            noise_rng: self.noise_rng.clone(),
+            replay: with_replay.then(|| self.replay.state()),
+        })
+    }
+
+    /// The learner that [`state`](Self::state) described, its replay in `storage`. Whether the environments at hand
+    /// are the ones it was made for can be seen by comparing [`spec`](Self::spec).
+    pub fn from_state(bytes: &[u8], storage: ReplayStorage, device: &Device) -> Result<Self, LearnerError> {
+        let state: State = HEADER.decode(bytes)?;
+        if !state.spec.is_sound() {
+            return Err(bad("its environments and tasks do not belong together"));
+        }
+        // The seed has no effect: everything that came from it is replaced.
+        let mut dqn = Self::new(state.config, state.spec, storage, device, 0)?;
+        let sizes: Vec<usize> = state.weights.iter().map(|parameter| parameter.values.len()).collect();
+        dqn.network = load_weights(dqn.network, state.weights)?;
+        dqn.target = load_weights(dqn.target, state.target)?;
+        dqn.actor.set_network(dqn.network.valid());
+        dqn.optimizer.load_moments(state.moments, &sizes, &dqn.device.clone().without_autodiff())?;
+        if let Some(replay) = state.replay {
+            dqn.replay.restore(replay).map_err(bad)?;
+        }
+        if !state.due.is_finite() {
+            return Err(bad("the gradient steps that are due are no number"));
+        }
+        (dqn.steps, dqn.updates, dqn.due) = (state.steps, state.updates, state.due);
+        (dqn.action_rng, dqn.replay_rng) = (state.action_rng, state.replay_rng);
+        dqn.noise_rng = state.noise_rng;
+        Ok(dqn)
+    }
+}

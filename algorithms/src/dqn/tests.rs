@@ -1,0 +1,425 @@
+//! The learner as a whole, on batches of a made-up vector environment.
+
+use burn::tensor::Device;
+use rayon::ThreadPoolBuilder;
+use rl_env::{AutoresetMode, Batch, Space};
+
+use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
+use crate::networks::weights;
+use crate::testing::{Noise, spec};
+use crate::{EnvSpec, LearnerError, ReplayError, ReplayStorage, SpecError};
+
+fn vectors() -> EnvSpec {
+    spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
+}
+
+/// Small, and with few steps before learning starts: two for each environment.
+fn config() -> DqnConfig {
+    DqnConfig {
+        total_steps: 400,
+        learning_rate: 1e-2,
+        buffer_size: 120,
+        target_network_frequency: 4,
+        batch_size: 8,
+        exploration_fraction: 0.5,
+        learning_starts: 8,
+        train_ratio: 0.375,
+        ..DqnConfig::default()
+    }
+}
+
+fn rainbow() -> DqnConfig {
+    DqnConfig {
+        n_step: 3,
+        double: true,
+        dueling: true,
+        noisy: true,
+        prioritized: true,
+        distribution: Distribution::C51,
+        num_atoms: 11,
+        max_grad_norm: Some(10.0),
+        ..config()
+    }
+}
+
+/// Every switch at least once.
+fn variants() -> Vec<DqnConfig> {
+    let quantile = DqnConfig { distribution: Distribution::Quantile, num_atoms: 7, double: true, ..config() };
+    let polyak =
+        DqnConfig { tau: 0.1, target_network_frequency: 1, loss: LossKind::Huber, dueling: true, ..config() };
+    let prioritized = DqnConfig { prioritized: true, n_step: 2, ..config() };
+    vec![config(), rainbow(), quantile, polyak, prioritized]
+}
+
+fn memory() -> ReplayStorage {
+    ReplayStorage::Memory { available: 1 << 30 }
+}
+
+fn learner(config: DqnConfig, spec: EnvSpec) -> Dqn {
+    Dqn::new(config, spec, memory(), &Device::flex(), 7).unwrap()
+}
+
+fn restored(dqn: &Dqn, with_replay: bool) -> Dqn {
+    Dqn::from_state(&dqn.state(with_replay).unwrap(), memory(), &Device::flex()).unwrap()
+}
+
+/// One step of the learner in the noise, and an update if one is due.
+fn step(dqn: &mut Dqn, noise: &mut Noise) -> Option<DqnMetrics> {
+    let actions = dqn.act(&noise.batch).unwrap();
+    for (&action, &task) in actions.iter().zip(&noise.spec.task_ids) {
+        assert!((0..noise.spec.tasks[task].num_actions as i32).contains(&action));
+    }
+    noise.step();
+    dqn.observe(&noise.batch).unwrap();
+    dqn.is_ready().then(|| dqn.update().unwrap())
+}
+
+/// The state after a number of steps.
+fn train(config: DqnConfig, spec: EnvSpec, steps: usize) -> Vec<u8> {
+    let (mut dqn, mut noise) = (learner(config, spec.clone()), Noise::new(spec));
+    for _ in 0..steps {
+        step(&mut dqn, &mut noise);
+    }
+    assert!(dqn.updates() > 0);
+    dqn.state(true).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for config in variants() {
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+            assert!(train(config.clone(), spec.clone(), 20) == train(config.clone(), spec, 20));
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
+    let with_threads = |num_threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+        pool.install(|| train(rainbow(), pictures.clone(), 8))
+    };
+    assert!(with_threads(1) == with_threads(2));
+}
+
+#[test]
+fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
+    for config in variants() {
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+            // At the start, before learning, and while the replay fills and overflows.
+            for pause in [0, 1, 13, 40] {
+                let (mut dqn, mut noise) = (learner(config.clone(), spec.clone()), Noise::new(spec.clone()));
+                for _ in 0..pause {
+                    step(&mut dqn, &mut noise);
+                }
+                let (mut other, mut copy) = (restored(&dqn, true), noise.clone());
+                for _ in 0..20 {
+                    assert_eq!(step(&mut dqn, &mut noise), step(&mut other, &mut copy));
+                }
+                assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn states_may_be_taken_between_act_and_observe() {
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    for _ in 0..10 {
+        dqn.act(&noise.batch).unwrap();
+        let mut other = restored(&dqn, true);
+        assert!(matches!(dqn.state(false), Err(LearnerError::OutOfOrder(_))));
+        noise.step();
+        for dqn in [&mut dqn, &mut other] {
+            dqn.observe(&noise.batch).unwrap();
+            if dqn.is_ready() {
+                dqn.update().unwrap();
+            }
+        }
+        assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+    }
+}
+
+#[test]
+fn a_lost_replay_is_filled_again_before_learning_goes_on() {
+    let config = DqnConfig { learning_starts: 40, ..config() };
+    let (mut dqn, mut noise) = (learner(config, vectors()), Noise::new(vectors()));
+    while dqn.updates() < 10 {
+        step(&mut dqn, &mut noise);
+    }
+    let mut other = restored(&dqn, false);
+    assert_eq!(weights(&other.network).unwrap(), weights(&dqn.network).unwrap());
+    let (updates, steps) = (other.updates(), other.steps);
+    while other.updates() == updates {
+        step(&mut other, &mut noise);
+    }
+    assert!(other.steps >= steps + 40);
+}
+
+#[test]
+fn gradient_steps_follow_the_train_ratio() {
+    for train_ratio in [0.1, 0.375, 1.0, 2.5] {
+        let config = DqnConfig { train_ratio, ..config() };
+        let (mut dqn, mut noise) = (learner(config, vectors()), Noise::new(vectors()));
+        let (mut gradient_steps, mut steps) = (0, 0);
+        for _ in 0..50 {
+            let before = dqn.steps;
+            gradient_steps += step(&mut dqn, &mut noise).map_or(0, |metrics| metrics.gradient_steps);
+            if dqn.steps >= 8 {
+                steps += dqn.steps - before;
+            }
+        }
+        assert_eq!(dqn.updates(), gradient_steps as u64);
+        let due = steps as f64 * train_ratio;
+        assert!((0.0..1.0 + 1e-9).contains(&(due - gradient_steps as f64)), "{gradient_steps} of {due}");
+    }
+}
+
+#[test]
+fn epsilon_falls_on_a_straight_line() {
+    let mut dqn = learner(config(), vectors());
+    let at = |dqn: &mut Dqn, steps| {
+        dqn.steps = steps;
+        (dqn.epsilon() * 1000.0).round()
+    };
+    assert_eq!([0, 100, 200, 399].map(|steps| at(&mut dqn, steps)), [1000.0, 505.0, 10.0, 10.0]);
+    assert!(!dqn.is_complete());
+    dqn.steps = 400;
+    assert!(dqn.is_complete());
+}
+
+#[test]
+fn the_target_network_moves_when_it_is_due() {
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    let fresh = weights(&dqn.target).unwrap();
+    while dqn.updates() < 3 {
+        step(&mut dqn, &mut noise);
+    }
+    assert_eq!(weights(&dqn.target).unwrap(), fresh);
+    while dqn.updates() < 4 {
+        step(&mut dqn, &mut noise);
+    }
+    if dqn.updates() == 4 {
+        let names = |network: &crate::networks::QNetwork| weights(network).unwrap();
+        assert_eq!(names(&dqn.target), names(&dqn.network));
+    }
+}
+
+/// The targets of a batch, from a network whose values are known: those of its weights, set by hand.
+#[test]
+fn a_double_target_takes_the_value_of_the_target_network() {
+    use burn::tensor::Tensor;
+    use rand::SeedableRng;
+    let spec = vectors();
+    let config = DqnConfig { double: true, train_ratio: 0.01, gamma: 0.5, ..config() };
+    let (mut dqn, mut noise) = (learner(config, spec.clone()), Noise::new(spec.clone()));
+    // Another target network than the trained one.
+    dqn.target = learner(DqnConfig::default(), spec.clone()).target;
+    let other = Dqn::new(DqnConfig::default(), spec, memory(), &Device::flex(), 99).unwrap();
+    dqn.target = other.target;
+    for _ in 0..20 {
+        step(&mut dqn, &mut noise);
+    }
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    let draws = dqn.replay.draw(32, 1.0, &mut rng);
+    let minibatch =
+        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.device);
+    let targets: Vec<f32> = dqn.targets(&minibatch).unwrap().try_into_vec_as().unwrap();
+    let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
+    let forward = |network: &crate::networks::QNetwork| {
+        host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
+    };
+    let (of_target, of_online) = (forward(&dqn.target), forward(&burn::module::Module::valid(&dqn.network)));
+    let mut differ = 0;
+    for (row, (&num_actions, of)) in minibatch.num_actions.iter().zip(&minibatch.returns).enumerate() {
+        let legal = row * 5..row * 5 + num_actions;
+        let best = |values: &[f32]| crate::categorical::argmax(&values[legal.clone()]);
+        let chosen = best(&of_online);
+        differ += usize::from(chosen != best(&of_target));
+        let expected = of.rewards + of.discount * of_target[row * 5 + chosen];
+        assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
+    }
+    assert!(differ > 3, "both networks choose alike");
+}
+
+#[test]
+fn rows_that_only_reset_never_train() {
+    let run = |disturb: bool| {
+        let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+        let mut resets = 0;
+        for _ in 0..30 {
+            dqn.act(&noise.batch).unwrap();
+            noise.step();
+            let mut batch = noise.batch.clone();
+            for env in (0..batch.len()).filter(|&env| noise.batch.autoreset[env]) {
+                resets += 1;
+                if disturb {
+                    batch.rewards[env] = 1000.0;
+                }
+            }
+            dqn.observe(&batch).unwrap();
+            if dqn.is_ready() {
+                dqn.update().unwrap();
+            }
+        }
+        assert!(resets > 5);
+        assert_eq!(dqn.steps, 120 - resets);
+        weights(&dqn.network).unwrap()
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn final_observations_matter_exactly_where_an_episode_was_truncated() {
+    let same_step = spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    let run = |disturb: fn(&Batch, usize) -> bool| {
+        let (mut dqn, mut noise) = (learner(config(), same_step.clone()), Noise::new(same_step.clone()));
+        for _ in 0..30 {
+            dqn.act(&noise.batch).unwrap();
+            noise.step();
+            let mut batch = noise.batch.clone();
+            for env in (0..batch.len()).filter(|&env| disturb(&noise.batch, env)) {
+                batch.final_observations.row_mut(env).fill(0);
+            }
+            dqn.observe(&batch).unwrap();
+            if dqn.is_ready() {
+                dqn.update().unwrap();
+            }
+        }
+        weights(&dqn.network).unwrap()
+    };
+    let undisturbed = run(|_, _| false);
+    assert_eq!(undisturbed, run(|batch, env| batch.terminated[env]));
+    assert_ne!(undisturbed, run(|batch, env| batch.truncated[env]));
+}
+
+#[test]
+fn illegal_actions_have_no_part_in_anything() {
+    // With enormous values for the actions that the first task does not have.
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    let mut parameters = weights(&dqn.network).unwrap();
+    let bias =
+        parameters.iter_mut().find(|parameter| parameter.shape == [10]).expect("two tasks of five columns");
+    for value in &mut bias.values[2..5] {
+        *value = 1e9;
+    }
+    dqn.network = crate::networks::load_weights(dqn.network, parameters.clone()).unwrap();
+    dqn.target = burn::module::Module::valid(&dqn.network);
+    dqn.actor.set_network(burn::module::Module::valid(&dqn.network));
+    dqn.config.start_e = 0.0;
+    for _ in 0..20 {
+        if let Some(metrics) = step(&mut dqn, &mut noise) {
+            assert!(metrics.td_loss < 100.0, "{metrics:?}");
+        }
+    }
+    let trained = weights(&dqn.network).unwrap();
+    let bias = trained.iter().find(|parameter| parameter.shape == [10]).unwrap();
+    assert_eq!(bias.values[2..5], [1e9; 3], "a gradient reached an illegal action");
+}
+
+#[test]
+fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    let mut broken = noise.batch.clone();
+    broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
+    assert_eq!(dqn.act(&broken).unwrap_err().to_string(), "a value of environment 2 is not finite");
+
+    dqn.act(&noise.batch).unwrap();
+    noise.step();
+    let mut broken = noise.batch.clone();
+    broken.rewards[3] = f32::INFINITY;
+    assert_eq!(dqn.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
+
+    // The square of the error is not finite.
+    broken.rewards = vec![f32::MAX; 4];
+    broken.autoreset = vec![false; 4];
+    dqn.observe(&broken).unwrap();
+    let before = weights(&dqn.network).unwrap();
+    let error = loop {
+        if dqn.is_ready() {
+            match dqn.update() {
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        } else {
+            dqn.act(&noise.batch).unwrap();
+            noise.step();
+            dqn.observe(&noise.batch).unwrap();
+        }
+    };
+    assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
+    let after = weights(&dqn.network).unwrap();
+    assert!(after.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
+    assert_eq!(before.len(), after.len());
+}
+
+#[test]
+fn methods_out_of_order_and_foreign_batches_are_refused() {
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    assert!(matches!(dqn.observe(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    assert!(matches!(dqn.update(), Err(LearnerError::OutOfOrder(_))));
+    dqn.act(&noise.batch).unwrap();
+    assert!(matches!(dqn.act(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
+    assert!(matches!(
+        dqn.observe(&foreign(5, 12)),
+        Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
+    ));
+    assert!(matches!(dqn.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
+    noise.step();
+    dqn.observe(&noise.batch).unwrap();
+}
+
+#[test]
+fn a_policy_finds_its_tasks_by_name_in_other_environments() {
+    let (dqn, noise) = (learner(rainbow(), vectors()), Noise::new(vectors()));
+    let own = dqn.policy(dqn.spec()).unwrap();
+    let values = own.values(&noise.batch).unwrap();
+    assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [2, 5, 5, 2]);
+
+    // Only the second task, twice, on the observations of environments 1 and 2.
+    let mut only_five = vectors();
+    only_five.tasks.remove(0);
+    only_five.task_ids = vec![0, 0];
+    let mut batch = Batch::new(2, 12, false);
+    for row in 0..2 {
+        batch.observations.row_mut(row).copy_from_slice(noise.batch.observations.row(row + 1));
+    }
+    let policy = dqn.policy(&only_five).unwrap();
+    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&noise.batch).unwrap()[1..3]);
+
+    let mut unknown = only_five.clone();
+    unknown.tasks[0].name = "six".to_owned();
+    assert!(matches!(dqn.policy(&unknown), Err(SpecError::UnknownTask { .. })));
+    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    assert!(matches!(dqn.policy(&pictures), Err(SpecError::OtherObservations { .. })));
+}
+
+#[test]
+fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
+    let pictures = spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep);
+    let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
+    let size = Dqn::replay_size(&config, &pictures).unwrap();
+    assert!(size.total_bytes() > 7_000_000_000_000);
+    let refused = Dqn::new(config, pictures, memory(), &Device::flex(), 7).err();
+    assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
+}
+
+#[test]
+fn damaged_states_are_refused() {
+    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
+    step(&mut dqn, &mut noise);
+    let state = dqn.state(true).unwrap();
+    let refused = |bytes: &[u8]| match Dqn::from_state(bytes, memory(), &Device::flex()) {
+        Err(LearnerError::BadState(problem)) => problem,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("{} bytes were accepted", bytes.len()),
+    };
+    assert_eq!(refused(b"something else"), "it does not begin like one");
+    assert_eq!(refused(&state[..9]), "it is cut off");
+    refused(&state[..state.len() / 2]);
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
+}

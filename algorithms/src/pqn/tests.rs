@@ -1,0 +1,132 @@
+//! The learner as a whole, on batches of a made-up vector environment.
+
+use burn::tensor::Device;
+use rayon::ThreadPoolBuilder;
+use rl_env::{AutoresetMode, Space};
+
+use super::{Pqn, PqnConfig, PqnMetrics};
+use crate::networks::weights;
+use crate::testing::{Noise, spec};
+use crate::{EnvSpec, LearnerError};
+
+fn vectors(mode: AutoresetMode) -> EnvSpec {
+    spec(Space::floats(3, -1.0, 1.0), mode)
+}
+
+fn learner(spec: EnvSpec) -> Pqn {
+    let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PqnConfig::default() };
+    Pqn::new(config, spec, &Device::flex(), 7).unwrap()
+}
+
+/// One step of the learner in the noise, and an update if one is due.
+fn step(pqn: &mut Pqn, noise: &mut Noise) -> Option<PqnMetrics> {
+    let actions = pqn.act(&noise.batch).unwrap();
+    for (&action, &task) in actions.iter().zip(&noise.spec.task_ids) {
+        assert!((0..noise.spec.tasks[task].num_actions as i32).contains(&action));
+    }
+    noise.step();
+    pqn.observe(&noise.batch).unwrap();
+    pqn.is_ready().then(|| pqn.update().unwrap())
+}
+
+fn train(spec: EnvSpec, steps: usize) -> Vec<u8> {
+    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    for _ in 0..steps {
+        step(&mut pqn, &mut noise);
+    }
+    pqn.state().unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
+    let with_threads = |num_threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+        pool.install(|| train(pictures.clone(), 18))
+    };
+    assert!(with_threads(1) == with_threads(2));
+}
+
+#[test]
+fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        // At the start, within a rollout, just after an update, and within the next rollout.
+        for pause in [0, 5, 16, 20] {
+            let (mut pqn, mut noise) = (learner(vectors(mode)), Noise::new(vectors(mode)));
+            for _ in 0..pause {
+                step(&mut pqn, &mut noise);
+            }
+            let mut restored = Pqn::from_state(&pqn.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = noise.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut pqn, &mut noise), step(&mut restored, &mut copy));
+            }
+            assert_eq!(pqn.updates(), 2);
+            assert!(pqn.state().unwrap() == restored.state().unwrap());
+        }
+    }
+}
+
+#[test]
+fn rates_fall_over_the_planned_updates() {
+    let spec = vectors(AutoresetMode::NextStep);
+    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    pqn.config.exploration_fraction = 0.4;
+    assert_eq!(pqn.num_updates(), 5);
+    let mut found = Vec::new();
+    while pqn.updates() < 5 {
+        found.extend(step(&mut pqn, &mut noise).map(|metrics| (metrics.learning_rate, metrics.epsilon)));
+    }
+    let expected = [(0.01, 1.0), (0.008, 0.505), (0.006, 0.01), (0.004, 0.01), (0.002, 0.01)];
+    let near = |(found, expected): (&(f64, f64), &(f64, f64))| {
+        (found.0 - expected.0).abs() < 1e-9 && (found.1 - expected.1).abs() < 1e-6
+    };
+    assert!(found.iter().zip(&expected).all(near), "{found:?}");
+}
+
+#[test]
+fn rows_that_only_reset_never_train() {
+    let run = |disturb: bool| {
+        let spec = vectors(AutoresetMode::NextStep);
+        let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+        while !pqn.is_ready() {
+            pqn.act(&noise.batch).unwrap();
+            noise.step();
+            let mut batch = noise.batch.clone();
+            for env in (0..batch.len()).filter(|&env| disturb && noise.batch.autoreset[env]) {
+                batch.rewards[env] = 1000.0;
+            }
+            pqn.observe(&batch).unwrap();
+        }
+        pqn.update().unwrap();
+        weights(&pqn.network).unwrap()
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn what_is_not_finite_is_named_and_methods_have_an_order() {
+    let spec = vectors(AutoresetMode::NextStep);
+    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    assert!(matches!(pqn.observe(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    assert!(matches!(pqn.update(), Err(LearnerError::OutOfOrder(_))));
+    pqn.act(&noise.batch).unwrap();
+    noise.step();
+    let mut broken = noise.batch.clone();
+    broken.rewards[3] = f32::INFINITY;
+    assert_eq!(pqn.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
+    broken.rewards[3] = f32::MAX;
+    broken.autoreset[3] = false;
+    pqn.observe(&broken).unwrap();
+    while !pqn.is_ready() {
+        step(&mut pqn, &mut noise);
+        if pqn.rollout.steps_left() == 1 {
+            pqn.act(&noise.batch).unwrap();
+            noise.step();
+            pqn.observe(&noise.batch).unwrap();
+        }
+    }
+    assert!(matches!(pqn.update(), Err(LearnerError::NonFinite { .. })));
+    let weights = weights(&pqn.network).unwrap();
+    assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
+}

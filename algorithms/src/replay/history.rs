@@ -1,0 +1,249 @@
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::returns::{NStepReturn, n_step_return};
+
+/// How observations are cut into pictures: `stack` pictures of `picture_bytes` bytes, the oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stack {
+    pub(super) stack: usize,
+    pub(super) picture_bytes: usize,
+}
+
+impl Stack {
+    pub(super) fn row_bytes(self) -> usize {
+        self.stack * self.picture_bytes
+    }
+}
+
+/// The pictures of one environment in the order in which they were seen, each once: a ring of slots.
+///
+/// An observation is `stack` pictures in a row, named by its *position*: the number of pictures up to its last one.
+/// Usually an observation has all but one picture in common with the one before it. Which they have in common is seen by
+/// comparing them, so that stacks are right whatever an environment does to them at the beginning of an episode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PictureRing {
+    /// Number of slots.
+    slots: usize,
+    /// Pictures so far. Picture `i`, counted from 0, is in slot `i % slots`, until a later one takes its place.
+    written: u64,
+}
+
+impl PictureRing {
+    /// A ring of more slots than an observation has pictures.
+    pub(super) fn new(slots: usize) -> Self {
+        Self { slots, written: 0 }
+    }
+
+    /// Appends what `row` has beyond the observation appended last, and returns its position. `bytes` are the
+    /// pictures of the ring's slots.
+    pub(super) fn push(&mut self, row: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
+        let new = self.new_pictures(row, stack, bytes);
+        let picture_bytes = stack.picture_bytes;
+        for picture in row.chunks_exact(picture_bytes).skip(stack.stack - new) {
+            let start = self.slot(self.written) * picture_bytes;
+            bytes[start..start + picture_bytes].copy_from_slice(picture);
+            self.written += 1;
+        }
+        self.written
+    }
+
+    /// How many of the row's last pictures are not those that the ring ends with.
+    fn new_pictures(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
+        if self.written == 0 {
+            return stack.stack;
+        }
+        let first = self.written - stack.stack as u64;
+        let continues_after = |new: &usize| {
+            let known = row.chunks_exact(stack.picture_bytes).take(stack.stack - new);
+            (first + *new as u64..)
+                .zip(known)
+                .all(|(picture, known)| self.picture(picture, stack, bytes) == known)
+        };
+        (0..=stack.stack).find(continues_after).unwrap_or(stack.stack)
+    }
+
+    /// Whether the observation at `position` is complete.
+    pub(super) fn holds(&self, position: u64, stack: Stack) -> bool {
+        let first = position.checked_sub(stack.stack as u64);
+        position <= self.written && first.is_some_and(|first| first + self.slots as u64 >= self.written)
+    }
+
+    /// Appends the observation at `position` to `row`.
+    pub(super) fn read(&self, position: u64, stack: Stack, bytes: &[u8], row: &mut Vec<u8>) {
+        for picture in position - stack.stack as u64..position {
+            row.extend_from_slice(self.picture(picture, stack, bytes));
+        }
+    }
+
+    /// Slots that were written to; they are the first ones.
+    pub(super) fn used_slots(&self) -> usize {
+        self.slots.min(usize::try_from(self.written).unwrap_or(usize::MAX))
+    }
+
+    fn picture<'a>(&self, picture: u64, stack: Stack, bytes: &'a [u8]) -> &'a [u8] {
+        &bytes[self.slot(picture) * stack.picture_bytes..][..stack.picture_bytes]
+    }
+
+    fn slot(&self, picture: u64) -> usize {
+        (picture % self.slots as u64) as usize
+    }
+}
+
+/// How an episode went on after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum End {
+    /// It went on.
+    None,
+    /// The task ended: nothing comes after it.
+    Terminated,
+    /// It was cut off: the value of the final observation is what would have come.
+    Truncated,
+}
+
+/// One step of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Step {
+    /// Position of the observation that the action was taken in.
+    pub(super) observation: u64,
+    /// Position of the observation that it led to: of the final one, where the episode was truncated; without meaning
+    /// where it was terminated.
+    pub(super) successor: u64,
+    pub(super) action: i32,
+    pub(super) reward: f32,
+    pub(super) end: End,
+}
+
+/// The last steps of one environment, numbered from 0 in the order in which they were made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct History {
+    /// Most steps that are kept.
+    capacity: usize,
+    pub(super) pictures: PictureRing,
+    steps: VecDeque<Step>,
+    /// Number of the oldest step that is kept.
+    oldest: u64,
+    /// Number of the first step that cannot be learned from yet, because its return reaches into the future.
+    ready_end: u64,
+    /// Observation and action of a step that has begun.
+    begun: Option<(u64, i32)>,
+}
+
+impl History {
+    pub(super) fn new(capacity: usize, slots: usize) -> Self {
+        Self {
+            capacity,
+            pictures: PictureRing::new(slots),
+            steps: VecDeque::new(),
+            oldest: 0,
+            ready_end: 0,
+            begun: None,
+        }
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// A step begins with an action in the observation at `position`.
+    pub(super) fn begin(&mut self, position: u64, action: i32) {
+        self.begun = Some((position, action));
+    }
+
+    /// What was begun is no step.
+    pub(super) fn discard(&mut self) {
+        self.begun = None;
+    }
+
+    /// The step that was begun ends.
+    pub(super) fn end(&mut self, reward: f32, end: End, successor: Option<u64>) {
+        if let Some((observation, action)) = self.begun.take() {
+            let successor = successor.unwrap_or(observation);
+            self.steps.push_back(Step { observation, successor, action, reward, end });
+        }
+    }
+
+    /// Forgets the steps that are too many or whose pictures are gone. Returns their numbers.
+    pub(super) fn evict(&mut self, stack: Stack) -> std::ops::Range<u64> {
+        let first = self.oldest;
+        while let Some(step) = self.steps.front()
+            && (self.steps.len() > self.capacity || !self.pictures.holds(step.observation, stack))
+        {
+            self.steps.pop_front();
+            self.oldest += 1;
+        }
+        self.ready_end = self.ready_end.max(self.oldest);
+        first..self.oldest
+    }
+
+    /// Takes note of the steps whose `n`-step return is known by now. Returns their numbers.
+    pub(super) fn make_ready(&mut self, n: usize) -> std::ops::Range<u64> {
+        let first = self.ready_end;
+        while self.ready_end < self.newest_end() && self.return_is_known(self.ready_end, n) {
+            self.ready_end += 1;
+        }
+        first..self.ready_end
+    }
+
+    /// Number of steps that can be learned from.
+    pub(super) fn ready_steps(&self) -> usize {
+        (self.ready_end - self.oldest) as usize
+    }
+
+    /// Number of the `index`-th oldest step.
+    pub(super) fn number(&self, index: usize) -> u64 {
+        self.oldest + index as u64
+    }
+
+    /// The number of the step that is kept in a ring of `capacity` slots in slot `slot`.
+    pub(super) fn number_in_slot(&self, slot: usize) -> u64 {
+        let capacity = self.capacity as u64;
+        self.oldest + (slot as u64 + capacity - self.oldest % capacity) % capacity
+    }
+
+    /// The slot of a step in a ring of `capacity` slots.
+    pub(super) fn slot(&self, number: u64) -> usize {
+        (number % self.capacity as u64) as usize
+    }
+
+    /// Whether a step can be learned from.
+    pub(super) fn is_ready(&self, number: u64) -> bool {
+        (self.oldest..self.ready_end).contains(&number)
+    }
+
+    pub(super) fn step(&self, number: u64) -> &Step {
+        &self.steps[(number - self.oldest) as usize]
+    }
+
+    /// The `n`-step return from a step on, and the position of the observation that it is bootstrapped from.
+    pub(super) fn n_step_return(&self, number: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {
+        let steps = self.steps.range((number - self.oldest) as usize..).take(n);
+        let result = n_step_return(
+            steps.map(|step| (step.reward, step.end == End::Terminated, step.end == End::Truncated)),
+            gamma,
+        );
+        (result, self.step(number + result.steps as u64 - 1).successor)
+    }
+
+    fn newest_end(&self) -> u64 {
+        self.oldest + self.steps.len() as u64
+    }
+
+    fn return_is_known(&self, number: u64, n: usize) -> bool {
+        let mut steps = self.steps.range((number - self.oldest) as usize..).take(n);
+        number + n as u64 <= self.newest_end() || steps.any(|step| step.end != End::None)
+    }
+
+    /// Whether this is a history of the same sizes, all of whose observations are there: false for a damaged one.
+    pub(super) fn fits(&self, other: &Self, stack: Stack) -> bool {
+        let positions = self.steps.iter().flat_map(|step| [step.observation, step.successor]);
+        let mut positions = positions.chain(self.begun.map(|(position, _)| position));
+        self.capacity == other.capacity
+            && self.pictures.slots == other.pictures.slots
+            && self.steps.len() <= self.capacity
+            && (self.oldest..=self.newest_end()).contains(&self.ready_end)
+            && (self.pictures.written == 0 || self.pictures.written >= stack.stack as u64)
+            && positions.all(|position| self.pictures.holds(position, stack))
+    }
+}

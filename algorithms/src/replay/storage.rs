@@ -1,0 +1,150 @@
+use std::fmt;
+use std::ops::DerefMut;
+
+use thiserror::Error;
+
+/// Where a replay keeps its pictures, which are nearly all that it holds.
+pub enum ReplayStorage {
+    /// In the memory of the process.
+    Memory {
+        /// Bytes that it may take. A replay that needs more is refused before it is made.
+        available: u64,
+    },
+    /// In bytes of the caller's, such as a mapped file: at least [`ReplaySize::storage_bytes`]. What they hold
+    /// does not matter.
+    External(Box<dyn DerefMut<Target = [u8]> + Send>),
+}
+
+impl fmt::Debug for ReplayStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory { available } => f.debug_struct("Memory").field("available", available).finish(),
+            Self::External(bytes) => f.debug_tuple("External").field(&bytes.len()).finish(),
+        }
+    }
+}
+
+/// What a replay takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplaySize {
+    /// Steps that it holds, over all environments.
+    pub steps: u64,
+    /// Bytes of the pictures.
+    pub storage_bytes: u64,
+    /// Bytes of all else, which is always in memory.
+    pub index_bytes: u64,
+}
+
+impl ReplaySize {
+    /// Bytes of pictures and all else.
+    pub fn total_bytes(&self) -> u64 {
+        self.storage_bytes.saturating_add(self.index_bytes)
+    }
+}
+
+/// A replay that cannot be made.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ReplayError {
+    /// It needs more than there is.
+    #[error(
+        "a replay of {steps} steps takes {wanted} bytes ({}), available are {available} ({}); a smaller buffer_size \
+         fits, about {} steps, or a replay in a file",
+        gibibytes(*.wanted), gibibytes(*.available), affordable(*.steps, *.wanted, *.available)
+    )]
+    TooLarge {
+        /// Steps that it would hold.
+        steps: u64,
+        /// Bytes that it would take.
+        wanted: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
+    /// An environment's share of the steps is too small to learn from.
+    #[error(
+        "buffer_size = {buffer_size} leaves {share} steps for each environment of {task}; it must be at least {least}"
+    )]
+    SmallShare {
+        /// Steps over all environments.
+        buffer_size: usize,
+        /// Steps of an environment.
+        share: usize,
+        /// The task with the smallest share.
+        task: String,
+        /// The least share that can be learned from.
+        least: usize,
+    },
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+/// Steps that the available bytes hold, to two digits.
+fn affordable(steps: u64, wanted: u64, available: u64) -> u64 {
+    let steps = (u128::from(steps) * u128::from(available) / u128::from(wanted.max(1))) as u64;
+    let unit = 10u64.pow(steps.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    steps / unit * unit
+}
+
+/// The bytes of the pictures.
+pub(super) struct Pictures(Box<dyn DerefMut<Target = [u8]> + Send>);
+
+impl Pictures {
+    /// So many bytes as `size` says, from `storage`.
+    pub(super) fn new(size: ReplaySize, storage: ReplayStorage) -> Result<Self, ReplayError> {
+        let too_large = |wanted, available| ReplayError::TooLarge { steps: size.steps, wanted, available };
+        match storage {
+            ReplayStorage::Memory { available } if size.total_bytes() > available => {
+                Err(too_large(size.total_bytes(), available))
+            }
+            ReplayStorage::Memory { available } => {
+                let mut bytes = Vec::<u8>::new();
+                let length = usize::try_from(size.storage_bytes).unwrap_or(usize::MAX);
+                bytes.try_reserve_exact(length).map_err(|_| too_large(size.total_bytes(), available))?;
+                drop(bytes);
+                // Zeroed memory comes from the system untouched: it is there once it is written to.
+                Ok(Self(Box::new(vec![0; length])))
+            }
+            ReplayStorage::External(bytes) if (bytes.len() as u64) < size.storage_bytes => {
+                Err(too_large(size.storage_bytes, bytes.len() as u64))
+            }
+            ReplayStorage::External(bytes) => Ok(Self(bytes)),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: ReplaySize = ReplaySize { steps: 1_000_000, storage_bytes: 3 << 30, index_bytes: 1 << 30 };
+
+    #[test]
+    fn what_memory_cannot_hold_is_refused_with_both_numbers() {
+        let refused = Pictures::new(SIZE, ReplayStorage::Memory { available: 1 << 30 }).err().unwrap();
+        assert_eq!(
+            refused.to_string(),
+            "a replay of 1000000 steps takes 4294967296 bytes (4.0 GiB), available are 1073741824 (1.0 GiB); a smaller \
+             buffer_size fits, about 250000 steps, or a replay in a file"
+        );
+        // More than any machine has, whatever it says.
+        let huge = ReplaySize { storage_bytes: u64::MAX - (1 << 30), ..SIZE };
+        assert!(Pictures::new(huge, ReplayStorage::Memory { available: u64::MAX }).is_err());
+    }
+
+    #[test]
+    fn bytes_of_the_callers_must_suffice() {
+        let size = ReplaySize { steps: 10, storage_bytes: 100, index_bytes: 1 << 40 };
+        assert!(Pictures::new(size, ReplayStorage::External(Box::new(vec![0; 100]))).is_ok());
+        let refused = Pictures::new(size, ReplayStorage::External(Box::new(vec![0; 99]))).err();
+        assert_eq!(refused, Some(ReplayError::TooLarge { steps: 10, wanted: 100, available: 99 }));
+    }
+}

@@ -1,0 +1,396 @@
+//! The replay beside a naive one, which keeps the whole stacks of every step.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::Space;
+
+use super::*;
+use crate::Task;
+
+const SIDE: usize = 36;
+
+/// Environments whose pictures are stacked, with random rewards and ends, as an autoreset mode reports them.
+struct Movies {
+    spec: EnvSpec,
+    stack: usize,
+    rng: ChaCha8Rng,
+    batch: Batch,
+    /// How likely a step ends the episode.
+    end: f64,
+}
+
+impl Movies {
+    fn new(spec: EnvSpec, stack: usize, end: f64, rng: ChaCha8Rng) -> Self {
+        let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
+        let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
+        let mut movies = Self { spec, stack, rng, batch, end };
+        for env in 0..movies.batch.len() {
+            movies.reset(env);
+        }
+        movies
+    }
+
+    /// A picture of one colour. There are few colours, so that pictures are often equal.
+    fn colour(&mut self) -> u8 {
+        self.rng.random_range(0..3)
+    }
+
+    /// A new episode: a first picture, before it darkness or the same picture, as environments have it.
+    fn reset(&mut self, env: usize) {
+        let colour = self.colour();
+        let before = if self.rng.random() { colour } else { 9 };
+        let (stack, row) = (self.stack, self.batch.observations.row_mut(env));
+        let picture = row.len() / stack;
+        row.fill(before);
+        row[(stack - 1) * picture..].fill(colour);
+    }
+
+    fn push(&mut self, env: usize) {
+        let colour = self.colour();
+        let (stack, row) = (self.stack, self.batch.observations.row_mut(env));
+        let picture = row.len() / stack;
+        row.copy_within(picture.., 0);
+        row[(stack - 1) * picture..].fill(colour);
+    }
+
+    fn step(&mut self) {
+        for env in 0..self.batch.len() {
+            let over =
+                (self.batch.terminated[env] && !self.batch.continues[env]) || self.batch.truncated[env];
+            let resets = over && self.spec.autoreset_mode == AutoresetMode::NextStep;
+            let fate: f64 = self.rng.random();
+            self.batch.autoreset[env] = resets;
+            self.batch.terminated[env] = !resets && fate < self.end;
+            self.batch.truncated[env] = !resets && fate > 1.0 - self.end;
+            self.batch.continues[env] = self.batch.terminated[env] && self.rng.random();
+            self.batch.rewards[env] = if resets { 0.0 } else { self.rng.random_range(-1.0..1.0) };
+            if resets {
+                self.reset(env);
+                continue;
+            }
+            self.push(env);
+            if self.spec.autoreset_mode == AutoresetMode::SameStep {
+                let last = self.batch.observations.row(env).to_vec();
+                self.batch.final_observations.row_mut(env).copy_from_slice(&last);
+                if (self.batch.terminated[env] && !self.batch.continues[env]) || self.batch.truncated[env] {
+                    self.reset(env);
+                }
+            }
+        }
+    }
+
+    /// What step led to in an environment.
+    fn successor(&self, env: usize) -> &[u8] {
+        match self.spec.autoreset_mode {
+            AutoresetMode::SameStep => self.batch.final_observations.row(env),
+            _ => self.batch.observations.row(env),
+        }
+    }
+}
+
+/// A step with its whole observations.
+struct NaiveStep {
+    observation: Vec<u8>,
+    action: i32,
+    reward: f32,
+    terminated: bool,
+    truncated: bool,
+    successor: Vec<u8>,
+}
+
+/// The return of step `t`, its discount and the observation to bootstrap from; none while it reaches into the future.
+fn naive_return(steps: &[NaiveStep], t: usize, n: usize, gamma: f32) -> Option<(f32, f32, &[u8])> {
+    let (mut rewards, mut discount) = (0.0, 1.0);
+    for step in steps[t..].iter().take(n) {
+        rewards += discount * step.reward;
+        if step.terminated {
+            return Some((rewards, 0.0, &step.successor));
+        }
+        discount *= gamma;
+        if step.truncated {
+            return Some((rewards, discount, &step.successor));
+        }
+    }
+    (t + n <= steps.len()).then(|| (rewards, discount, &steps[t + n - 1].successor[..]))
+}
+
+fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> EnvSpec {
+    let count = tasks.iter().max().unwrap() + 1;
+    let task = |index: usize| Task { name: index.to_string(), num_actions: 4 };
+    EnvSpec {
+        observation_space: space,
+        tasks: (0..count).map(task).collect(),
+        task_ids: tasks.to_vec(),
+        autoreset_mode: mode,
+    }
+}
+
+fn replay(spec: &EnvSpec, options: ReplayOptions) -> ReplayBuffer {
+    let layout = ObservationLayout::of(&spec.observation_space).unwrap();
+    ReplayBuffer::new(spec, layout, options, ReplayStorage::Memory { available: 1 << 30 }).unwrap()
+}
+
+/// Plays, and gives every step to the replay and to the naive lists.
+fn play(replay: &mut ReplayBuffer, movies: &mut Movies, naive: &mut [Vec<NaiveStep>], steps: usize) {
+    for _ in 0..steps {
+        let actions: Vec<i32> = (0..naive.len()).map(|_| movies.rng.random_range(0..4)).collect();
+        replay.begin_step(&movies.batch, &actions);
+        let seen: Vec<Vec<u8>> =
+            (0..naive.len()).map(|env| movies.batch.observations.row(env).to_vec()).collect();
+        movies.step();
+        let written = replay.end_step(&movies.batch);
+        assert_eq!(written, movies.batch.autoreset.iter().filter(|&&reset| !reset).count() as u64);
+        for (env, (observation, action)) in seen.into_iter().zip(actions).enumerate() {
+            if !movies.batch.autoreset[env] {
+                naive[env].push(NaiveStep {
+                    observation,
+                    action,
+                    reward: movies.batch.rewards[env],
+                    terminated: movies.batch.terminated[env],
+                    truncated: movies.batch.truncated[env],
+                    successor: movies.successor(env).to_vec(),
+                });
+            }
+        }
+    }
+}
+
+/// Every step that can be drawn.
+fn all_draws(replay: &ReplayBuffer) -> Vec<Draw> {
+    let of_env = |(env, history): (usize, &History)| {
+        (0..history.ready_steps())
+            .map(|index| Draw { env, number: history.number(index), weight: 1.0 })
+            .collect::<Vec<_>>()
+    };
+    replay.histories.iter().enumerate().flat_map(of_env).collect()
+}
+
+fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
+    let ReplayOptions { n_step, gamma, .. } = replay.options;
+    let draws = all_draws(replay);
+    let (observations, successors) = (replay.observations(&draws), replay.successors(&draws));
+    let row_bytes = replay.stack.row_bytes();
+    for (index, draw) in draws.iter().enumerate() {
+        let steps = &naive[draw.env];
+        let expected = &steps[draw.number as usize];
+        let (rewards, discount, successor) =
+            naive_return(steps, draw.number as usize, n_step, gamma).expect("a return that is known");
+        let row = index * row_bytes..(index + 1) * row_bytes;
+        assert!(observations[row.clone()] == expected.observation, "{draw:?}");
+        assert_eq!(replay.action(draw), expected.action);
+        let result = replay.n_step_return(draw);
+        assert!((result.rewards - rewards).abs() < 1e-6 && (result.discount - discount).abs() < 1e-6);
+        // After a termination nothing comes.
+        assert!(discount == 0.0 || successors[row] == *successor, "{draw:?}");
+    }
+}
+
+#[test]
+fn it_agrees_with_a_replay_of_whole_stacks() {
+    for seed in 0..40 {
+        println!("seed {seed}");
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mode = if rng.random() { AutoresetMode::NextStep } else { AutoresetMode::SameStep };
+        let stack = rng.random_range(1..=4);
+        let tasks = [&[0][..], &[0, 1, 1], &[0, 0, 1, 2]][rng.random_range(0..3)];
+        let space = if rng.random_bool(0.2) { Space::bytes([8]) } else { Space::bytes([stack, SIDE, SIDE]) };
+        let spec = spec(space.clone(), tasks, mode);
+        let options = ReplayOptions {
+            buffer_size: rng.random_range(100..400),
+            n_step: rng.random_range(1..=5),
+            gamma: 0.9,
+            alpha: rng.random_bool(0.5).then_some(0.6),
+        };
+        let mut replay = replay(&spec, options);
+        let end = [0.005, 0.05, 0.4][rng.random_range(0..3)];
+        let cut = if space == Space::bytes([8]) { 1 } else { stack };
+        let mut movies = Movies::new(spec, cut, end, rng);
+        let mut naive: Vec<_> = tasks.iter().map(|_| Vec::new()).collect();
+        for _ in 0..10 {
+            play(&mut replay, &mut movies, &mut naive, 30);
+            assert_agrees(&replay, &naive);
+            for (history, steps) in replay.histories.iter().zip(&naive) {
+                let unknown = (0..steps.len())
+                    .filter(|&t| naive_return(steps, t, options.n_step, options.gamma).is_none())
+                    .count();
+                let kept = steps.len().min(history.capacity());
+                let ready = history.ready_steps() + unknown;
+                // All that there is room for, unless episodes are very short.
+                assert!(ready == kept || (end > 0.02 && cut > 1 && ready < kept), "{ready} of {kept}");
+            }
+        }
+        let draws = replay.draw(16, 0.5, &mut movies.rng);
+        assert_eq!(draws.len(), 16);
+        assert!(draws.iter().all(|draw| replay.histories[draw.env].is_ready(draw.number)));
+    }
+}
+
+/// A replay of vectors with two tasks, one in three environments, after so many steps.
+fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, Movies) {
+    let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
+    let options = ReplayOptions { buffer_size: 240, n_step: 2, gamma: 0.9, alpha };
+    let mut replay = replay(&spec, options);
+    let mut movies = Movies::new(spec, 1, 0.05, ChaCha8Rng::seed_from_u64(1));
+    let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
+    play(&mut replay, &mut movies, &mut naive, steps);
+    (replay, movies)
+}
+
+#[test]
+fn tasks_have_equal_shares_of_the_steps_and_of_every_batch() {
+    for alpha in [None, Some(0.5)] {
+        let (replay, _) = filled(alpha, 300);
+        let kept = |task: usize| -> usize {
+            replay.envs_of[task].iter().map(|&env| replay.histories[env].capacity()).sum()
+        };
+        assert_eq!([kept(0), kept(1)], [120, 120]);
+        assert!(
+            replay.ready_steps(0) >= 119 && replay.ready_steps(1) >= 117,
+            "one of each environment waits"
+        );
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let mut ones = 0;
+        for _ in 0..100 {
+            let draws = replay.draw(9, 1.0, &mut rng);
+            let of_task_1 = draws.iter().filter(|draw| draw.env > 0).count();
+            assert!([4, 5].contains(&of_task_1));
+            ones += of_task_1;
+        }
+        // The odd row goes to either: 450 +- 5 standard deviations of 5.
+        assert!((425..475).contains(&ones), "{ones}");
+    }
+}
+
+#[test]
+fn uniform_draws_are_uniform_within_a_task() {
+    let (replay, _) = filled(None, 300);
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut counts = std::collections::BTreeMap::new();
+    for draw in (0..1170).flat_map(|_| replay.draw(200, 1.0, &mut rng)) {
+        assert_eq!(draw.weight, 1.0);
+        *counts.entry((draw.env, draw.number)).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), replay.len());
+    for ((env, _), count) in counts {
+        // 117,000 draws of each task: five standard deviations are 158.
+        let expected = 117_000 / replay.ready_steps(usize::from(env > 0)) as i32;
+        assert!(i32::abs(count - expected) < 158, "{count}");
+    }
+}
+
+#[test]
+fn priorities_decide_how_often_a_step_is_drawn_and_weights_take_it_back() {
+    let (mut replay, _) = filled(Some(0.5), 300);
+    // Of the first task only; priority 4 for one step, 1 for all others: roots 2 and 1.
+    let draws: Vec<Draw> = all_draws(&replay).into_iter().filter(|draw| draw.env == 0).collect();
+    let mut errors = vec![1.0 - PRIORITY_EPSILON as f32; draws.len()];
+    errors[7] = 4.0;
+    replay.set_errors(&draws, &errors);
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (mut often, mut rows) = (0, 0);
+    for _ in 0..2000 {
+        let batch = replay.draw(32, 1.0, &mut rng);
+        let of_task: Vec<_> = batch.iter().filter(|draw| draw.env == 0).collect();
+        rows += of_task.len();
+        for draw in of_task {
+            if draw.number == draws[7].number {
+                often += 1;
+                // Twice as probable as the others: half the weight of the largest.
+                assert!((draw.weight - 0.5).abs() < 1e-3, "{draw:?}");
+            } else {
+                assert!(draw.weight > 0.95, "{draw:?}");
+            }
+        }
+    }
+    // 2 / 120 of 32,000 rows: 533, standard deviation 23.
+    assert_eq!(rows, 32_000);
+    assert!((420..650).contains(&often), "{often}");
+}
+
+#[test]
+fn weights_by_hand() {
+    let (mut replay, _) = filled(Some(1.0), 300);
+    let draws: Vec<Draw> = all_draws(&replay).into_iter().filter(|draw| draw.env == 0).collect();
+    let mut errors = vec![1.0 - PRIORITY_EPSILON as f32; draws.len()];
+    errors[0] = 82.0 - PRIORITY_EPSILON as f32;
+    replay.set_errors(&draws, &errors);
+    // 119 steps, priorities 82 and 118 times 1, sum 200: probabilities 0.41 and 0.005. With beta 0.5 the weights are
+    // (119 * 0.41)^-0.5 = 0.1432 and (119 * 0.005)^-0.5 = 1.2964, divided by the largest.
+    let mut found = Vec::new();
+    replay.draw_by_priority(0, 50, 0.5, &mut ChaCha8Rng::seed_from_u64(5), &mut found);
+    for draw in found {
+        let expected = if draw.number == draws[0].number { 0.1432 } else { 1.2964 };
+        assert!((draw.weight - expected).abs() < 1e-3, "{draw:?}");
+    }
+}
+
+#[test]
+fn steps_that_are_gone_keep_no_priority() {
+    let (mut replay, mut movies) = filled(Some(0.5), 60);
+    let draws = all_draws(&replay);
+    let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
+    play(&mut replay, &mut movies, &mut naive, 300);
+    let before = replay.priorities.clone();
+    replay.set_errors(&draws, &vec![100.0; draws.len()]);
+    assert_eq!(before, replay.priorities);
+    for (task, tree) in replay.priorities.iter().enumerate() {
+        let new = all_draws(&replay);
+        let entries = new.iter().filter(|draw| replay.places[draw.env].0 == task);
+        let sum: f64 = entries.map(|draw| tree.priority(replay.entry(draw.env, draw.number))).sum();
+        assert!((tree.total() - sum).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_restored_replay_goes_on_alike() {
+    for (alpha, steps) in [(None, 20), (Some(0.5), 20), (Some(0.5), 300)] {
+        let (mut replay, mut movies) = filled(alpha, steps);
+        let bytes = postcard::to_stdvec(&replay.state()).unwrap();
+        let (mut other, _) = filled(alpha, 0);
+        other.restore(postcard::from_bytes(&bytes).unwrap()).unwrap();
+        for _ in 0..50 {
+            movies.step();
+            for replay in [&mut replay, &mut other] {
+                replay.begin_step(&movies.batch, &[0; 4]);
+                replay.end_step(&movies.batch);
+            }
+        }
+        let mut rngs = [6, 6].map(ChaCha8Rng::seed_from_u64);
+        let draws = replay.draw(32, 0.4, &mut rngs[0]);
+        assert_eq!(draws, other.draw(32, 0.4, &mut rngs[1]));
+        assert_eq!(replay.observations(&draws), other.observations(&draws));
+        assert_eq!(replay.successors(&draws), other.successors(&draws));
+        let state = |replay: &ReplayBuffer| postcard::to_stdvec(&replay.state()).unwrap();
+        assert!(state(&replay) == state(&other));
+    }
+}
+
+#[test]
+fn states_of_other_replays_are_refused() {
+    let (replay, _) = filled(None, 20);
+    let (mut prioritized, _) = filled(Some(0.5), 0);
+    assert!(prioritized.restore(replay.state()).unwrap_err().contains("other priorities"));
+    let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
+    let options = ReplayOptions { buffer_size: 480, ..replay.options };
+    let mut larger = self::replay(&spec, options);
+    assert!(larger.restore(replay.state()).unwrap_err().contains("another shape"));
+}
+
+#[test]
+fn sizes_are_known_before_anything_is_made() {
+    let pong = spec(Space::bytes([4, 84, 84]), &[0; 8], AutoresetMode::SameStep);
+    let options = ReplayOptions { buffer_size: 1_000_000, n_step: 1, gamma: 0.99, alpha: None };
+    let layout = ObservationLayout::of(&pong.observation_space).unwrap();
+    let size = replay_size(&pong, layout, &options).unwrap();
+    assert_eq!(size.steps, 1_000_000);
+    // About 7 KB a step, and a sixteenth more.
+    assert_eq!(size.storage_bytes, 8 * (125_000 + 1953 * 4 + 10) * 7056);
+    let refused = ReplayBuffer::new(&pong, layout, options, ReplayStorage::Memory { available: 1 << 30 });
+    assert!(matches!(refused.err(), Some(ReplayError::TooLarge { steps: 1_000_000, .. })));
+    let small = ReplayOptions { buffer_size: 15, n_step: 1, ..options };
+    let refused = replay_size(&pong, layout, &small).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "buffer_size = 15 leaves 1 steps for each environment of 0; it must be at least 2"
+    );
+}
