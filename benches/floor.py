@@ -204,9 +204,14 @@ def processor():
 
 
 def commit():
-    """The commit that was measured, with a sign where files are not as in it."""
-    command = ["git", "describe", "--always", "--dirty=, with changes"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
+    """The commit that was measured, and whether files but the one with the results differ from it."""
+    head = git("rev-parse", "--short", "HEAD").stdout.strip() or "unknown"
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benches/README.md").stdout
+    return head + (", with changes" if changed else "")
+
+
+def git(*words):
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
 
 
 def write(result):
