@@ -1,6 +1,7 @@
 """Rates of ale-train beside those of ale-py, EnvPool and Gymnasium in one run, which `benches/peers/run` starts."""
 
 import argparse
+import os
 import sys
 import time
 
@@ -127,8 +128,19 @@ def measure(ours, index, piece, chosen):
     return report.Measured(piece, rates)
 
 
+def warn_if_busy():
+    """Others at work are not shared alike: a scheduler gives fifty threads more of a core than two."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > 0.5:
+        print(
+            f"the machine is busy (load {load:.1f}): rates are too low, and ratios favour sides of many threads",
+            file=sys.stderr,
+        )
+
+
 def main():
     chosen = options()
+    warn_if_busy()
     lists = work.plan(chosen.games, chosen.kinds, chosen.shapes)
     progress = Progress(sum(map(len, lists)))
     measured = []
