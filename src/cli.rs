@@ -100,14 +100,19 @@ pub(crate) struct TrainArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run continues exactly where its checkpoint was taken, as if it had never stopped.
+The run continues exactly where its checkpoint was taken, as if it had never stopped, whatever the number of threads.
 
 Examples:
-  ale-train resume checkpoints/harvest__ppo__1__1767225600")]
+  ale-train resume checkpoints/harvest__ppo__1__1767225600
+  ale-train resume checkpoints/RUN --num-threads 4
+  ale-train resume checkpoints/RUN/checkpoints/update-00000400")]
 pub(crate) struct ResumeArgs {
-    /// Folder of the run
+    /// Folder of the run, or of one of its checkpoints
     #[arg(value_name = "RUN_DIR")]
     pub(crate) run_dir: PathBuf,
+    /// Threads that emulate and learn [default: as before]
+    #[arg(long, value_name = "T")]
+    pub(crate) num_threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +126,9 @@ pub(crate) struct EvalArgs {
     /// Folder of a checkpoint, or of a run (then its last checkpoint)
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: PathBuf,
+    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    #[arg(long)]
+    pub(crate) best: bool,
     /// Episodes of each game
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) episodes: usize,

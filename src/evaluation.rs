@@ -59,7 +59,10 @@ impl Scores {
 /// `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.episodes >= 1, "--episodes 0 is not possible: it must be 1 or more");
-    let folder = checkpoint::latest(&args.checkpoint)?;
+    let folder = match args.best {
+        true => checkpoint::best(&args.checkpoint)?,
+        false => checkpoint::latest(&args.checkpoint)?,
+    };
     let checkpoint = checkpoint::load(&folder)?;
     let unusable = || format!("the checkpoint {} cannot be used", folder.display());
     let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;

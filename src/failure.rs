@@ -44,7 +44,7 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
 }
 
 /// The error and its causes in one line. A cause whose words the line already has is left out.
-fn sentence(error: &Error) -> String {
+pub(crate) fn sentence(error: &Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if line.is_empty() {

@@ -1,9 +1,8 @@
-//! The command line from outside: what it says to a mistake, and that a run which is stopped goes on exactly.
+//! The command line from outside: what it says to a mistake, and what its smaller commands print.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -342,65 +341,4 @@ fn a_line_that_is_no_action_is_named() {
     // Whatever is wrong with the file, the reason is said.
     fs::write(&file, [0xFF, 0xFE]).expect("a file");
     assert!(complaint(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
-}
-
-/// The learner and the environments of a run's newest checkpoint.
-fn newest_state(run: &Path) -> (Vec<u8>, Vec<u8>) {
-    let folders = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
-    let newest: PathBuf = folders.map(|entry| entry.expect("an entry").path()).max().expect("a checkpoint");
-    let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");
-    (read("learner.bin"), read("environments.bin"))
-}
-
-/// Trains without interruption, and again with an interruption in the middle: both end in the same state.
-#[cfg(unix)]
-fn stop_and_resume(games: &str, settings: &[&str]) {
-    let temp = TempDir::new().expect("a folder");
-    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    let train = |run: &Path, threads: &str| {
-        let mut command = ale_train();
-        command
-            .args(["ppo", "--games", games, "--seed", "4", "--num-threads", threads, "--run-dir"])
-            .arg(run);
-        command
-            .args(settings)
-            .args(["--set", "evaluation.episodes=0"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command
-    };
-    assert!(train(&whole, "2").status().expect("a run").success());
-
-    let mut interrupted = train(&parts, "1").spawn().expect("a run");
-    let metrics = parts.join("metrics.jsonl");
-    let deadline = Instant::now() + Duration::from_mins(2);
-    while fs::read_to_string(&metrics).map_or(0, |text| text.matches("losses/entropy").count()) < 2 {
-        assert!(Instant::now() < deadline, "the run has made no update in two minutes");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let signal =
-        Command::new("kill").args(["-INT", &interrupted.id().to_string()]).status().expect("a signal");
-    assert!(signal.success());
-    assert_eq!(interrupted.wait().expect("the run ends").code(), Some(130));
-    assert_ne!(
-        newest_state(&parts),
-        newest_state(&whole),
-        "the signal came after the end: make the run longer"
-    );
-
-    let resumed = ale_train().arg("resume").arg(&parts).output().expect("the run goes on");
-    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
-    assert!(newest_state(&parts) == newest_state(&whole), "the states differ");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_stopped_run_on_cart_pole_goes_on_bit_for_bit() {
-    stop_and_resume("CartPole-v1", &["--total-frames", "60000"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_stopped_run_on_the_open_game_goes_on_bit_for_bit() {
-    stop_and_resume("harvest", &["--total-frames", "60000", "--set", "ppo.num_steps=32"]);
 }

@@ -3,6 +3,8 @@
 //! A checkpoint is written to a temporary folder, flushed to the disk and renamed, so that a crash at any moment leaves
 //! the last good one. Every byte is checked against the manifest when it is loaded.
 
+mod durable;
+mod keeper;
 mod manifest;
 mod store;
 
@@ -11,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use store::{create_run, latest, load, save};
+pub(crate) use keeper::{Keeper, best};
+pub(crate) use store::{create_run, latest, load, load_latest};
 
 /// The state of a run between two updates.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +36,15 @@ pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
+    /// How good the agent is, to find the best checkpoint of a run: the mean over the tasks of the recent return,
+    /// human-normalised where that is possible. Absent until every task has ended an episode.
+    #[serde(default)]
+    pub(crate) score: Option<f64>,
     pub(crate) telemetry: FilePositions,
 }
 
 /// The files of a checkpoint, besides the manifest.
-const CONFIG: &str = "config.toml";
+pub(crate) const CONFIG: &str = "config.toml";
 const PROGRESS: &str = "progress.json";
 const LEARNER: &str = "learner.bin";
 const ENVIRONMENTS: &str = "environments.bin";

@@ -1,11 +1,11 @@
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::manifest::Manifest;
-use super::{CONFIG, Checkpoint};
+use super::{CONFIG, Checkpoint, durable};
 
 /// The subfolder of a run that holds its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
@@ -20,33 +20,32 @@ pub(crate) fn create_run(run_dir: &Path, config: &str) -> Result<()> {
         "{} holds a run already; go on with `ale-train resume {0}`, or choose another --run-dir",
         run_dir.display()
     );
-    fs::create_dir_all(run_dir).and_then(|()| replace_file(&file, config.as_bytes())).with_context(|| {
-        format!("cannot write the run folder {}; choose another with --run-dir", run_dir.display())
-    })
+    fs::create_dir_all(run_dir).and_then(|()| durable::replace_file(&file, config.as_bytes())).with_context(
+        || format!("cannot write the run folder {}; choose another with --run-dir", run_dir.display()),
+    )
+}
+
+/// Where a run has its checkpoints.
+pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
+    run_dir.join(CHECKPOINTS)
 }
 
 /// Writes a checkpoint of a run and returns its folder.
-pub(crate) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
-    let parent = run_dir.join(CHECKPOINTS);
+pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
+    let parent = checkpoints_of(run_dir);
     let folder = vacant_folder(&parent, checkpoint.progress.moment.updates);
     let write = || -> Result<()> {
         fs::create_dir_all(&parent)?;
-        let files = checkpoint.into_files()?;
-        let temporary = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent)?;
-        for (name, contents) in &files {
-            write_synced(&temporary.path().join(name), contents)?;
-        }
-        write_synced(&temporary.path().join(Manifest::FILE), &Manifest::of(&files).to_bytes()?)?;
-        sync_folder(temporary.path())?;
-        fs::rename(temporary.keep(), &folder)?;
-        Ok(sync_folder(&parent)?)
+        let mut files = checkpoint.into_files()?;
+        files.push((Manifest::FILE, Manifest::of(&files).to_bytes()?));
+        Ok(durable::write_folder(&folder, &files)?)
     };
     write().with_context(|| format!("cannot write the checkpoint {}", folder.display()))?;
     Ok(folder)
 }
 
-/// Where the checkpoint after so many updates goes. A run that is resumed and stopped at once saves the same update
-/// again: that one gets a longer name, which sorts behind the first, and nothing is ever removed.
+/// Where the checkpoint after so many updates goes. A run that is resumed from an older checkpoint comes to the same
+/// update again: that one gets a longer name, which sorts behind the first, and nothing is replaced.
 fn vacant_folder(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
@@ -60,17 +59,45 @@ pub(crate) fn latest(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     ensure!(path.exists(), "there is no {}", path.display());
-    let checkpoints = match fs::read_dir(path.join(CHECKPOINTS)) {
+    newest_first(path)?
+        .into_iter()
+        .next()
+        .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
+}
+
+/// The checkpoints of a run.
+pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
+    let checkpoints = match fs::read_dir(checkpoints_of(run_dir)) {
         Ok(entries) => entries,
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
-            bail!("{} is neither a checkpoint nor the folder of a run with checkpoints", path.display())
+            bail!("{} is neither a checkpoint nor the folder of a run with checkpoints", run_dir.display())
         }
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", run_dir.display())),
     };
     let names = checkpoints.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let newest = names.filter(|name| name.starts_with(PREFIX)).max();
-    let newest = newest.with_context(|| format!("the run {} has no checkpoint yet", path.display()))?;
-    Ok(path.join(CHECKPOINTS).join(newest))
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(names.into_iter().map(|name| checkpoints_of(run_dir).join(name)).collect())
+}
+
+/// Reads the newest checkpoint of `path`, the folder of a run or of a checkpoint. Of a run whose newest one is damaged,
+/// reads the newest that is not, and tells `warn` why.
+pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, Checkpoint)> {
+    let newest = latest(path)?;
+    let error = match load(&newest) {
+        Ok(checkpoint) => return Ok((newest, checkpoint)),
+        Err(error) => error,
+    };
+    if newest == path {
+        return Err(error);
+    }
+    for older in newest_first(path)?.into_iter().skip(1) {
+        if let Ok(checkpoint) = load(&older) {
+            warn(&format!("{error:#}; {} is used instead", older.display()));
+            return Ok((older, checkpoint));
+        }
+    }
+    Err(error)
 }
 
 /// Reads a checkpoint and checks every byte.
@@ -85,30 +112,6 @@ pub(crate) fn load(folder: &Path) -> Result<Checkpoint> {
         })
     };
     load().with_context(|| format!("the checkpoint {} cannot be used", folder.display()))
-}
-
-/// Writes a file so that after a crash there is either the old one or the new one.
-fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".partial-").tempfile_in(folder)?;
-    file.write_all(contents)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    sync_folder(folder)
-}
-
-fn write_synced(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(contents)?;
-    file.sync_all()
-}
-
-/// A rename is only safe once the folder is on the disk too. Windows has no such operation.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -171,6 +174,26 @@ mod tests {
             fs::write(&path, &good).unwrap();
         }
         assert_eq!(load(&folder).unwrap(), checkpoint(1));
+    }
+
+    #[test]
+    fn a_damaged_newest_checkpoint_is_passed_over_with_a_warning() {
+        let run = TempDir::new().unwrap();
+        let older = save(run.path(), checkpoint(1)).unwrap();
+        let newest = save(run.path(), checkpoint(2)).unwrap();
+        let quiet = |line: &str| panic!("{line}");
+        assert_eq!(load_latest(run.path(), quiet).unwrap(), (newest.clone(), checkpoint(2)));
+        fs::write(newest.join("learner.bin"), [9, 9, 9]).unwrap();
+        let warned = std::cell::RefCell::new(String::new());
+        let found = load_latest(run.path(), |line| *warned.borrow_mut() = line.to_owned()).unwrap();
+        assert_eq!(found, (older.clone(), checkpoint(1)));
+        let warned = warned.into_inner();
+        assert!(warned.contains("learner.bin is damaged") && warned.ends_with("is used instead"), "{warned}");
+        // One that was asked for by its name is used or refused.
+        assert!(load_latest(&newest, quiet).is_err());
+        fs::remove_file(older.join("learner.bin")).unwrap();
+        let error = load_latest(run.path(), quiet).unwrap_err();
+        assert!(format!("{error:#}").contains("update-00000002"), "{error:#}");
     }
 
     #[test]

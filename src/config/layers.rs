@@ -1,5 +1,6 @@
 //! The layers that an experiment is put together from: a preset or a file, then `--set`, then the other flags.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ale::roms::nearest;
@@ -40,6 +41,27 @@ pub(crate) fn from_toml(text: &str) -> Result<RawConfig> {
     let table: Table = text.parse()?;
     check_keys(&table)?;
     Ok(Value::Table(table).try_into()?)
+}
+
+/// The keys whose values differ between two experiments in TOML, the first of which is well-formed.
+pub(crate) fn changed_keys(ours: &str, theirs: &str) -> Result<Vec<String>> {
+    let values = |text: &str| -> Result<BTreeMap<String, Value>> {
+        let table: Table = text.parse()?;
+        let mut keys = Vec::new();
+        collect_keys(&table, "", &mut keys);
+        Ok(keys.into_iter().filter_map(|key| Some((key.clone(), value_of(&table, &key)?.clone()))).collect())
+    };
+    let (ours, theirs) = (values(ours)?, values(theirs)?);
+    let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    Ok(keys.into_iter().filter(|&key| ours.get(key) != theirs.get(key)).cloned().collect())
+}
+
+/// The value of a key such as `ppo.gamma`.
+fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    match key.split_once('.') {
+        Some((section, rest)) => value_of(table.get(section)?.as_table()?, rest),
+        None => table.get(key),
+    }
 }
 
 fn read(path: &Path) -> Result<Table> {
@@ -125,7 +147,9 @@ fn check_keys(layer: &Table) -> Result<()> {
         match nearest_key(&key, &known) {
             Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
             None => {
-                bail!("unknown key '{key}'; the sections are experiment, environments, ppo and evaluation")
+                bail!(
+                    "unknown key '{key}'; the sections are experiment, environments, ppo, evaluation and checkpoints"
+                )
             }
         }
     }

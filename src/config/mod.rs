@@ -6,6 +6,6 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use layers::{from_args, from_toml};
-pub(crate) use raw::{RawConfig, RawEnvironments};
+pub(crate) use layers::{changed_keys, from_args, from_toml};
+pub(crate) use raw::{RawCheckpoints, RawConfig, RawEnvironments};
 pub(crate) use resolve::{Experiment, Games, set_threads};

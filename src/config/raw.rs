@@ -14,6 +14,7 @@ pub(crate) struct RawConfig {
     pub(crate) environments: RawEnvironments,
     pub(crate) ppo: PpoConfig,
     pub(crate) evaluation: RawEvaluation,
+    pub(crate) checkpoints: RawCheckpoints,
 }
 
 /// `[experiment]`
@@ -74,6 +75,18 @@ pub(crate) struct RawEvaluation {
     pub(crate) episodes: usize,
 }
 
+/// `[checkpoints]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawCheckpoints {
+    /// Emulated frames between two checkpoints; 0 for one at the end only.
+    pub(crate) interval_frames: u64,
+    /// The newest checkpoints that are kept: 1 or more.
+    pub(crate) keep_last: usize,
+    /// Whether the checkpoint with the highest recent return is kept as well.
+    pub(crate) keep_best: bool,
+}
+
 impl Default for RawExperiment {
     fn default() -> Self {
         Self { seed: 1, total_frames: 40_000_000, num_threads: 0, device: "cpu".to_owned() }
@@ -104,6 +117,12 @@ impl Default for RawEnvironments {
 impl Default for RawEvaluation {
     fn default() -> Self {
         Self { episodes: 10 }
+    }
+}
+
+impl Default for RawCheckpoints {
+    fn default() -> Self {
+        Self { interval_frames: 4_000_000, keep_last: 3, keep_best: true }
     }
 }
 

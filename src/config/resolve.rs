@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use classic_control::CartPole;
 use toml::{Table, Value};
 
-use super::{RawConfig, RawEnvironments};
+use super::{RawCheckpoints, RawConfig, RawEnvironments};
 use crate::games;
 
 /// The classic control task that can be trained beside the games.
@@ -30,6 +30,8 @@ pub(crate) struct Experiment {
     pub(crate) ppo: PpoConfig,
     /// Episodes of each game in the closing evaluation.
     pub(crate) evaluation_episodes: usize,
+    /// When checkpoints are written and which are kept, as it was written.
+    pub(crate) checkpoints: RawCheckpoints,
     raw: RawConfig,
 }
 
@@ -84,6 +86,14 @@ impl Games {
         self.names().len().saturating_mul(num_envs)
     }
 
+    /// A score of a game as a share of the way from a random to a human player, where both are known.
+    pub(crate) fn human_normalised(&self, name: &str, score: f64) -> Option<f64> {
+        match self {
+            Self::Atari(games) => games.iter().find(|game| game.id == name)?.human_normalised(score),
+            Self::CartPole => None,
+        }
+    }
+
     /// The highest score that can be reached in a game, where it is known.
     pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
         match self {
@@ -105,6 +115,10 @@ impl RawConfig {
         }
         let environments = raw.environments.clone();
         check_environments(&environments)?;
+        ensure!(
+            raw.checkpoints.keep_last >= 1,
+            "checkpoints.keep_last = 0 is not possible: it must be 1 or more"
+        );
         let num_envs = games.environments(environments.num_envs);
         raw.ppo.total_steps = total_steps(&raw, num_envs)?;
         raw.ppo.validate(num_envs).map_err(|error| anyhow::anyhow!("ppo.{error}"))?;
@@ -117,6 +131,7 @@ impl RawConfig {
             environments,
             ppo: raw.ppo.clone(),
             evaluation_episodes: raw.evaluation.episodes,
+            checkpoints: raw.checkpoints.clone(),
             raw,
         })
     }

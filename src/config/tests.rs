@@ -5,7 +5,7 @@ use std::fs;
 use clap::Parser;
 use tempfile::TempDir;
 
-use super::{Experiment, RawConfig, from_args, from_toml};
+use super::{Experiment, RawConfig, changed_keys, from_args, from_toml};
 use crate::cli::{Cli, Command};
 
 /// The experiment that `ale-train ppo ARGUMENTS` asks for, or the complaint.
@@ -91,4 +91,13 @@ fn a_mistake_in_a_file_is_told_with_the_file() {
         let complaint = experiment(&["--config", path]).unwrap_err();
         assert!(complaint.starts_with(path) && complaint.contains(expected), "{complaint}");
     }
+}
+
+#[test]
+fn changes_to_a_configuration_are_named() {
+    let ours = experiment(&[]).unwrap().to_toml().unwrap();
+    assert!(changed_keys(&ours, &ours).unwrap().is_empty());
+    let theirs = ours.replace("gamma = 0.99", "gamma = 0.9").replace("seed = 1\n", "");
+    assert_eq!(changed_keys(&ours, &theirs).unwrap(), ["experiment.seed", "ppo.gamma"]);
+    assert!(changed_keys(&ours, "[ppo").is_err());
 }

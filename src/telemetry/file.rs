@@ -18,6 +18,12 @@ impl GrowingFile {
         Ok(Self { writer: BufWriter::new(file), length })
     }
 
+    /// Makes everything written so far safe from a crash of the machine.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_data()
+    }
+
     /// Bytes in the file, those that wait for a flush included.
     pub(super) fn length(&self) -> u64 {
         self.length

@@ -38,6 +38,10 @@ impl Sink for JsonLines {
         self.file.flush()
     }
 
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }

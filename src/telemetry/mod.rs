@@ -78,6 +78,11 @@ pub(crate) trait Sink {
     /// Hands everything over to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 
+    /// Makes everything recorded so far safe from a crash of the machine.
+    fn sync(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+
     /// The sink's file, and how many bytes were written to it; `None` where it has none.
     fn position(&self) -> Option<(&'static str, u64)> {
         None
@@ -124,9 +129,9 @@ impl Telemetry {
         self.each(|sink| sink.flush());
     }
 
-    /// The lengths of the files, everything recorded so far included.
+    /// The lengths of the files, everything recorded so far included and on the disk.
     pub(crate) fn positions(&mut self) -> FilePositions {
-        self.flush();
+        self.each(|sink| sink.sync());
         let positions = self.sinks.iter().filter_map(|sink| sink.position());
         FilePositions(positions.map(|(file, length)| (file.to_owned(), length)).collect())
     }

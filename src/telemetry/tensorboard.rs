@@ -1,4 +1,4 @@
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,8 +15,7 @@ use super::{Record, Sink};
 /// tensorboard-rs makes the records, but not the file: its own writer takes a new name each time and ends the program
 /// when the disk is full.
 pub(super) struct TensorBoard {
-    writer: RecordWriter<GrowingFile>,
-    length: u64,
+    file: GrowingFile,
 }
 
 impl TensorBoard {
@@ -24,10 +23,8 @@ impl TensorBoard {
     pub(super) const FILE: &str = "events.out.tfevents.ale-train";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        let file = GrowingFile::open(&run_dir.join(Self::FILE), length)?;
-        let length = file.length();
-        let mut tensorboard = Self { writer: RecordWriter::new(file), length };
-        if length == 0 {
+        let mut tensorboard = Self { file: GrowingFile::open(&run_dir.join(Self::FILE), length)? };
+        if tensorboard.file.length() == 0 {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());
             tensorboard.write(event)?;
@@ -39,10 +36,7 @@ impl TensorBoard {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         event.set_wall_time(now.as_secs_f64());
         let bytes = event.write_to_bytes().map_err(io::Error::other)?;
-        self.writer.write(&bytes)?;
-        // A record is its length (8 bytes), a checksum of that (4), the data, and a checksum of the data (4).
-        self.length += bytes.len() as u64 + 16;
-        Ok(())
+        RecordWriter::new(&mut self.file).write(&bytes)
     }
 }
 
@@ -61,10 +55,14 @@ impl Sink for TensorBoard {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.file.flush()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
     }
 
     fn position(&self) -> Option<(&'static str, u64)> {
-        Some((Self::FILE, self.length))
+        Some((Self::FILE, self.file.length()))
     }
 }

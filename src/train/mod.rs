@@ -3,18 +3,21 @@
 mod run;
 mod tally;
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use algorithms::EnvSpec;
 use algorithms::ppo::Ppo;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainArgs};
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Purpose};
+use crate::failure::sentence;
+use crate::telemetry::Printer;
 
 use run::{Beginning, Run};
 
@@ -42,17 +45,28 @@ pub(crate) fn start(args: &TrainArgs, global: &Global, out: &mut impl Write) -> 
 
 /// `ale-train resume`: a run goes on from its last checkpoint.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let folder = checkpoint::latest(&args.run_dir)?;
-    let checkpoint = checkpoint::load(&folder)?;
+    let printer = Printer::new(global.quiet);
+    let (folder, checkpoint) = checkpoint::load_latest(&args.run_dir, |line| printer.warn(line))?;
+    let run_dir = run_of(&folder);
+    warn_of_changes(&run_dir, &checkpoint.config, &printer);
     let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
+    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
+    if let Some(num_threads) = args.num_threads {
+        ensure!(num_threads >= 1, "--num-threads 0 is not possible: it must be 1 or more");
+        experiment.num_threads = num_threads;
+    }
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
     let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
+    ensure!(
+        *learner.spec() == EnvSpec::of(environments.as_ref())?,
+        "{}: its learner was trained in other environments than those of its configuration",
+        unusable()
+    );
     let run = Run {
         experiment,
-        folder: run_of(&folder),
+        folder: run_dir,
         builder,
         environments,
         learner,
@@ -60,6 +74,21 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         progress: checkpoint.progress,
     };
     run.execute(global.quiet, out)
+}
+
+/// A run goes on with the configuration of its checkpoint. Someone who has changed the file beside it is told so.
+fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
+    let path = run_dir.join(checkpoint::CONFIG);
+    let Ok(text) = fs::read_to_string(&path) else { return };
+    let changed = match config::changed_keys(config, &text) {
+        Ok(keys) if keys.is_empty() => return,
+        Ok(keys) => format!("has another {}", keys.join(", ")),
+        Err(error) => format!("cannot be understood ({})", sentence(&error)),
+    };
+    printer.warn(&format!(
+        "{} {changed}; the run goes on with the configuration that it began with",
+        path.display()
+    ));
 }
 
 /// The run that a checkpoint belongs to.

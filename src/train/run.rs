@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use rl_env::{Actions, Batch, ResetSeeds, VectorEnv};
 
 use super::tally::Tally;
-use crate::checkpoint::{self, Checkpoint, Progress};
+use crate::checkpoint::{Checkpoint, Keeper, Progress};
 use crate::config::Experiment;
 use crate::environments::Builder;
 use crate::evaluation;
-use crate::failure::{AtWork, Interrupted};
+use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::telemetry::{Console, Metric, Moment, Printer, Record, Sample, Telemetry};
 
@@ -39,11 +39,13 @@ impl Run {
     pub(super) fn execute(mut self, quiet: bool, out: &mut impl Write) -> Result<()> {
         let printer = Printer::new(quiet);
         let interrupt = Interrupt::listen(printer.clone())?;
+        let mut keeper = self.keeper()?;
         self.announce(&printer);
         let console =
             Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
         let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console)?;
-        self.train(&mut telemetry, &interrupt).context(AtWork { doing: "the training failed" })?;
+        self.train(&mut telemetry, &mut keeper, &interrupt, &printer)
+            .context(AtWork { doing: "the training failed" })?;
         if self.is_complete() {
             self.evaluate(&mut telemetry, &interrupt, out)
                 .context(AtWork { doing: "the evaluation failed" })?;
@@ -73,54 +75,94 @@ impl Run {
         self.learner.updates() >= self.learner.num_updates()
     }
 
-    /// Updates until the budget is used up or a signal comes, then a checkpoint.
-    fn train(&mut self, telemetry: &mut Telemetry, interrupt: &Interrupt) -> Result<()> {
-        let (environments, learner) = (&mut self.environments, &mut self.learner);
-        let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
-        let mut tally =
-            Tally::new(environments.tasks(), environments.task_ids(), &self.progress.recent_returns);
-        if learner.updates() >= learner.num_updates() {
+    fn keeper(&self) -> Result<Keeper> {
+        let saved = matches!(self.beginning, Beginning::Restored(_)).then_some(self.learner.updates());
+        Keeper::new(&self.folder, &self.experiment.checkpoints, self.progress.moment.frames, saved)
+    }
+
+    /// Updates until the budget is used up or a signal comes, with checkpoints on the way and at the end.
+    fn train(
+        &mut self,
+        telemetry: &mut Telemetry,
+        keeper: &mut Keeper,
+        interrupt: &Interrupt,
+        printer: &Printer,
+    ) -> Result<()> {
+        if self.is_complete() {
             return Ok(());
         }
-        let mut batch = match &self.beginning {
-            Beginning::Fresh => environments.reset(ResetSeeds::From(self.experiment.seed))?,
-            Beginning::Restored(snapshot) => environments.restore(snapshot)?,
-        };
-        while learner.updates() < learner.num_updates() && !interrupt.is_requested() {
-            while !learner.is_ready() {
-                let actions = learner.act(batch)?;
-                batch = environments.step(Actions::Discrete(actions))?;
-                learner.observe(batch)?;
-                let samples = clock.count(&mut tally, batch);
-                if !samples.is_empty() {
-                    telemetry.record(&Record { moment: clock.moment, samples });
-                }
-            }
-            let metrics = learner.update()?;
-            clock.moment.updates = learner.updates();
+        let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
+        let mut tally = Tally::new(
+            self.environments.tasks(),
+            self.environments.task_ids(),
+            &self.progress.recent_returns,
+        );
+        self.begin()?;
+        while !self.is_complete() && !interrupt.is_requested() {
+            let metrics = self.update(&mut clock, &mut tally, telemetry)?;
             let mut samples = learner_samples(&metrics);
             samples.extend(clock.samples());
             samples.extend(tally.recent_samples());
             telemetry.record(&Record { moment: clock.moment, samples });
             telemetry.flush();
+            if keeper.is_due(clock.moment.frames) {
+                self.note_progress(&clock, &tally, telemetry);
+                // A full disk may have room again the next time.
+                if let Err(error) = self.save(keeper) {
+                    printer.warn(&format!("{}; the training goes on", sentence(&error)));
+                }
+            }
         }
+        self.note_progress(&clock, &tally, telemetry);
+        if keeper.has(self.learner.updates()) { Ok(()) } else { self.save(keeper) }
+    }
+
+    /// Lets the environments begin.
+    fn begin(&mut self) -> Result<()> {
+        match &self.beginning {
+            Beginning::Fresh => self.environments.reset(ResetSeeds::From(self.experiment.seed))?,
+            Beginning::Restored(snapshot) => self.environments.restore(snapshot)?,
+        };
+        Ok(())
+    }
+
+    /// Acts until the learner has seen enough, and learns.
+    fn update(
+        &mut self,
+        clock: &mut Clock,
+        tally: &mut Tally,
+        telemetry: &mut Telemetry,
+    ) -> Result<PpoMetrics> {
+        while !self.learner.is_ready() {
+            let actions = self.learner.act(self.environments.batch())?;
+            let batch = self.environments.step(Actions::Discrete(actions))?;
+            self.learner.observe(batch)?;
+            let samples = clock.count(tally, batch);
+            if !samples.is_empty() {
+                telemetry.record(&Record { moment: clock.moment, samples });
+            }
+        }
+        let metrics = self.learner.update()?;
+        clock.moment.updates = self.learner.updates();
+        Ok(metrics)
+    }
+
+    fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
         self.progress = Progress {
             moment: clock.moment,
             recent_returns: tally.recent_returns(),
+            score: tally.score(&self.experiment.games),
             telemetry: telemetry.positions(),
         };
-        self.save()
     }
 
-    fn save(&self) -> Result<()> {
-        let checkpoint = Checkpoint {
+    fn save(&self, keeper: &mut Keeper) -> Result<()> {
+        keeper.keep(Checkpoint {
             config: self.experiment.to_toml()?,
             progress: self.progress.clone(),
             learner: self.learner.state()?,
             environments: self.environments.snapshot()?,
-        };
-        checkpoint::save(&self.folder, checkpoint)?;
-        Ok(())
+        })
     }
 
     /// Lets the agent and a random player play, and prints how they did.

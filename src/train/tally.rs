@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use rl_env::{Batch, EpisodeStats};
 
+use crate::config::Games;
 use crate::telemetry::{Metric, Sample};
 
 /// Episodes that a recent return is the mean of.
@@ -55,13 +56,23 @@ impl Tally {
     /// The mean returns of the last episodes, where there were any.
     pub(super) fn recent_samples(&self) -> Vec<Sample> {
         let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
-        let mean = |recent: &VecDeque<f64>| recent.iter().sum::<f64>() / recent.len() as f64;
         with_episodes
             .map(|(task, recent)| match self.tasks.len() {
                 1 => Sample::new(Metric::RecentReturn, mean(recent)),
                 _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
             })
             .collect()
+    }
+
+    /// How good the agent is: the mean over the tasks of the recent return, human-normalised where that is possible.
+    /// None until every task has ended an episode.
+    pub(super) fn score(&self, games: &Games) -> Option<f64> {
+        let of_task = |(task, recent): (&String, &VecDeque<f64>)| {
+            let recent = (!recent.is_empty()).then(|| mean(recent))?;
+            Some(games.human_normalised(task, recent).unwrap_or(recent))
+        };
+        let scores: Option<VecDeque<f64>> = self.tasks.iter().zip(&self.recent).map(of_task).collect();
+        scores.as_ref().map(mean)
     }
 
     /// A sample under the plain tag, and under the game's own where several games are played.
@@ -77,6 +88,10 @@ impl Tally {
     pub(super) fn recent_returns(&self) -> Vec<Vec<f64>> {
         self.recent.iter().map(|recent| recent.iter().copied().collect()).collect()
     }
+}
+
+fn mean(values: &VecDeque<f64>) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]
@@ -107,6 +122,19 @@ mod tests {
         ];
         assert_eq!(samples, expected);
         assert_eq!(tally.recent_samples(), [Sample::of_task(Metric::RecentReturn, "qbert", 5.0)]);
+    }
+
+    #[test]
+    fn the_score_is_human_normalised_once_every_game_has_ended_an_episode() {
+        let tasks = ["pong", "qbert"].map(str::to_owned);
+        let games = Games::Atari(tasks.iter().map(|task| ale::game(task).unwrap()).collect());
+        let mut tally = Tally::new(&tasks, &[0, 1], &[]);
+        let [pong, qbert] = tasks.each_ref().map(|task| ale::game(task).unwrap());
+        tally.observe(&batch([pong.human_score, None]));
+        assert_eq!(tally.score(&games), None);
+        tally.observe(&batch([None, qbert.random_score]));
+        // A human's pong and a random player's qbert.
+        assert_eq!(tally.score(&games), Some(0.5));
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub trait VectorEnv {
     /// Waits for the next batch. It stays valid until the next `recv`.
     fn recv(&mut self) -> Result<&Batch, EnvError>;
 
+    /// The batch that was received last. All zero before the first reset.
+    fn batch(&self) -> &Batch;
+
     /// `send`, then `recv`.
     fn step(&mut self, actions: Actions<'_>) -> Result<&Batch, EnvError> {
         self.send(actions)?;

@@ -358,6 +358,10 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
         self.receive()
     }
 
+    fn batch(&self) -> &Batch {
+        Self::batch(self)
+    }
+
     fn snapshot(&self) -> Result<Vec<u8>, EnvError> {
         self.save()
     }

@@ -1,0 +1,105 @@
+//! Writing so that a crash at any moment leaves the old or the new, never something between.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The names of folders and files that are not complete yet begin like this.
+const PARTIAL: &str = ".partial-";
+/// The names of folders that are being removed begin like this.
+const REMOVED: &str = ".removed-";
+
+/// Makes `folder`, in a parent that exists, with these files in it.
+pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
+    let parent = parent(folder);
+    let temporary = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(parent)?;
+    for (name, contents) in files {
+        let mut file = File::create(temporary.path().join(name))?;
+        file.write_all(contents)?;
+        file.sync_all()?;
+    }
+    sync_folder(temporary.path())?;
+    fs::rename(temporary.path(), folder)?;
+    // It is no longer where it would be removed from.
+    let _ = temporary.keep();
+    sync_folder(parent)
+}
+
+/// Replaces a file as a whole.
+pub(super) fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let parent = parent(path);
+    let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(parent)?;
+    file.write_all(contents)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_folder(parent)
+}
+
+/// Removes a folder so that no half of it keeps its name.
+pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let removed = parent(folder).join(format!("{REMOVED}{name}"));
+    fs::rename(folder, &removed)?;
+    fs::remove_dir_all(removed)
+}
+
+/// Removes what a crash left behind in a folder that no other process writes to.
+pub(super) fn remove_remains(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if entry.file_type()?.is_dir() && (name.starts_with(PARTIAL) || name.starts_with(REMOVED)) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A rename is only safe once the folder is on the disk too. Windows has no such operation.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn what_a_crash_leaves_behind_is_removed_and_nothing_else() {
+        let temp = TempDir::new().unwrap();
+        for name in [".partial-a", ".removed-update-1", "update-2", ".git"] {
+            fs::create_dir(temp.path().join(name)).unwrap();
+            fs::write(temp.path().join(name).join("file"), "x").unwrap();
+        }
+        remove_remains(temp.path()).unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".git", "update-2"]);
+        remove_remains(&temp.path().join("nowhere")).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_completed_leaves_nothing() {
+        let temp = TempDir::new().unwrap();
+        let taken = temp.path().join("taken");
+        fs::create_dir_all(taken.join("inside")).unwrap();
+        assert!(write_folder(&taken, &[("file", vec![1])]).is_err());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+        assert!(taken.join("inside").exists());
+    }
+}

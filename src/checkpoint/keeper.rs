@@ -1,0 +1,199 @@
+use std::cmp::Reverse;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::{Checkpoint, PROGRESS, Progress, durable, store};
+use crate::config::RawCheckpoints;
+
+/// The file that a process locks while it writes to a run.
+const LOCK: &str = "run.lock";
+
+/// Writes the checkpoints of a run when they are due, and removes those that are not to be kept.
+pub(crate) struct Keeper {
+    run_dir: PathBuf,
+    settings: RawCheckpoints,
+    /// Updates at the newest checkpoint.
+    saved_updates: Option<u64>,
+    /// Frames at which the next checkpoint is due.
+    due_frames: u64,
+    /// Locked as long as it is open.
+    _lock: File,
+}
+
+impl Keeper {
+    /// A keeper for a run that has come so far, and whose newest checkpoint was made after `saved_updates`. Fails where
+    /// another process is at work.
+    pub(crate) fn new(
+        run_dir: &Path,
+        settings: &RawCheckpoints,
+        frames: u64,
+        saved_updates: Option<u64>,
+    ) -> Result<Self> {
+        let lock = lock(run_dir)?;
+        let checkpoints = store::checkpoints_of(run_dir);
+        durable::remove_remains(&checkpoints)
+            .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
+        let mut keeper = Self {
+            run_dir: run_dir.to_owned(),
+            settings: settings.clone(),
+            saved_updates,
+            due_frames: 0,
+            _lock: lock,
+        };
+        keeper.plan(frames);
+        Ok(keeper)
+    }
+
+    /// Whether a checkpoint is due after so many frames. Asked once; the next one is due an interval later.
+    pub(crate) fn is_due(&mut self, frames: u64) -> bool {
+        let due = self.settings.interval_frames > 0 && frames >= self.due_frames;
+        if due {
+            self.plan(frames);
+        }
+        due
+    }
+
+    /// The next multiple of the interval: runs that were interrupted have their checkpoints at the same frames.
+    fn plan(&mut self, frames: u64) {
+        let interval = self.settings.interval_frames.max(1);
+        self.due_frames = (frames / interval + 1).saturating_mul(interval);
+    }
+
+    /// Whether there is a checkpoint of this update already.
+    pub(crate) fn has(&self, updates: u64) -> bool {
+        self.saved_updates == Some(updates)
+    }
+
+    /// Writes a checkpoint, then removes those that are neither among the last ones nor the best.
+    pub(crate) fn keep(&mut self, checkpoint: Checkpoint) -> Result<()> {
+        let updates = checkpoint.progress.moment.updates;
+        store::save(&self.run_dir, checkpoint)?;
+        self.saved_updates = Some(updates);
+        for folder in self.surplus()? {
+            durable::remove_folder(&folder)
+                .with_context(|| format!("cannot remove the old checkpoint {}", folder.display()))?;
+        }
+        Ok(())
+    }
+
+    fn surplus(&self) -> Result<Vec<PathBuf>> {
+        let all = store::newest_first(&self.run_dir)?;
+        let best = if self.settings.keep_best { best_of(&all) } else { None };
+        let old = all.iter().skip(self.settings.keep_last);
+        Ok(old.filter(|&folder| Some(folder) != best).cloned().collect())
+    }
+}
+
+/// The checkpoint of a run with the highest score.
+pub(crate) fn best(run_dir: &Path) -> Result<PathBuf> {
+    let all = store::newest_first(run_dir)?;
+    let best = best_of(&all)
+        .with_context(|| format!("no checkpoint of the run {} has a recent return yet", run_dir.display()))?;
+    Ok(best.clone())
+}
+
+/// The one with the highest score; of equals the first.
+fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
+    let score = |folder: &PathBuf| -> Option<f64> {
+        let progress = fs::read(folder.join(PROGRESS)).ok()?;
+        serde_json::from_slice::<Progress>(&progress).ok()?.score
+    };
+    let scored = checkpoints.iter().filter_map(|folder| Some((folder, score(folder)?)));
+    let first_of_equals = scored
+        .enumerate()
+        .max_by(|(a, (_, left)), (b, (_, right))| left.total_cmp(right).then(Reverse(a).cmp(&Reverse(b))));
+    first_of_equals.map(|(_, (folder, _))| folder)
+}
+
+fn lock(run_dir: &Path) -> Result<File> {
+    let path = run_dir.join(LOCK);
+    let cannot = || format!("cannot write the run folder {}", run_dir.display());
+    let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another process is at work on the run {}", run_dir.display())
+        }
+        // A file system without locks is no reason not to train.
+        Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::super::latest;
+    use super::*;
+    use crate::telemetry::Moment;
+
+    fn checkpoint(updates: u64, score: Option<f64>) -> Checkpoint {
+        let moment = Moment { updates, ..Moment::default() };
+        Checkpoint {
+            config: String::new(),
+            progress: Progress { moment, score, ..Progress::default() },
+            learner: vec![1],
+            environments: vec![2],
+        }
+    }
+
+    fn kept(scores: &[Option<f64>], keep_last: usize, keep_best: bool) -> Vec<String> {
+        let run = TempDir::new().unwrap();
+        let settings = RawCheckpoints { interval_frames: 10, keep_last, keep_best };
+        let mut keeper = Keeper::new(run.path(), &settings, 0, None).unwrap();
+        for (updates, &score) in (1..).zip(scores) {
+            keeper.keep(checkpoint(updates, score)).unwrap();
+        }
+        let names = fs::read_dir(store::checkpoints_of(run.path())).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert!(latest(run.path()).unwrap().ends_with(format!("update-{:08}", scores.len())));
+        names.iter().map(|name| name.trim_start_matches("update-0000000").to_owned()).collect()
+    }
+
+    #[test]
+    fn the_last_ones_and_the_best_are_kept() {
+        let scores = [Some(1.0), Some(7.0), Some(3.0), Some(-2.0), None, Some(7.0)];
+        assert_eq!(kept(&scores, 2, true), ["5", "6"], "of equals the newest");
+        assert_eq!(kept(&scores[..5], 2, true), ["2", "4", "5"]);
+        assert_eq!(kept(&scores[..5], 1, false), ["5"]);
+        assert_eq!(kept(&[None, None, None], 2, true), ["2", "3"]);
+    }
+
+    #[test]
+    fn the_best_is_found() {
+        let run = TempDir::new().unwrap();
+        for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
+            store::save(run.path(), checkpoint(updates, score)).unwrap();
+        }
+        assert!(best(run.path()).unwrap().ends_with("update-00000002"));
+    }
+
+    #[test]
+    fn checkpoints_are_due_at_multiples_of_the_interval() {
+        let run = TempDir::new().unwrap();
+        let keeper = |interval_frames| {
+            let settings = RawCheckpoints { interval_frames, ..RawCheckpoints::default() };
+            Keeper::new(run.path(), &settings, 25, None).unwrap()
+        };
+        let mut every_ten = keeper(10);
+        let due: Vec<u64> = (25..60).step_by(3).filter(|&frames| every_ten.is_due(frames)).collect();
+        assert_eq!(due, [31, 40, 52]);
+        drop(every_ten);
+        assert!(!keeper(0).is_due(u64::MAX));
+    }
+
+    #[test]
+    fn a_run_has_one_process() {
+        let run = TempDir::new().unwrap();
+        let settings = RawCheckpoints::default();
+        let first = Keeper::new(run.path(), &settings, 0, None).unwrap();
+        let error = Keeper::new(run.path(), &settings, 0, None).err().unwrap().to_string();
+        assert!(error.starts_with("another process is at work"), "{error}");
+        drop(first);
+        assert!(Keeper::new(run.path(), &settings, 0, None).is_ok());
+    }
+}

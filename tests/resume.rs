@@ -1,0 +1,225 @@
+//! A run that ends before its end, however that happens, goes on as if it had never stopped. Runs whose checkpoints
+//! cannot be written or used say so and lose nothing.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A run of the open game in some forty updates.
+const HARVEST: [&str; 6] = ["--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
+const CART_POLE: [&str; 4] = ["--games", "CartPole-v1", "--total-frames", "60000"];
+
+fn ale_train() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_ale-train"))
+}
+
+/// `ale-train ppo` without the closing evaluation.
+fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
+    let mut command = ale_train();
+    command.args(["ppo", "--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
+    command.args(settings).args(["--set", "evaluation.episodes=0"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.stderr(Stdio::piped()).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn checkpoints(run: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(run.join("checkpoints")) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_complete =
+        |path: &PathBuf| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
+    let mut paths: Vec<PathBuf> = paths.filter(is_complete).collect();
+    paths.sort();
+    paths
+}
+
+/// Everything that a run has come to: the learner and the environments of its newest checkpoint, and the curves,
+/// without what a clock measured.
+fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<Value>) {
+    let newest = checkpoints(run).pop().expect("a checkpoint");
+    let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");
+    (read("learner.bin"), read("environments.bin"), curves(run))
+}
+
+fn curves(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    for record in &mut records {
+        let record = record.as_object_mut().expect("an object");
+        record.remove("seconds");
+        record.remove("charts/SPS");
+    }
+    records
+}
+
+/// Waits for something that a run does.
+fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !happened() {
+        assert!(Instant::now() < deadline, "no {what} in two minutes");
+        assert!(run.try_wait().expect("a process").is_none(), "the run ended before {what}: make it longer");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn updates(run: &Path) -> usize {
+    fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("losses/entropy").count())
+}
+
+fn signal(run: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &run.id().to_string()]).status().expect("a signal");
+    assert!(status.success());
+}
+
+#[test]
+fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
+    for settings in [&HARVEST[..], &CART_POLE] {
+        let temp = TempDir::new().expect("a folder");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        succeed(&mut train(&whole, "2", settings));
+
+        let interval = ["--set", "checkpoints.interval_frames=5000"];
+        let mut killed = train(&parts, "1", &[settings, &interval].concat()).spawn().expect("a run");
+        // Some updates after a checkpoint, so that there is something to lose.
+        wait_for(&mut killed, "checkpoint", || !checkpoints(&parts).is_empty());
+        let before = updates(&parts);
+        wait_for(&mut killed, "update after it", || updates(&parts) > before);
+        signal(&killed, "-KILL");
+        assert_eq!(killed.wait().expect("the run ends").code(), None);
+        let longer = fs::metadata(parts.join("metrics.jsonl")).expect("curves").len();
+
+        let mut resume = ale_train();
+        succeed(resume.arg("resume").arg(&parts).args(["--num-threads", "3"]));
+        assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+        assert!(fs::metadata(parts.join("metrics.jsonl")).expect("curves").len() > longer);
+        assert!(checkpoints(&parts).len() <= 4, "three and the best are kept");
+    }
+}
+
+#[test]
+fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
+    for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM")] {
+        let temp = TempDir::new().expect("a folder");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        succeed(&mut train(&whole, "2", settings));
+
+        let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
+        wait_for(&mut stopped, "second update", || updates(&parts) >= 2);
+        signal(&stopped, name);
+        assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+        assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
+
+        succeed(ale_train().arg("resume").arg(&parts));
+        assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    }
+}
+
+#[test]
+fn the_second_signal_ends_the_run_at_once() {
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    // An update takes long.
+    let settings = ["--games", "harvest", "--set", "ppo.update_epochs=10000"];
+    let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "episode", || run.join("metrics.jsonl").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&stopped, "-INT");
+    std::thread::sleep(Duration::from_millis(300));
+    let began = Instant::now();
+    signal(&stopped, "-INT");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(checkpoints(&run).is_empty());
+}
+
+/// A disk on which no file can be larger than the given number of kilobytes: writing more is an error.
+fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
+    let mut limited = Command::new("bash");
+    limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_training_goes_on() {
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    let interval = ["--set", "checkpoints.interval_frames=10000"];
+    let command = train(&run, "2", &[&HARVEST[..], &interval].concat());
+    let output = on_a_small_disk(&command, 300).output().expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let warnings: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert!(warnings.len() >= 3, "{stderr}");
+    for warning in warnings {
+        assert!(warning.contains("cannot write the checkpoint"), "{warning}");
+        assert!(warning.ends_with("; the training goes on"), "{warning}");
+    }
+    let last = stderr.lines().last().expect("an error");
+    assert!(last.starts_with("error: the training failed: cannot write the checkpoint"), "{last}");
+    assert_eq!(updates(&run), 39, "the training went on to its end");
+    assert!(checkpoints(&run).is_empty());
+    let left = fs::read_dir(run.join("checkpoints")).expect("a folder").count();
+    assert_eq!(left, 0, "half a checkpoint is left");
+}
+
+/// What `ale-train resume` says to a run that cannot go on.
+fn refusal(run: &Path) -> String {
+    let output = ale_train().arg("resume").arg(run).output().expect("the program starts");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr
+}
+
+#[test]
+fn damaged_foreign_and_changed_runs_are_told_apart() {
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    let settings = ["--games", "CartPole-v1", "--total-frames", "4096"];
+    let interval = ["--set", "checkpoints.interval_frames=2048"];
+    succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
+    let [older, newest] = checkpoints(&run).try_into().expect("two checkpoints");
+    let said = |mut command: Command| String::from_utf8(succeed(&mut command).stderr).expect("text");
+    let resume = |path: &Path| {
+        let mut command = ale_train();
+        command.arg("resume").arg(path);
+        command
+    };
+
+    // Another configuration beside the checkpoints.
+    let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
+    fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.5")).expect("a file");
+    let stderr = said(resume(&run));
+    assert!(stderr.contains("has another ppo.gamma; the run goes on with the configuration"), "{stderr}");
+    fs::write(run.join("config.toml"), config).expect("a file");
+
+    // A damaged newest checkpoint: the one before is used, and the run comes to the same end.
+    let learner = fs::read(newest.join("learner.bin")).expect("a learner");
+    fs::write(newest.join("learner.bin"), &learner[1..]).expect("a file");
+    let stderr = said(resume(&run));
+    assert!(stderr.contains("learner.bin is damaged") && stderr.contains("is used instead"), "{stderr}");
+    let again = checkpoints(&run).pop().expect("a checkpoint");
+    assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
+    assert!(refusal(&newest).contains("learner.bin is damaged"));
+
+    // Another program's, or a later version's.
+    let manifest = fs::read_to_string(older.join("manifest.json")).expect("a manifest");
+    fs::write(older.join("manifest.json"), manifest.replace("\"format\": 1", "\"format\": 9"))
+        .expect("a file");
+    assert!(refusal(&older).contains("it has format 9, written by ale-train"));
+    fs::write(older.join("manifest.json"), "{}").expect("a file");
+    assert!(refusal(&older).contains("its manifest is damaged"));
+    assert!(refusal(temp.path()).contains("neither a checkpoint nor the folder of a run"));
+}
