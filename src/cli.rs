@@ -49,14 +49,20 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// Play with a trained agent and report its raw scores
     Eval(EvalArgs),
+    /// Write a trained network's weights as safetensors, for PyTorch
+    Export(ExportArgs),
     /// Fetch, import and check ROM images
     Roms(RomsArgs),
     /// List the games
     Games(GamesArgs),
     /// Print what a game does, act by act, as JSON Lines
     Trace(TraceArgs),
+    /// Print an experiment with every key, or what all keys mean
+    Config(ConfigArgs),
     /// Measure how fast this machine emulates and learns
     Bench(BenchArgs),
+    /// Print what completes commands and flags in a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -67,10 +73,23 @@ Examples:
   ale-train ppo
   ale-train ppo --games pong --total-frames 10000000
   ale-train ppo --games pong,breakout,seaquest --num-envs 8
+  ale-train ppo --games atari57,-skiing
+  ale-train ppo --games Acrobot-v1
   ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3")]
 pub(crate) struct TrainArgs {
-    /// Games by id or set, separated by commas; `ale-train games` lists them [default: the built-in open game]
-    #[arg(long, value_delimiter = ',', value_name = "GAMES")]
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
+    /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ppo__SEED__TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+}
+
+/// What an experiment is made of.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArgs {
+    /// Games by id or set, separated by commas, `-` before those to leave out; `ale-train games` lists them [default: the
+    /// built-in open game]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true)]
     pub(crate) games: Vec<String>,
     /// TOML file that describes the experiment
     #[arg(long, value_name = "FILE")]
@@ -93,9 +112,20 @@ pub(crate) struct TrainArgs {
     /// Device that the networks run on: cpu
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ppo__SEED__TIME]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) run_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ale-train config
+  ale-train config --games atari57,-skiing --set ppo.gamma=0.999 > mine.toml
+  ale-train config --reference")]
+pub(crate) struct ConfigArgs {
+    /// Print every key with its type, default, range and meaning
+    #[arg(long)]
+    pub(crate) reference: bool,
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +151,7 @@ Scores are raw: unclipped rewards, whole games.
 
 Examples:
   ale-train eval checkpoints/harvest__ppo__1__1767225600
+  ale-train eval checkpoints/RUN --best --greedy --sticky 0.25
   ale-train eval checkpoints/RUN/checkpoints/update-00000400 --episodes 100 --json")]
 pub(crate) struct EvalArgs {
     /// Folder of a checkpoint, or of a run (then its last checkpoint)
@@ -132,12 +163,56 @@ pub(crate) struct EvalArgs {
     /// Episodes of each game
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) episodes: usize,
+    /// Only these of the games that the agent was trained on, separated by commas [default: all of them]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true)]
+    pub(crate) games: Vec<String>,
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Print one JSON object
+    /// How likely a frame repeats the action before [default: as in training]
+    #[arg(long, value_name = "P")]
+    pub(crate) sticky: Option<f32>,
+    /// Take the most probable action each time, rather than drawing one as in training
+    #[arg(long)]
+    pub(crate) greedy: bool,
+    /// Print one JSON object: the figures and the raw episodes
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the raw episodes as CSV: game, episode, return, length in steps
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has one
+block of rows for each game, of as many rows as the game with the most actions needs. examples/load_in_pytorch.py reads it.
+
+Examples:
+  ale-train export checkpoints/RUN --out agent.safetensors
+  ale-train export checkpoints/RUN --best --out agent.safetensors")]
+pub(crate) struct ExportArgs {
+    /// Folder of a checkpoint, or of a run (then its last checkpoint)
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: PathBuf,
+    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    #[arg(long)]
+    pub(crate) best: bool,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ale-train completions bash > ~/.local/share/bash-completion/completions/ale-train
+  ale-train completions zsh > ~/.zfunc/_ale-train
+  ale-train completions fish > ~/.config/fish/completions/ale-train.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

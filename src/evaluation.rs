@@ -54,27 +54,44 @@ impl Scores {
         let squares: f64 = self.returns.iter().map(|value| (value - mean).powi(2)).sum();
         (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
+
+    /// The mean return as a share of the way from a random to a human player, where both are known.
+    fn human_normalised(&self) -> Option<f64> {
+        ale::game(&self.task).ok()?.human_normalised(self.mean())
+    }
 }
 
 /// `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.episodes >= 1, "--episodes 0 is not possible: it must be 1 or more");
-    let folder = match args.best {
-        true => checkpoint::best(&args.checkpoint)?,
-        false => checkpoint::latest(&args.checkpoint)?,
-    };
+    let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
     let checkpoint = checkpoint::load(&folder)?;
     let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
+    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
+    if let Some(sticky) = args.sticky {
+        ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
+        experiment.environments.repeat_action_probability = sticky;
+    }
+    if !args.games.is_empty() {
+        experiment.games = Games::resolve(&args.games)?;
+    }
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
-    let scores = of_agent(&builder, &learner, args.episodes, args.seed, &|| false)?.unwrap_or_default();
+    let agent = Agent { learner: &learner, greedy: args.greedy };
+    let scores = of_agent(&builder, &agent, args.episodes, args.seed, &|| false)?.unwrap_or_default();
+    if args.csv {
+        return print_episodes(&scores, out);
+    }
     if args.json {
-        let games: Vec<_> = scores.iter().map(summary).collect();
-        let moment = checkpoint.progress.moment;
-        let report =
-            json!({ "checkpoint": folder, "frames": moment.frames, "seed": args.seed, "games": games });
+        let report = json!({
+            "checkpoint": folder,
+            "frames": checkpoint.progress.moment.frames,
+            "seed": args.seed,
+            "greedy": args.greedy,
+            "repeat_action_probability": experiment.environments.repeat_action_probability,
+            "games": scores.iter().map(summary).collect::<Vec<_>>(),
+        });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
@@ -89,23 +106,43 @@ fn summary(scores: &Scores) -> serde_json::Value {
         "mean": scores.mean(),
         "median": scores.median(),
         "standard_error": scores.standard_error(),
+        "human_normalised": scores.human_normalised(),
         "returns": scores.returns,
         "lengths": scores.lengths,
     })
 }
 
-/// The trained agent's scores, its actions drawn as in training. Nothing if `stop` said so before the end.
+fn print_episodes(scores: &[Scores], out: &mut impl Write) -> Result<()> {
+    writeln!(out, "game,episode,return,length")?;
+    for scores in scores {
+        for (episode, (value, length)) in (1..).zip(scores.returns.iter().zip(&scores.lengths)) {
+            writeln!(out, "{},{episode},{value},{length}", scores.task)?;
+        }
+    }
+    Ok(())
+}
+
+/// A trained agent, and how it chooses.
+pub(crate) struct Agent<'a> {
+    pub(crate) learner: &'a Ppo,
+    /// Takes the most probable action, rather than drawing one as in training.
+    pub(crate) greedy: bool,
+}
+
+/// The trained agent's scores. Nothing if `stop` said so before the end.
 pub(crate) fn of_agent(
     builder: &Builder,
-    learner: &Ppo,
+    agent: &Agent<'_>,
     episodes: usize,
     seed: u64,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<Scores>>> {
     let mut environments = environments(builder, episodes)?;
-    let policy = learner.policy(&EnvSpec::of(environments.as_ref())?)?;
+    let policy = agent.learner.policy(&EnvSpec::of(environments.as_ref())?)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    play(environments.as_mut(), episodes, seed, stop, |batch| Ok(policy.sample(batch, &mut rng)?))
+    play(environments.as_mut(), episodes, seed, stop, |batch| {
+        Ok(if agent.greedy { policy.greedy(batch)? } else { policy.sample(batch, &mut rng)? })
+    })
 }
 
 /// The scores of a player who presses buttons at random.
@@ -185,7 +222,7 @@ fn shares(task_ids: &[usize], episodes: usize) -> Vec<usize> {
         .collect()
 }
 
-const HEADINGS: [&str; 5] = ["game", "episodes", "mean", "median", "std error"];
+const HEADINGS: [&str; 6] = ["game", "episodes", "mean", "median", "std error", "human-normalised"];
 
 impl Scores {
     fn cells(&self) -> Vec<String> {
@@ -195,6 +232,7 @@ impl Scores {
             number(self.mean()),
             number(self.median()),
             self.standard_error().map_or_else(|| "-".to_owned(), number),
+            self.human_normalised().map_or_else(|| "-".to_owned(), |share| format!("{share:.3}")),
         ]
     }
 }

@@ -8,10 +8,13 @@ mod cli;
 mod config;
 mod environments;
 mod evaluation;
+mod export;
 mod failure;
 mod games;
 mod interrupt;
+mod provenance;
 mod roms;
+mod selection;
 mod table;
 mod telemetry;
 mod trace;
@@ -21,7 +24,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
 
@@ -38,9 +41,15 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Ppo(args) => train::start(&args, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
+        Command::Export(args) => export::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
+        Command::Config(args) => config::show(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
+        Command::Completions(args) => {
+            clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", out);
+            Ok(())
+        }
     }
 }

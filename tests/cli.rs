@@ -40,6 +40,8 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
         (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
+        (&["ppo", "--games", "pong,-qbert"], "'-qbert' takes nothing out"),
+        (&["ppo", "--games", "Pendulum-v1"], "learners need Discrete(n)"),
         (&["resume", "nowhere"], "there is no nowhere"),
         (&["eval", "Cargo.toml"], "neither a checkpoint nor the folder of a run"),
         (

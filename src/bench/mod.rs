@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cli::{BenchArgs, BenchCommand, BenchCrew, BenchSubject, Global};
 use crate::environments::{WithRom, with_roms};
-use crate::games;
+use crate::selection;
 
 pub(crate) use sweep::SweepRange;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, out: &mut impl Write) -> Re
 impl BenchSubject {
     /// The games with their ROMs.
     fn games(&self, global: &Global) -> Result<Vec<WithRom>> {
-        with_roms(&games::select(self.games.iter().map(String::as_str))?, global)
+        with_roms(&selection::games(self.games.iter().map(String::as_str))?, global)
     }
 
     /// How long a measurement lasts.

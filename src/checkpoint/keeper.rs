@@ -86,8 +86,13 @@ impl Keeper {
     }
 }
 
+/// The checkpoint that `path` means: itself, or of a run the newest or the best one.
+pub(crate) fn chosen(path: &Path, best_of_run: bool) -> Result<PathBuf> {
+    if best_of_run { best(path) } else { store::latest(path) }
+}
+
 /// The checkpoint of a run with the highest score.
-pub(crate) fn best(run_dir: &Path) -> Result<PathBuf> {
+fn best(run_dir: &Path) -> Result<PathBuf> {
     let all = store::newest_first(run_dir)?;
     let best = best_of(&all)
         .with_context(|| format!("no checkpoint of the run {} has a recent return yet", run_dir.display()))?;
@@ -125,7 +130,6 @@ fn lock(run_dir: &Path) -> Result<File> {
 mod tests {
     use tempfile::TempDir;
 
-    use super::super::latest;
     use super::*;
     use crate::telemetry::Moment;
 
@@ -150,7 +154,7 @@ mod tests {
         let mut names: Vec<String> =
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
-        assert!(latest(run.path()).unwrap().ends_with(format!("update-{:08}", scores.len())));
+        assert!(store::latest(run.path()).unwrap().ends_with(format!("update-{:08}", scores.len())));
         names.iter().map(|name| name.trim_start_matches("update-0000000").to_owned()).collect()
     }
 

@@ -5,6 +5,8 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::provenance::PROGRAM;
+
 /// The list of a checkpoint's files with their hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
@@ -29,7 +31,7 @@ impl Manifest {
         let entry = |contents: &[u8]| Entry { bytes: contents.len() as u64, sha256: sha256(contents) };
         Self {
             format: Self::FORMAT,
-            program: format!("ale-train {}", env!("CARGO_PKG_VERSION")),
+            program: PROGRAM.to_owned(),
             files: files.iter().map(|(name, contents)| ((*name).to_owned(), entry(contents))).collect(),
         }
     }

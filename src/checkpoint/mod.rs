@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use keeper::{Keeper, best};
-pub(crate) use store::{create_run, latest, load, load_latest};
+pub(crate) use keeper::{Keeper, chosen};
+pub(crate) use store::{create_run, load, load_latest};
 
 /// The state of a run between two updates.
 #[derive(Clone, Debug, PartialEq)]

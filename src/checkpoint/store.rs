@@ -12,17 +12,26 @@ const CHECKPOINTS: &str = "checkpoints";
 /// The name of a checkpoint is this and the number of updates, in as many digits as sort well.
 const PREFIX: &str = "update-";
 
-/// Makes the folder of a new run and puts its configuration there. Refuses a folder in which a run was made before.
-pub(crate) fn create_run(run_dir: &Path, config: &str) -> Result<()> {
+/// The file of a run that says where it comes from.
+const PROVENANCE: &str = "run.json";
+
+/// Makes the folder of a new run and puts its configuration and provenance there. Refuses a folder in which a run was
+/// made before.
+pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
     let file = run_dir.join(CONFIG);
     ensure!(
         !file.exists(),
         "{} holds a run already; go on with `ale-train resume {0}`, or choose another --run-dir",
         run_dir.display()
     );
-    fs::create_dir_all(run_dir).and_then(|()| durable::replace_file(&file, config.as_bytes())).with_context(
-        || format!("cannot write the run folder {}; choose another with --run-dir", run_dir.display()),
-    )
+    let write = || {
+        fs::create_dir_all(run_dir)?;
+        durable::replace_file(&run_dir.join(PROVENANCE), provenance.as_bytes())?;
+        durable::replace_file(&file, config.as_bytes())
+    };
+    write().with_context(|| {
+        format!("cannot write the run folder {}; choose another with --run-dir", run_dir.display())
+    })
 }
 
 /// Where a run has its checkpoints.
@@ -54,7 +63,7 @@ fn vacant_folder(parent: &Path, updates: u64) -> PathBuf {
 }
 
 /// The newest checkpoint of `path`, which is the folder of a run or of a checkpoint.
-pub(crate) fn latest(path: &Path) -> Result<PathBuf> {
+pub(super) fn latest(path: &Path) -> Result<PathBuf> {
     if path.join(Manifest::FILE).exists() {
         return Ok(path.to_owned());
     }
@@ -213,8 +222,8 @@ mod tests {
     fn a_folder_holds_one_run() {
         let temp = TempDir::new().unwrap();
         let run = temp.path().join("run");
-        create_run(&run, "x = 1").unwrap();
-        let error = create_run(&run, "x = 2").unwrap_err().to_string();
+        create_run(&run, "x = 1", "{}").unwrap();
+        let error = create_run(&run, "x = 2", "{}").unwrap_err().to_string();
         assert!(error.contains("holds a run already"), "{error}");
         assert_eq!(fs::read_to_string(run.join(CONFIG)).unwrap(), "x = 1");
     }

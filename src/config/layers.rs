@@ -4,22 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ale::roms::nearest;
-use algorithms::ppo::PpoConfig;
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
+use super::keys::KEYS;
 use super::raw::RawConfig;
-use crate::cli::TrainArgs;
+use crate::cli::ExperimentArgs;
+use crate::selection;
 
-/// Presets by the games that they are for, part of the program; the last one is for every other game.
-const PRESETS: [(&str, &str); 3] = [
-    ("harvest", include_str!("../../configs/harvest-ppo.toml")),
-    ("CartPole-v1", include_str!("../../configs/cartpole-ppo.toml")),
-    ("", include_str!("../../configs/atari-ppo.toml")),
-];
+/// What `ale-train ppo` begins with: on the open game, on tasks that are no games, and on all others.
+const HARVEST: &str = include_str!("../../configs/harvest-ppo.toml");
+const CLASSIC: &str = include_str!("../../configs/cartpole-ppo.toml");
+const ATARI: &str = include_str!("../../configs/atari-ppo.toml");
 
 /// The experiment that a command line asks for.
-pub(crate) fn from_args(args: &TrainArgs) -> Result<RawConfig> {
+pub(crate) fn from_args(args: &ExperimentArgs) -> Result<RawConfig> {
     let mut written = match &args.config {
         Some(path) => read(path)?,
         None => Table::new(),
@@ -90,7 +89,7 @@ fn parse_assignment(assignment: &str) -> Result<Table> {
 }
 
 /// The flags that are short for a key.
-fn flags(args: &TrainArgs) -> Table {
+fn flags(args: &ExperimentArgs) -> Table {
     let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
     let values = [
@@ -115,8 +114,13 @@ fn flags(args: &TrainArgs) -> Table {
 fn preset(written: &Table) -> Result<Table> {
     let environments = written.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
     let environments: super::raw::RawEnvironments = environments.try_into()?;
-    let is_for = |games: &str| games.is_empty() || environments.games.iter().all(|game| game == games);
-    let (_, text) = PRESETS.into_iter().find(|(games, _)| is_for(games)).expect("the last one is for all");
+    // A name that means nothing is told when the experiment is resolved.
+    let ids = selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default();
+    let text = match ids.as_slice() {
+        ["harvest"] => HARVEST,
+        [id, ..] if selection::registry().spec(id).is_ok() => CLASSIC,
+        _ => ATARI,
+    };
     Ok(text.parse()?)
 }
 
@@ -134,11 +138,11 @@ fn merge(base: &mut Table, layer: Table) {
 
 /// Fails at the first key that no experiment has.
 fn check_keys(layer: &Table) -> Result<()> {
-    let known = known_keys();
+    let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     let mut found = Vec::new();
     collect_keys(layer, "", &mut found);
     for key in found {
-        if known.contains(&key) || known.iter().any(|known| known.starts_with(&format!("{key}."))) {
+        if known.contains(&key.as_str()) || known.iter().any(|known| known.starts_with(&format!("{key}."))) {
             continue;
         }
         if key == "ppo.total_steps" {
@@ -157,25 +161,14 @@ fn check_keys(layer: &Table) -> Result<()> {
 }
 
 /// The known key that `key` may be a misspelling of: as a whole, or by its last part in whatever section.
-fn nearest_key<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
-    let keys = || known.iter().map(String::as_str);
+fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let keys = || known.iter().copied();
     if let Some(&similar) = nearest(key, keys()).first() {
         return Some(similar);
     }
     let name = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
     let similar = *nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first()?;
     keys().find(|key| name(key) == similar)
-}
-
-/// Every key that an experiment may set, such as `ppo.learning_rate`.
-fn known_keys() -> Vec<String> {
-    // A key without a default is only there when it has a value.
-    let ppo = PpoConfig { target_kl: Some(0.01), ..PpoConfig::default() };
-    let complete = Table::try_from(RawConfig { ppo, ..RawConfig::default() });
-    let mut keys = Vec::new();
-    collect_keys(&complete.expect("every field has a TOML form"), "", &mut keys);
-    keys.retain(|key| key != "ppo.total_steps");
-    keys
 }
 
 fn collect_keys(table: &Table, prefix: &str, keys: &mut Vec<String>) {

@@ -1,11 +1,14 @@
 //! Experiments: from what the user wrote ([`RawConfig`]) to what is going to be done ([`Experiment`]).
 
+mod keys;
 mod layers;
 mod raw;
 mod resolve;
+mod show;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use layers::{changed_keys, from_args, from_toml};
 pub(crate) use raw::{RawCheckpoints, RawConfig, RawEnvironments};
 pub(crate) use resolve::{Experiment, Games, set_threads};
+pub(crate) use show::run as show;

@@ -6,14 +6,10 @@ use ale::Game;
 use algorithms::ppo::PpoConfig;
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
-use classic_control::CartPole;
 use toml::{Table, Value};
 
 use super::{RawCheckpoints, RawConfig, RawEnvironments};
-use crate::games;
-
-/// The classic control task that can be trained beside the games.
-const CART_POLE: &str = "CartPole-v1";
+use crate::selection;
 
 /// A complete experiment.
 #[derive(Clone, Debug)]
@@ -56,28 +52,30 @@ impl DeviceKind {
 pub(crate) enum Games {
     /// Atari games, each once.
     Atari(Vec<&'static Game>),
-    /// The pole on the cart.
-    CartPole,
+    /// Tasks of the registry, each once. Nothing is emulated: a frame is a step.
+    Registered(Vec<&'static str>),
 }
 
 impl Games {
-    fn resolve(names: &[String]) -> Result<Self> {
+    /// What ids and sets mean together.
+    pub(crate) fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
-        if names.iter().any(|name| name == CART_POLE) {
-            ensure!(
-                names.len() == 1,
-                "{CART_POLE} cannot be trained together with games: its observations are no pictures"
-            );
-            return Ok(Self::CartPole);
+        let ids = selection::expand(names.iter().map(String::as_str))?;
+        let (atari, registered): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| ale::game(id).is_ok());
+        match (atari.first(), registered.first()) {
+            (Some(game), Some(task)) => {
+                bail!("{task} cannot be trained together with {game}: its observations are no pictures")
+            }
+            (None, _) => Ok(Self::Registered(registered)),
+            (_, None) => Ok(Self::Atari(atari.into_iter().map(ale::game).collect::<Result<_, _>>()?)),
         }
-        games::select(names.iter().map(String::as_str)).map(Self::Atari)
     }
 
     /// The names, each once.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Atari(games) => games.iter().map(|game| game.id).collect(),
-            Self::CartPole => vec![CART_POLE],
+            Self::Registered(ids) => ids.clone(),
         }
     }
 
@@ -90,7 +88,7 @@ impl Games {
     pub(crate) fn human_normalised(&self, name: &str, score: f64) -> Option<f64> {
         match self {
             Self::Atari(games) => games.iter().find(|game| game.id == name)?.human_normalised(score),
-            Self::CartPole => None,
+            Self::Registered(_) => None,
         }
     }
 
@@ -99,7 +97,10 @@ impl Games {
         match self {
             Self::Atari(games) => games.iter().find(|game| game.id == name)?.best_score,
             // One point for each step, until the episode is cut off.
-            Self::CartPole => Some(f64::from(CartPole::MAX_STEPS)),
+            Self::Registered(_) if name.starts_with("CartPole") => {
+                selection::registry().spec(name).ok()?.max_episode_steps.map(f64::from)
+            }
+            Self::Registered(_) => None,
         }
     }
 }
@@ -109,8 +110,7 @@ impl RawConfig {
     pub(crate) fn resolve(self) -> Result<Experiment> {
         let mut raw = self;
         let games = Games::resolve(&raw.environments.games)?;
-        if matches!(games, Games::CartPole) {
-            // Nothing is emulated: a frame is a step.
+        if matches!(games, Games::Registered(_)) {
             raw.environments.frame_skip = 1;
         }
         let environments = raw.environments.clone();

@@ -14,7 +14,7 @@ fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
     let Command::Ppo(args) = Cli::try_parse_from(line).expect("flags that exist").command else {
         unreachable!("the command is ppo")
     };
-    from_args(&args).and_then(RawConfig::resolve).map_err(|error| format!("{error:#}"))
+    from_args(&args.experiment).and_then(RawConfig::resolve).map_err(|error| format!("{error:#}"))
 }
 
 #[test]
@@ -25,6 +25,10 @@ fn the_games_choose_the_preset() {
     assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 84));
     let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
     assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 8));
+    let acrobot = experiment(&["--games", "Acrobot-v1"]).unwrap();
+    assert_eq!((acrobot.games.names(), acrobot.ppo.clip_coef), (vec!["Acrobot-v1"], 0.2));
+    assert_eq!(experiment(&["--games", "classic"]).unwrap().num_envs(), 24);
+    assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 448);
     // Also where they are named by `--set`.
     let several = experiment(&["--set", "environments.games=pong,harvest"]).unwrap();
     assert_eq!((several.num_envs(), several.environments.img_width), (16, 84));

@@ -17,20 +17,21 @@ use crate::cli::{Global, ResumeArgs, TrainArgs};
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Purpose};
 use crate::failure::sentence;
+use crate::provenance;
 use crate::telemetry::Printer;
 
 use run::{Beginning, Run};
 
 /// `ale-train ppo`: a new run. Nothing is written before everything that was asked for is known to be possible.
 pub(crate) fn start(args: &TrainArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let experiment = config::from_args(args)?.resolve()?;
+    let experiment = config::from_args(&args.experiment)?.resolve()?;
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = EnvSpec::of(environments.as_ref())?;
     let learner = Ppo::new(experiment.ppo.clone(), spec, &experiment.device.device(), experiment.seed)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    checkpoint::create_run(&run_dir, &experiment.to_toml()?)?;
+    checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
     let run = Run {
         experiment,
         folder: run_dir,

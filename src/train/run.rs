@@ -10,7 +10,7 @@ use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, Keeper, Progress};
 use crate::config::Experiment;
 use crate::environments::Builder;
-use crate::evaluation;
+use crate::evaluation::{self, Agent};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::telemetry::{Console, Metric, Moment, Printer, Record, Sample, Telemetry};
@@ -174,7 +174,8 @@ impl Run {
         let stop = || interrupt.is_requested();
         // Other episodes than those of the training.
         let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
-        let agent = evaluation::of_agent(&self.builder, &self.learner, episodes, seed, &stop)?;
+        let agent = Agent { learner: &self.learner, greedy: false };
+        let agent = evaluation::of_agent(&self.builder, &agent, episodes, seed, &stop)?;
         let random = evaluation::of_random_player(&self.builder, episodes, seed, &stop)?;
         let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
         let several = agent.len() > 1;

@@ -11,6 +11,7 @@ mod noisy;
 mod observation;
 mod q_network;
 mod soft_update;
+mod torch;
 mod weights;
 
 pub use actor_critic::{ActorCritic, Outputs};
@@ -24,4 +25,5 @@ pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_update::soft_update;
+pub use torch::torch_weights;
 pub use weights::{NamedWeights, load_weights, weights};

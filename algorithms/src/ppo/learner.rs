@@ -12,7 +12,7 @@ use super::metrics::explained_variance;
 use super::minibatch::Minibatch;
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
-use crate::networks::{ActorCritic, ObservationLayout, weights};
+use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, weights};
 use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
 use crate::rollout::{Estimates, Rollout, rows_with_final_values, split};
 use crate::schedule::LinearSchedule;
@@ -184,6 +184,11 @@ impl Ppo {
             epochs,
             transitions,
         })
+    }
+
+    /// All parameters of the present network.
+    pub fn weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        weights(&self.network)
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,

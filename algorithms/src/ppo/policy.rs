@@ -48,6 +48,11 @@ impl Policy {
         Ok(evaluation.log_probs.iter().map(|log_probs| categorical::sample(log_probs, rng) as i32).collect())
     }
 
+    /// For each environment the log-probabilities of its actions.
+    pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+        Ok(self.evaluate_batch(batch)?.log_probs)
+    }
+
     /// The value of each environment's observation: the discounted sum of the rewards to come, as learners see them.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         Ok(self.evaluate_batch(batch)?.values)

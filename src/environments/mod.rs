@@ -1,16 +1,20 @@
 //! The environments of an experiment, built from its games and settings.
 
+mod padded;
+
 use std::sync::Arc;
 
 use ale::{AtariOptions, Game};
-use anyhow::Result;
-use classic_control::{CartPole, Control};
-use rl_env::{AutoresetMode, TimeLimit, VectorEnv};
+use anyhow::{Context, Result};
+use rl_env::{AutoresetMode, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
 use crate::config::{Experiment, Games, RawEnvironments};
 use crate::roms;
+use crate::selection;
+
+use padded::{Padded, floats};
 
 /// What environments are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +46,8 @@ pub(crate) struct Builder {
 
 enum Tasks {
     Atari(Vec<WithRom>),
-    CartPole(&'static str),
+    /// Ids of the registry.
+    Registered(Vec<&'static str>),
 }
 
 impl Builder {
@@ -50,9 +55,18 @@ impl Builder {
     pub(crate) fn new(experiment: &Experiment, global: &Global) -> Result<Self> {
         let tasks = match &experiment.games {
             Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
-            Games::CartPole => Tasks::CartPole(experiment.games.names()[0]),
+            Games::Registered(ids) => Tasks::Registered(ids.clone()),
         };
         Ok(Self { tasks, settings: experiment.environments.clone(), num_threads: experiment.num_threads })
+    }
+
+    /// The games with their images; none where the tasks are no games.
+    pub(crate) fn roms(&self) -> impl Iterator<Item = &WithRom> {
+        let roms = match &self.tasks {
+            Tasks::Atari(games) => games.as_slice(),
+            Tasks::Registered(_) => &[],
+        };
+        roms.iter()
     }
 
     /// The environments, game after game.
@@ -73,11 +87,7 @@ impl Builder {
                 let options = self.options(purpose);
                 Ok(Box::new(AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &options, pool)?))
             }
-            Tasks::CartPole(name) => {
-                let cart_pole = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
-                let envs = (0..num_envs).map(|_| ((*name).to_owned(), cart_pole())).collect();
-                Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
-            }
+            Tasks::Registered(ids) => Ok(Box::new(PoolVectorEnv::new(registered(ids, num_envs)?, pool)?)),
         }
     }
 
@@ -102,4 +112,19 @@ impl Builder {
             ..AtariOptions::default()
         }
     }
+}
+
+/// `num_envs` environments of each id, with observations of one length.
+fn registered(ids: &[&str], num_envs: usize) -> Result<Vec<(String, Padded)>> {
+    let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs));
+    let envs = copies.map(|id| Ok((id, selection::registry().make(id)?))).collect::<Result<Vec<_>>>()?;
+    let length = envs.iter().filter_map(|(_, env)| floats(env)).max().unwrap_or(0);
+    let pad = |(id, env)| {
+        let padded = Padded::new(env, length);
+        Ok((
+            str::to_owned(id),
+            padded.with_context(|| format!("{id} has no observations that a network reads"))?,
+        ))
+    };
+    envs.into_iter().map(pad).collect()
 }

@@ -1,0 +1,274 @@
+//! Every key of an experiment: the page `docs/configuration.md`, and what a misspelt key is compared with.
+
+use std::fmt::Write;
+
+use toml::{Table, Value};
+
+use super::raw::RawConfig;
+
+/// One key.
+pub(super) struct Key {
+    /// With its section, such as `ppo.gamma`.
+    pub(super) name: &'static str,
+    kind: Kind,
+    /// What it may be.
+    range: &'static str,
+    meaning: &'static str,
+}
+
+/// What a value is in TOML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Integer,
+    Float,
+    Switch,
+    Text,
+    Names,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Float => "float",
+            Self::Switch => "true or false",
+            Self::Text => "text",
+            Self::Names => "list of names",
+        }
+    }
+}
+
+const fn key(name: &'static str, kind: Kind, range: &'static str, meaning: &'static str) -> Key {
+    Key { name, kind, range, meaning }
+}
+
+/// The sections, in their order, with what they are about.
+const SECTIONS: [(&str, &str); 5] = [
+    ("experiment", "What is made of the whole run."),
+    ("environments", "What is played, and how it is shown to the learner."),
+    ("ppo", "Proximal Policy Optimization, by the names of the papers."),
+    ("evaluation", "The comparison with a random player at the end."),
+    ("checkpoints", "When the run is saved, and what is kept."),
+];
+
+/// Every key, section after section.
+pub(super) const KEYS: &[Key] = {
+    use Kind::{Float, Integer, Names, Switch, Text};
+    &[
+        key("experiment.seed", Integer, "0 or more", "Seed of everything random"),
+        key(
+            "experiment.total_frames",
+            Integer,
+            "at least one update",
+            "Emulated frames to train for, over all environments",
+        ),
+        key(
+            "experiment.num_threads",
+            Integer,
+            "0 or more",
+            "Threads that emulate and learn; 0 is one for each core",
+        ),
+        key("experiment.device", Text, "cpu", "What the networks run on"),
+        key(
+            "environments.games",
+            Names,
+            "ids and sets; `ale-train games`",
+            "What is played; a name with `-` before it takes games out again. Also one text with commas",
+        ),
+        key("environments.num_envs", Integer, "1 or more", "Environments of each game"),
+        key("environments.frame_skip", Integer, "1 or more", "Emulated frames of a step"),
+        key(
+            "environments.repeat_action_probability",
+            Float,
+            "0 to 1",
+            "How likely a frame repeats the action before (sticky actions)",
+        ),
+        key(
+            "environments.img_height",
+            Integer,
+            "36 or more",
+            "Rows of an observation. The network's convolutions see 36 and every eight more (44, .., 84) whole; of a size \
+             between these they leave out the last rows",
+        ),
+        key(
+            "environments.img_width",
+            Integer,
+            "36 or more",
+            "Columns of an observation; the same holds for them",
+        ),
+        key("environments.stack_num", Integer, "1 or more", "Pictures in an observation, the newest last"),
+        key("environments.maxpool", Switch, "", "Whether a picture is the maximum of the last two frames"),
+        key(
+            "environments.noop_max",
+            Integer,
+            "0 or more",
+            "Most frames that an episode begins with doing nothing",
+        ),
+        key(
+            "environments.use_fire_reset",
+            Switch,
+            "",
+            "Whether an episode begins with the fire button, where the game has one",
+        ),
+        key(
+            "environments.episodic_life",
+            Switch,
+            "",
+            "Whether the loss of a life ends the return that is learned, while the game goes on",
+        ),
+        key("environments.reward_clipping", Switch, "", "Whether learners see rewards clipped to -1 to 1"),
+        key(
+            "environments.full_action_space",
+            Switch,
+            "",
+            "Whether all 18 actions are offered, not only those that do something in the game",
+        ),
+        key(
+            "environments.max_num_frames_per_episode",
+            Integer,
+            "0 or more; 0 for no end",
+            "Frames after which an episode is cut off",
+        ),
+        key("ppo.num_steps", Integer, "2 or more", "Steps of each environment between two updates"),
+        key("ppo.learning_rate", Float, "more than 0", "The optimiser's step size at the beginning"),
+        key(
+            "ppo.anneal_lr",
+            Switch,
+            "",
+            "Whether the learning rate falls on a straight line to 0 in the course of training",
+        ),
+        key("ppo.gamma", Float, "0 to 1", "The discount of rewards from step to step"),
+        key(
+            "ppo.gae_lambda",
+            Float,
+            "0 to 1",
+            "How far advantages look ahead: from 0 (one step) to 1 (the whole rollout)",
+        ),
+        key(
+            "ppo.num_minibatches",
+            Integer,
+            "1 to the rollout's steps",
+            "Parts that a rollout is split into, each one step of the optimiser",
+        ),
+        key("ppo.update_epochs", Integer, "1 or more", "How often each rollout is learned from"),
+        key("ppo.norm_adv", Switch, "", "Whether advantages are normalised within each minibatch"),
+        key(
+            "ppo.clip_coef",
+            Float,
+            "more than 0",
+            "How far the probability of an action may move before its gradient ends, as a part of it; also how far \
+             values may move",
+        ),
+        key("ppo.clip_vloss", Switch, "", "Whether the value loss is clipped as well"),
+        key("ppo.ent_coef", Float, "0 or more", "The weight of the entropy bonus"),
+        key("ppo.vf_coef", Float, "0 or more", "The weight of the value loss"),
+        key(
+            "ppo.max_grad_norm",
+            Float,
+            "more than 0",
+            "The length to which the gradient of all parameters together is clipped",
+        ),
+        key(
+            "ppo.target_kl",
+            Float,
+            "more than 0, or absent",
+            "Ends an update after the epoch that moved the policy further than this (approximate KL divergence)",
+        ),
+        key(
+            "evaluation.episodes",
+            Integer,
+            "0 or more; 0 for none",
+            "Episodes of each game that the trained agent and a random player play at the end",
+        ),
+        key(
+            "checkpoints.interval_frames",
+            Integer,
+            "0 or more; 0 for one at the end only",
+            "Emulated frames between two checkpoints",
+        ),
+        key("checkpoints.keep_last", Integer, "1 or more", "The newest checkpoints that are kept"),
+        key(
+            "checkpoints.keep_best",
+            Switch,
+            "",
+            "Whether the checkpoint with the highest recent return is kept as well",
+        ),
+    ]
+};
+
+/// The page with every key.
+pub(crate) fn reference() -> String {
+    let defaults = Table::try_from(RawConfig::default()).expect("every field has a TOML form");
+    let mut page = String::from(
+        "# Configuration\n\n\
+         Every key of an experiment, as `ale-train config --reference` prints it. An experiment is a TOML file with these \
+         sections,\nread by `--config`; `--set section.key=value` changes one key. A key that is left out has its \
+         default. `ale-train config`\nwith the flags of a training command prints the experiment that they mean.\n",
+    );
+    for (section, about) in SECTIONS {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            page,
+            "\n## [{section}]\n\n{about}\n\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n"
+        );
+        for (name, key) in
+            KEYS.iter().filter_map(|key| Some((key.name.strip_prefix(section)?.strip_prefix('.')?, key)))
+        {
+            let default = default_of(&defaults, key.name).map_or_else(|| "absent".to_owned(), shown);
+            let (kind, range, meaning) = (key.kind.word(), key.range, key.meaning);
+            let _ = writeln!(page, "| `{name}` | {kind} | {default} | {range} | {meaning} |");
+        }
+    }
+    page
+}
+
+fn default_of<'a>(defaults: &'a Table, name: &str) -> Option<&'a Value> {
+    let (section, key) = name.split_once('.')?;
+    defaults.get(section)?.as_table()?.get(key)
+}
+
+/// A default as somebody would write it. An `f32` has more digits in TOML than were written.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Float(number) => format!("`{:?}`", *number as f32),
+        value => format!("`{value}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_key_once_with_its_type() {
+        let defaults = Table::try_from(RawConfig::default()).unwrap();
+        for (section, keys) in &defaults {
+            for name in keys.as_table().unwrap().keys().map(|key| format!("{section}.{key}")) {
+                let listed = KEYS.iter().filter(|key| key.name == name).count();
+                // The one that follows from others.
+                assert_eq!(listed, usize::from(name != "ppo.total_steps"), "{name}");
+            }
+        }
+        for key in KEYS {
+            assert!(
+                SECTIONS.iter().any(|(section, _)| key.name.starts_with(&format!("{section}."))),
+                "{}",
+                key.name
+            );
+            let kind = default_of(&defaults, key.name).map(|value| match value {
+                Value::Integer(_) => Kind::Integer,
+                Value::Float(_) => Kind::Float,
+                Value::Boolean(_) => Kind::Switch,
+                Value::Array(_) => Kind::Names,
+                _ => Kind::Text,
+            });
+            assert!(kind.is_none_or(|kind| kind == key.kind), "{} is {kind:?}", key.name);
+        }
+    }
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let page = include_str!("../../docs/configuration.md");
+        assert!(page == reference(), "write it anew: ale-train config --reference > docs/configuration.md");
+    }
+}

@@ -1,0 +1,105 @@
+use rl_env::{Action, BoxedEnv, Env, EnvError, Space, Step};
+
+/// An environment whose observations are followed by zeros, so that tasks with observations of different lengths can
+/// share a network.
+pub(super) struct Padded {
+    env: BoxedEnv,
+    space: Space,
+    /// Bytes of an observation of `env`.
+    row_bytes: usize,
+}
+
+impl Padded {
+    /// Lengthens the observations of `env`, a vector of floats, to `length` floats. None if they are no such vector or
+    /// are longer.
+    pub(super) fn new(env: BoxedEnv, length: usize) -> Option<Self> {
+        // Spaces have to agree, so none has the bounds of its own task.
+        let space = Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
+        let row_bytes = env.observation_space().byte_len();
+        (floats(&env)? <= length).then_some(Self { env, space, row_bytes })
+    }
+
+    fn pad<'a>(&self, observation: &'a mut [u8]) -> &'a mut [u8] {
+        let (own, rest) = observation.split_at_mut(self.row_bytes);
+        rest.fill(0);
+        own
+    }
+}
+
+/// The length of an environment's observations, if they are vectors of floats.
+pub(super) fn floats(env: &BoxedEnv) -> Option<usize> {
+    match env.observation_space() {
+        Space::Box { shape, dtype: rl_env::Dtype::F32, .. } if shape.len() == 1 => Some(shape[0]),
+        _ => None,
+    }
+}
+
+impl Env for Padded {
+    type Info = ();
+
+    fn observation_space(&self) -> &Space {
+        &self.space
+    }
+
+    fn action_space(&self) -> &Space {
+        self.env.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        let own = self.pad(observation);
+        self.env.reset(seed, own);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let own = self.pad(observation);
+        self.env.step(action, own)
+    }
+
+    fn info(&self) {}
+
+    fn observe(&self, observation: &mut [u8]) {
+        self.env.observe(self.pad(observation));
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.env.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.env.restore(snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use classic_control::{Control, MountainCar};
+
+    use super::*;
+
+    fn mountain_car() -> BoxedEnv {
+        BoxedEnv::new(Control::new(MountainCar::default()))
+    }
+
+    #[test]
+    fn an_observation_is_the_same_with_zeros_behind_it() {
+        let (mut plain, mut padded) = (mountain_car(), Padded::new(mountain_car(), 4).unwrap());
+        let (mut short, mut long) = ([0xAA; 8], [0xAA; 16]);
+        assert_eq!(padded.observation_space().byte_len(), long.len());
+        plain.reset(Some(3), &mut short);
+        padded.reset(Some(3), &mut long);
+        for action in [0, 1, 2, 2] {
+            assert_eq!((&long[..8], &long[8..]), (&short[..], &[0; 8][..]));
+            long.fill(0xAA);
+            padded.observe(&mut long);
+            assert_eq!((&long[..8], &long[8..]), (&short[..], &[0; 8][..]));
+            let action = Action::Discrete(std::slice::from_ref(&action));
+            assert_eq!(padded.step(action, &mut long).unwrap(), plain.step(action, &mut short).unwrap());
+        }
+    }
+
+    #[test]
+    fn observations_are_never_shortened() {
+        assert!(Padded::new(mountain_car(), 1).is_none());
+        assert!(Padded::new(mountain_car(), 2).is_some());
+    }
+}

@@ -1,0 +1,22 @@
+//! Where a run comes from: the program, its commit, and the images of the games.
+
+use ale::roms::Md5Sum;
+use anyhow::Result;
+use serde_json::json;
+
+use crate::environments::Builder;
+
+/// The program and its version.
+pub(crate) const PROGRAM: &str = concat!("ale-train ", env!("CARGO_PKG_VERSION"));
+/// The commit that the program was built from, with `+changes` where files differed from it; `unknown` outside git.
+pub(crate) const COMMIT: &str = env!("ALE_TRAIN_COMMIT");
+
+/// The contents of a run's `run.json`.
+pub(crate) fn of_run(builder: &Builder) -> Result<String> {
+    let games: Vec<_> = builder
+        .roms()
+        .map(|(game, rom)| json!({ "id": game.id, "rom_md5": Md5Sum::of(rom).to_string() }))
+        .collect();
+    let run = json!({ "program": PROGRAM, "commit": COMMIT, "games": games });
+    Ok(format!("{}\n", serde_json::to_string_pretty(&run)?))
+}

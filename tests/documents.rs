@@ -1,0 +1,99 @@
+//! The commands that the documents show work: each is run as it is printed, in a folder like a clone. Of training, only
+//! the experiment is made; of what needs a network or a quiet machine, only the help is asked for.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const DOCUMENTS: [&str; 2] = ["README.md", "checkpoints/README.md"];
+/// How a document calls the program.
+const PROGRAM: &str = "cargo run --release -- ";
+
+/// The arguments of every command of the program in the blocks of shell code, comments taken off.
+fn commands(document: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let lines = blocks.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix(PROGRAM));
+    let words = |line: &str| {
+        line.split('#').next().unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    };
+    lines.map(words).collect()
+}
+
+/// What is run in place of a command: a training command becomes the experiment that it means, and what it would
+/// download is explained.
+fn runnable(words: &[String]) -> Vec<String> {
+    let mut words = words.to_vec();
+    match words[0].as_str() {
+        "ppo" => {
+            if let Some(index) = words.iter().position(|word| word == "--run-dir") {
+                words.drain(index..index + 2);
+            }
+            "config".clone_into(&mut words[0]);
+        }
+        "roms" if words[1] != "list" => words.push("--help".to_owned()),
+        "bench" => words.push("--help".to_owned()),
+        _ => {}
+    }
+    words
+}
+
+fn ale_train(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ale-train"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts")
+}
+
+#[test]
+fn the_commands_of_the_documents_work_as_printed() {
+    let clone = TempDir::new().expect("a folder");
+    fs::create_dir(clone.path().join("configs")).expect("a folder");
+    for entry in fs::read_dir(Path::new(ROOT).join("configs")).expect("configs") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, clone.path().join("configs").join(path.file_name().expect("a name")))
+            .expect("a copy");
+    }
+    // The runs that the documents speak of.
+    for run in ["checkpoints/first", "checkpoints/RUN"] {
+        let arguments = [
+            "ppo",
+            "--num-envs",
+            "2",
+            "--total-frames",
+            "1024",
+            "--set",
+            "ppo.num_steps=16",
+            "--set",
+            "evaluation.episodes=0",
+            "--run-dir",
+            run,
+        ];
+        let output = ale_train(&arguments, clone.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let checkpoints = clone.path().join("checkpoints/RUN/checkpoints");
+    let newest =
+        fs::read_dir(&checkpoints).expect("checkpoints").next().expect("one").expect("an entry").path();
+    fs::rename(newest, checkpoints.join("update-00000400")).expect("the checkpoint that the documents name");
+
+    let mut count = 0;
+    for document in DOCUMENTS {
+        for words in commands(document) {
+            let words = runnable(&words);
+            let needs_rom = words[0] == "trace" && words[1] != "harvest";
+            if needs_rom && ale::roms::for_tests(&words[1]).is_none() {
+                continue;
+            }
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let Output { status, stderr, .. } = ale_train(&words, clone.path());
+            assert!(status.success(), "{document}: {words:?}: {}", String::from_utf8_lossy(&stderr));
+            count += 1;
+        }
+    }
+    assert!(count >= 15, "only {count} commands were found");
+}

@@ -1,0 +1,76 @@
+//! Every experiment in `configs/` is started: complete with its own games on paper, and for an update on the open game.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn presets() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut presets: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    presets.sort();
+    presets
+}
+
+fn succeed(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output();
+    let Output { status, stdout, stderr } = output.expect("the program starts");
+    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("text")
+}
+
+#[test]
+fn every_preset_is_complete_and_reads_itself_back() {
+    let temp = TempDir::new().expect("a folder");
+    let copy = temp.path().join("copy.toml");
+    for preset in presets() {
+        let shown = succeed(&["config", "--config", preset.to_str().expect("a name")]);
+        fs::write(&copy, &shown).expect("a file");
+        let again = succeed(&["config", "--config", copy.to_str().expect("a name")]);
+        assert_eq!(again, shown, "{}", preset.display());
+    }
+}
+
+#[test]
+fn every_preset_makes_an_update() {
+    for preset in presets() {
+        let temp = TempDir::new().expect("a folder");
+        let run = temp.path().join("run");
+        let file = preset.to_str().expect("a name");
+        let games = if file.contains("cartpole") { "CartPole-v1" } else { "harvest" };
+        succeed(&[
+            "ppo",
+            "--config",
+            file,
+            "--games",
+            games,
+            "--num-envs",
+            "2",
+            "--total-frames",
+            "100",
+            "--num-threads",
+            "1",
+            "--set",
+            "ppo.num_steps=8",
+            "--set",
+            "evaluation.episodes=1",
+            "--quiet",
+            "--run-dir",
+            run.to_str().expect("a name"),
+        ]);
+        let metrics = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+        assert!(metrics.contains("losses/policy_loss") && metrics.contains("evaluation/return"), "{file}");
+        let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");
+        let provenance: serde_json::Value = serde_json::from_str(&provenance).expect("JSON");
+        assert!(
+            provenance["commit"].as_str().is_some_and(|commit| commit == "unknown" || commit.len() >= 40)
+        );
+        if games == "harvest" {
+            let md5 = ale::roms::Md5Sum::of(include_bytes!("../roms/open/harvest.bin")).to_string();
+            assert_eq!(provenance["games"][0]["rom_md5"], md5);
+        }
+    }
+}
