@@ -116,14 +116,11 @@ fn lock(run_dir: &Path) -> Result<File> {
     let path = run_dir.join(LOCK);
     let cannot = || format!("cannot write the run folder {}", run_dir.display());
     let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!("another process is at work on the run {}", run_dir.display())
-        }
-        // A file system without locks is no reason not to train.
-        Err(TryLockError::Error(_)) => Ok(file),
+    // A file system without locks is no reason not to train.
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        bail!("another process is at work on the run {}", run_dir.display())
     }
+    Ok(file)
 }
 
 #[cfg(test)]
