@@ -51,6 +51,10 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Write a trained network's weights as safetensors, for PyTorch
     Export(ExportArgs),
+    /// Film a trained agent at play
+    Record(RecordArgs),
+    /// Write a page with the learning curves and scores of runs
+    Report(ReportArgs),
     /// Fetch, import and check ROM images
     Roms(RomsArgs),
     /// List the games
@@ -200,6 +204,59 @@ pub(crate) struct ExportArgs {
     pub(crate) best: bool,
     /// The file to write
     #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One episode, the whole screen in its own colours, with the score, the action and the value that the agent sees below. One picture a
+step. An .mp4 takes ffmpeg.
+
+Examples:
+  ale-train record checkpoints/RUN --out harvest.gif
+  ale-train record checkpoints/RUN --best --greedy --out harvest.apng
+  ale-train record checkpoints/RUN --game pong --scale 4 --out pong.mp4")]
+pub(crate) struct RecordArgs {
+    /// Folder of a checkpoint, or of a run (then its last checkpoint)
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: PathBuf,
+    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    #[arg(long)]
+    pub(crate) best: bool,
+    /// The game, where the agent plays several
+    #[arg(long, value_name = "GAME")]
+    pub(crate) game: Option<String>,
+    /// The film to write, which ends in .gif, .apng or .mp4
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Seed of the episode
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Take the most probable action each time, rather than drawing one as in training
+    #[arg(long)]
+    pub(crate) greedy: bool,
+    /// Steps after which the film ends, if the episode has not
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) max_steps: u64,
+    /// Pixels of a side of the screen's pixels
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) scale: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Runs that differ in nothing but their seed are taken together: curves with the band from the lowest run to the highest, scores with
+confidence intervals. Others are laid beside each other, named by the keys in which they differ.
+
+Examples:
+  ale-train report checkpoints/RUN
+  ale-train report checkpoints/pong__ppo__* --out pong.html")]
+pub(crate) struct ReportArgs {
+    /// Folders of runs, which may still be going on
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The page to write
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
 }
 

@@ -10,9 +10,12 @@ mod environments;
 mod evaluation;
 mod export;
 mod failure;
+mod font;
 mod games;
 mod interrupt;
 mod provenance;
+mod record;
+mod report;
 mod roms;
 mod selection;
 mod table;
@@ -42,6 +45,8 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Resume(args) => train::resume(&args, &global, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
         Command::Export(args) => export::run(&args, out),
+        Command::Record(args) => record::run(&args, &global, out),
+        Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),

@@ -44,15 +44,17 @@ pub(crate) fn from_toml(text: &str) -> Result<RawConfig> {
 
 /// The keys whose values differ between two experiments in TOML, the first of which is well-formed.
 pub(crate) fn changed_keys(ours: &str, theirs: &str) -> Result<Vec<String>> {
-    let values = |text: &str| -> Result<BTreeMap<String, Value>> {
-        let table: Table = text.parse()?;
-        let mut keys = Vec::new();
-        collect_keys(&table, "", &mut keys);
-        Ok(keys.into_iter().filter_map(|key| Some((key.clone(), value_of(&table, &key)?.clone()))).collect())
-    };
     let (ours, theirs) = (values(ours)?, values(theirs)?);
     let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     Ok(keys.into_iter().filter(|&key| ours.get(key) != theirs.get(key)).cloned().collect())
+}
+
+/// Every value of an experiment in TOML by its key, such as `ppo.gamma`.
+pub(crate) fn values(text: &str) -> Result<BTreeMap<String, Value>> {
+    let table: Table = text.parse()?;
+    let mut keys = Vec::new();
+    collect_keys(&table, "", &mut keys);
+    Ok(keys.into_iter().filter_map(|key| Some((key.clone(), value_of(&table, &key)?.clone()))).collect())
 }
 
 /// The value of a key such as `ppo.gamma`.

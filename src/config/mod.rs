@@ -8,7 +8,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use layers::{changed_keys, from_args, from_toml};
+pub(crate) use layers::{changed_keys, from_args, from_toml, values};
 pub(crate) use raw::{RawCheckpoints, RawConfig, RawEnvironments};
 pub(crate) use resolve::{Experiment, Games, set_threads};
 pub(crate) use show::run as show;

@@ -4,7 +4,7 @@ mod padded;
 
 use std::sync::Arc;
 
-use ale::{AtariOptions, Game};
+use ale::{AtariEnv, AtariOptions, Game, PoweredGame};
 use anyhow::{Context, Result};
 use rl_env::{AutoresetMode, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
@@ -89,6 +89,13 @@ impl Builder {
             }
             Tasks::Registered(ids) => Ok(Box::new(PoolVectorEnv::new(registered(ids, num_envs)?, pool)?)),
         }
+    }
+
+    /// A single environment of the first game, which shows its screen. Whole games.
+    pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
+        let (game, rom) = self.roms().next().context("there is no game among the tasks")?;
+        let options = self.options(Purpose::Evaluation { num_envs: 1 });
+        Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
 
     fn options(&self, purpose: Purpose) -> AtariOptions {

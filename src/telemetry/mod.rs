@@ -25,6 +25,9 @@ pub(crate) use metric::Metric;
 use json_lines::JsonLines;
 use tensorboard::TensorBoard;
 
+/// The file of a run with every record as JSON.
+pub(crate) const METRICS_FILE: &str = JsonLines::FILE;
+
 /// A point in the course of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::{FontStyle, register_font};
+
+use crate::font;
 
 /// Width and height of a picture, in units.
 const SIZE: (u32, u32) = (1200, 460);
 /// Pixels of a unit in a picture made of pixels.
 const PIXELS: u32 = 2;
-/// The letters of ASCII, in a font that anybody may pass on (`DejaVuSans.LICENSE`).
-const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 
 /// What can be drawn on any canvas. All its lengths are multiples of `unit`.
 pub(super) trait Draw {
@@ -56,8 +55,7 @@ impl PlotFile {
     }
 
     pub(super) fn draw(&self, picture: &impl Draw) -> Result<()> {
-        // Text is measured and, in pixels, drawn with it. SVG's readers have a sans-serif font of their own.
-        register_font("sans-serif", FontStyle::Normal, FONT).map_err(|_| anyhow!("the font is damaged"))?;
+        font::register()?;
         let bytes = match self.format {
             Format::Svg => svg(picture)?,
             Format::Png => png(picture)?,

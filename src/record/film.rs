@@ -1,0 +1,203 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ale::RgbImage;
+use anyhow::{Context, Result, bail, ensure};
+
+use super::overlay::{self, Caption};
+
+/// Screens of one size, one after another. They are drawn when they are written: large pictures would fill the memory.
+pub(super) struct Film {
+    frames_per_second: f64,
+    /// Pixels of a side of the screen's pixels.
+    scale: usize,
+    scenes: Vec<(RgbImage, Caption)>,
+}
+
+impl Film {
+    pub(super) fn new(frames_per_second: f64, scale: usize) -> Self {
+        Self { frames_per_second, scale, scenes: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, screen: RgbImage, caption: Caption) {
+        self.scenes.push((screen, caption));
+    }
+
+    fn pictures(&self) -> impl Iterator<Item = Result<RgbImage>> {
+        self.scenes.iter().map(|(screen, caption)| overlay::draw(screen, self.scale, caption))
+    }
+
+    /// Width and height of a picture.
+    fn size(&self) -> (usize, usize) {
+        self.scenes.first().map_or((0, 0), |(screen, _)| overlay::size(screen, self.scale))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Gif,
+    Apng,
+    Mp4,
+}
+
+/// Where a film goes. Known to be possible before anything is played.
+pub(super) struct FilmFile {
+    path: PathBuf,
+    format: Format,
+}
+
+impl FilmFile {
+    /// The file's name decides on the format.
+    pub(super) fn new(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
+        let format = match extension.as_deref().and_then(OsStr::to_str) {
+            Some("gif") => Format::Gif,
+            Some("png" | "apng") => Format::Apng,
+            Some("mp4") => Format::Mp4,
+            _ => bail!("cannot record {}: a film is a file that ends in .gif, .apng or .mp4", path.display()),
+        };
+        if matches!(format, Format::Mp4) {
+            let found = Command::new("ffmpeg").arg("-version").output();
+            ensure!(found.is_ok(), "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif");
+        }
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        file.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), format })
+    }
+
+    pub(super) fn write(&self, film: &Film) -> Result<()> {
+        let write = || match self.format {
+            Format::Gif => gif(film, self.create()?),
+            Format::Apng => apng(film, self.create()?),
+            Format::Mp4 => mp4(film, &self.path),
+        };
+        write().with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    fn create(&self) -> Result<BufWriter<File>> {
+        Ok(BufWriter::new(File::create(&self.path)?))
+    }
+}
+
+/// An endless GIF. A television picture has few colours, so that each picture has them exactly.
+fn gif(film: &Film, file: impl Write) -> Result<()> {
+    let (width, height) = film.size();
+    let mut encoder = gif::Encoder::new(file, width as u16, height as u16, &[])?;
+    encoder.set_repeat(gif::Repeat::Infinite)?;
+    for picture in film.pictures() {
+        let (palette, indices) = indexed(&picture?.pixels);
+        let mut frame = gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
+        // In hundredths of a second.
+        frame.delay = (100.0 / film.frames_per_second).round() as u16;
+        encoder.write_frame(&frame)?;
+    }
+    Ok(())
+}
+
+/// The colours of a picture, and for each pixel which it has. The shades at the edges of letters that come after 256
+/// colours become the last one.
+fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let mut palette = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut index_of = |pixel: &[u8; 3]| {
+        *known.entry(*pixel).or_insert_with(|| {
+            if palette.len() < 3 * 256 {
+                palette.extend_from_slice(pixel);
+            }
+            (palette.len() / 3 - 1) as u8
+        })
+    };
+    let indices = pixels.as_chunks().0.iter().map(&mut index_of).collect();
+    (palette, indices)
+}
+
+/// An endless animated PNG.
+fn apng(film: &Film, file: impl Write) -> Result<()> {
+    let (width, height) = film.size();
+    let mut encoder = png::Encoder::new(file, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_animated(film.scenes.len() as u32, 0)?;
+    encoder.set_frame_delay(1000, (1000.0 * film.frames_per_second) as u16)?;
+    let mut writer = encoder.write_header()?;
+    for picture in film.pictures() {
+        writer.write_image_data(&picture?.pixels)?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// By way of ffmpeg, which gets the pictures as they are.
+fn mp4(film: &Film, path: &Path) -> Result<()> {
+    let (width, height) = film.size();
+    let mut ffmpeg = Command::new("ffmpeg")
+        .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
+        .args(["-s", &format!("{width}x{height}"), "-r", &film.frames_per_second.to_string(), "-i", "-"])
+        .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("ffmpeg does not start")?;
+    let mut stdin = ffmpeg.stdin.take().context("ffmpeg reads nothing")?;
+    for picture in film.pictures() {
+        match stdin.write_all(&picture?.pixels) {
+            // It says why below.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            result => result?,
+        }
+    }
+    drop(stdin);
+    let output = ffmpeg.wait_with_output()?;
+    ensure!(output.status.success(), "ffmpeg says: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn film() -> Film {
+        let mut film = Film::new(15.0, 1);
+        for shade in [1, 2, 3] {
+            let screen = RgbImage { height: 2, width: 30, pixels: [[shade, 0, 255]; 60].concat() };
+            film.push(screen, Caption { score: 0.0, action: "NOOP", value: 0.0 });
+        }
+        film
+    }
+
+    #[test]
+    fn a_gif_has_the_exact_colours() {
+        let mut bytes = Vec::new();
+        gif(&film(), &mut bytes).unwrap();
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(bytes.as_slice()).unwrap();
+        for shade in [1, 2, 3] {
+            let frame = decoder.read_next_frame().unwrap().unwrap();
+            assert_eq!((frame.delay, &frame.buffer[..4]), (7, &[shade, 0, 255, 255][..]));
+        }
+        assert!(decoder.read_next_frame().unwrap().is_none());
+    }
+
+    #[test]
+    fn an_apng_has_every_picture() {
+        let mut bytes = Vec::new();
+        apng(&film(), &mut bytes).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
+        assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        for shade in [1, 2, 3] {
+            reader.next_frame(&mut pixels).unwrap();
+            assert_eq!(pixels[..3], [shade, 0, 255]);
+        }
+    }
+
+    #[test]
+    fn the_name_decides_on_the_format() {
+        let error = FilmFile::new(Path::new("agent.avi")).err().unwrap().to_string();
+        assert!(error.contains("ends in .gif, .apng or .mp4"), "{error}");
+    }
+}

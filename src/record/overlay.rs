@@ -1,0 +1,76 @@
+use ale::RgbImage;
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+
+use crate::font;
+
+/// Height of the line of text, in pixels of the screen.
+const LINE: usize = 12;
+
+/// What stands below a picture.
+pub(super) struct Caption {
+    pub(super) score: f64,
+    pub(super) action: &'static str,
+    /// The agent's own reading of the position: the discounted reward that it expects.
+    pub(super) value: f32,
+}
+
+/// Width and height of what is drawn for a screen.
+pub(super) fn size(screen: &RgbImage, scale: usize) -> (usize, usize) {
+    (screen.width * scale, (screen.height + LINE) * scale)
+}
+
+/// A screen, `scale` times as large, with its caption.
+pub(super) fn draw(screen: &RgbImage, scale: usize, caption: &Caption) -> Result<RgbImage> {
+    font::register()?;
+    let (width, height) = size(screen, scale);
+    let mut pixels = Vec::with_capacity(3 * width * height);
+    for row in screen.pixels.chunks_exact(3 * screen.width) {
+        let start = pixels.len();
+        for pixel in row.chunks_exact(3) {
+            (0..scale).for_each(|_| pixels.extend_from_slice(pixel));
+        }
+        let line = start..pixels.len();
+        (1..scale).for_each(|_| pixels.extend_from_within(line.clone()));
+    }
+    pixels.resize(3 * width * height, 0);
+    write(&mut pixels, [width, height], scale, caption).map_err(|error| anyhow!("cannot draw: {error}"))?;
+    Ok(RgbImage { height, width, pixels })
+}
+
+fn write(
+    pixels: &mut [u8],
+    [width, height]: [usize; 2],
+    scale: usize,
+    caption: &Caption,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let area = BitMapBackend::with_buffer(pixels, (width as u32, height as u32)).into_drawing_area();
+    let style = ("sans-serif", (LINE * scale) as f64 * 0.7).into_font().color(&WHITE);
+    let y = (height - LINE * scale + scale) as i32;
+    let third = width as i32 / 3;
+    let texts =
+        [format!("{}", caption.score), caption.action.to_lowercase(), format!("value {:.2}", caption.value)];
+    for (text, x) in texts.iter().zip([2 * scale as i32, third, 2 * third]) {
+        area.draw_text(text, &style, (x, y)).map_err(|error| error.to_string())?;
+    }
+    area.present().map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pixel_is_a_square_and_the_caption_stands_below() {
+        let colours: [[u8; 3]; 2] = [[10, 20, 30], [200, 100, 50]];
+        let screen = RgbImage { height: 1, width: 80, pixels: colours.concat().repeat(40) };
+        let caption = Caption { score: 12.0, action: "FIRE", value: 0.5 };
+        let drawn = draw(&screen, 2, &caption).unwrap();
+        assert_eq!((drawn.width, drawn.height), (160, 2 * (1 + LINE)));
+        let rows: Vec<&[u8]> = drawn.pixels.chunks_exact(3 * 160).collect();
+        assert_eq!(rows[0], rows[1]);
+        assert_eq!(rows[0][..12], [colours[0], colours[0], colours[1], colours[1]].concat());
+        assert!(rows[2..].concat().contains(&255), "no text");
+    }
+}
