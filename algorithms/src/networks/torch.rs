@@ -5,9 +5,9 @@ const LAST_CHANNELS: usize = 64;
 
 /// The names of layers here and in the PyTorch modules of `CleanRL`'s `ppo_atari.py`.
 const LAYERS: [(&str, &str); 8] = [
-    ("torso.Nature.conv1", "network.0"),
-    ("torso.Nature.conv2", "network.2"),
-    ("torso.Nature.conv3", "network.4"),
+    ("torso.Nature.convs.conv1", "network.0"),
+    ("torso.Nature.convs.conv2", "network.2"),
+    ("torso.Nature.convs.conv3", "network.4"),
     ("torso.Nature.linear", "network.7"),
     ("torso.Mlp.linear1", "network.0"),
     ("torso.Mlp.linear2", "network.2"),
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn convolutions_have_their_outputs_first_and_their_pixels_last() {
-        let ours = weights("torso.Nature.conv2.weight", &[1, 2, 3, 2]);
+        let ours = weights("torso.Nature.convs.conv2.weight", &[1, 2, 3, 2]);
         let theirs = for_torch(ours);
         assert_eq!((theirs.name.as_str(), theirs.shape.as_slice()), ("network.2.weight", &[2, 3, 1, 2][..]));
         // Output 0: input 0 at both pixels, input 1, input 2; then output 1.
