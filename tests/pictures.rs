@@ -1,0 +1,80 @@
+//! What runs leave for people to look at: the report and the film.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn ale_train(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+    command.args(arguments).current_dir(folder).output().expect("the program starts")
+}
+
+fn succeed(arguments: &[&str], folder: &Path) -> String {
+    let Output { status, stdout, stderr } = ale_train(arguments, folder);
+    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("text")
+}
+
+fn complaint(arguments: &[&str], folder: &Path) -> String {
+    let Output { status, stderr, .. } = ale_train(arguments, folder);
+    assert_eq!(status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(stderr).expect("text")
+}
+
+/// A run long enough that episodes end.
+fn train(run: &str, games: &str, seed: &str, settings: &[&str], folder: &Path) {
+    let arguments =
+        ["ppo", "--games", games, "--seed", seed, "--total-frames", "8192", "--quiet", "--run-dir", run];
+    succeed(&[&arguments, settings].concat(), folder);
+}
+
+#[test]
+fn a_report_shows_seeds_together_and_settings_apart() {
+    let temp = TempDir::new().expect("a folder");
+    let folder = temp.path();
+    let settings = ["--set", "evaluation.episodes=2"];
+    train("one", "CartPole-v1", "1", &settings, folder);
+    train("two", "CartPole-v1", "2", &settings, folder);
+    train("other", "CartPole-v1", "1", &[&settings[..], &["--set", "ppo.gamma=0.9"]].concat(), folder);
+    let said = succeed(&["report", "one", "two", "other", "--out", "page.html"], folder);
+    assert_eq!(said, "3 runs in page.html\n");
+    let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+    assert_eq!(page.matches("<svg").count(), 1, "one game");
+    for text in ["ppo.gamma = 0.99</td><td>2</td><td>1, 2</td>", "ppo.gamma = 0.9</td><td>1</td><td>1</td>"] {
+        assert!(page.contains(text), "no '{text}' in {page}");
+    }
+    // Self-contained: nothing is fetched but the name of SVG's language.
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "{page}");
+    assert!(!page.contains("<script") && !page.contains("NaN") && !page.contains("inf"), "{page}");
+    assert!(
+        complaint(&["report", "one", "nowhere"], folder).contains("nowhere is no run that can be reported")
+    );
+}
+
+#[test]
+fn a_film_is_made_of_whole_screens_and_what_cannot_be_filmed_is_told() {
+    let temp = TempDir::new().expect("a folder");
+    let folder = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
+    for name in ["agent.gif", "agent.apng"] {
+        let said = succeed(&["record", "run", "--max-steps", "12", "--out", name], folder);
+        assert!(said.ends_with(&format!("after 12 steps, in {name}\n")), "{said}");
+    }
+    let file = fs::File::open(folder.join("agent.gif")).expect("a film");
+    let decoder = gif::DecodeOptions::new().read_info(file).expect("a film");
+    assert_eq!((decoder.width(), decoder.height()), (320, 2 * (210 + 12)));
+    for (arguments, expected) in [
+        (&["record", "run", "--out", "agent.avi"][..], "ends in .gif, .apng or .mp4"),
+        (
+            &["record", "run", "--game", "pong", "--out", "a.gif"],
+            "was not trained on 'pong'; it plays harvest",
+        ),
+        (&["record", "run", "--scale", "0", "--out", "a.gif"], "it must be in 1..=16"),
+        (&["record", "nowhere", "--out", "a.gif"], "there is no nowhere"),
+    ] {
+        let complaint = complaint(arguments, folder);
+        assert!(complaint.contains(expected) && complaint.lines().count() == 1, "{complaint}");
+    }
+}
