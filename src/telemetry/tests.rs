@@ -67,6 +67,23 @@ fn both_files_hold_every_sample() {
 }
 
 #[test]
+fn episodes_that_end_in_the_same_step_have_a_line_each() {
+    let run = TempDir::new().unwrap();
+    let mut telemetry = telemetry(run.path(), &FilePositions::default());
+    let samples = [1.0, 2.0].map(|value| Sample::new(Metric::EpisodicReturn, value));
+    telemetry.record(&Record { moment: Moment::default(), samples: samples.into() });
+    telemetry.flush();
+    let text = fs::read_to_string(run.path().join(JsonLines::FILE)).unwrap();
+    let returns: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["charts/episodic_return"].clone()
+        })
+        .collect();
+    assert_eq!(returns, [1.0, 2.0]);
+}
+
+#[test]
 fn what_was_written_after_the_checkpoint_is_cut_off_on_resume() {
     let run = TempDir::new().unwrap();
     let mut first = telemetry(run.path(), &FilePositions::default());
