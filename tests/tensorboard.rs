@@ -7,8 +7,8 @@ use std::process::Command;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
-/// Tag to its (step, value) pairs in order.
-type Curves = BTreeMap<String, Vec<(i64, f64)>>;
+/// Tag to its (step, value) pairs in order; 32-bit floats, as TensorBoard has them.
+type Curves = BTreeMap<String, Vec<(i64, f32)>>;
 
 /// `$ALE_TRAIN_TEST_PYTHON`, or else python3.
 fn python() -> String {
@@ -35,8 +35,7 @@ fn by_json_lines(text: &str) -> Curves {
         let record: Map<String, Value> = serde_json::from_str(line).expect("a record");
         let step = record["steps"].as_i64().expect("steps");
         for (tag, value) in record.iter().filter(|(tag, _)| tag.contains('/')) {
-            // TensorBoard has 32-bit floats.
-            let value = value.as_f64().map_or(f64::NAN, |value| f64::from(value as f32));
+            let value = value.as_f64().map_or(f32::NAN, |value| value as f32);
             curves.entry(tag.clone()).or_default().push((step, value));
         }
     }
