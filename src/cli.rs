@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Ppo(TrainArgs),
     /// Go on with a run from its last checkpoint
     Resume(ResumeArgs),
+    /// Train with several values of some keys and several seeds, run after run
+    Sweep(SweepArgs),
     /// Play with a trained agent and report its raw scores
     Eval(EvalArgs),
     /// Write a trained network's weights as safetensors, for PyTorch
@@ -89,7 +91,7 @@ pub(crate) struct TrainArgs {
 }
 
 /// What an experiment is made of.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ExperimentArgs {
     /// Games by id or set, separated by commas, `-` before those to leave out; `ale-train games` lists them [default: the
     /// built-in open game]
@@ -130,6 +132,32 @@ pub(crate) struct ConfigArgs {
     pub(crate) reference: bool,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All combinations of the values with each seed, one run after another, each in a folder of its own. The same command goes on with a
+sweep that was stopped. At the end a table of the settings, the best first: the mean over the games of the closing evaluation (or of
+the last episodes), human-normalised where that is possible.
+
+Examples:
+  ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1,2,3
+  ale-train sweep --games pong --run-dir checkpoints/random --vary ppo.gamma=0.98,0.99,0.995 --vary ppo.clip_coef=0.1,0.2 --random 4")]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
+    /// A key and its values, for example ppo.gamma=0.9,0.99; may be repeated
+    #[arg(long, value_name = "KEY=VALUE,VALUE", required = true)]
+    pub(crate) vary: Vec<String>,
+    /// Seeds of the runs of each setting
+    #[arg(long, value_delimiter = ',', value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
+    pub(crate) seeds: Vec<u64>,
+    /// Only so many of the combinations, drawn at random
+    #[arg(long, value_name = "N")]
+    pub(crate) random: Option<usize>,
+    /// Folder of the sweep
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: PathBuf,
 }
 
 #[derive(Debug, Args)]

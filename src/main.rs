@@ -18,6 +18,7 @@ mod record;
 mod report;
 mod roms;
 mod selection;
+mod sweep;
 mod table;
 mod telemetry;
 mod trace;
@@ -43,6 +44,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     match command {
         Command::Ppo(args) => train::start(&args, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
+        Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),

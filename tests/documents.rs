@@ -1,5 +1,5 @@
 //! The commands that the documents show work: each is run as it is printed, in a folder like a clone. Of training, only
-//! the experiment is made; of what needs a network or a quiet machine, only the help is asked for.
+//! the experiment is made; of what needs a network, a quiet machine or hours, only the help is asked for.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn runnable(words: &[String]) -> Vec<String> {
             "config".clone_into(&mut words[0]);
         }
         "roms" if words[1] != "list" => words.push("--help".to_owned()),
-        "bench" => words.push("--help".to_owned()),
+        "bench" | "sweep" => words.push("--help".to_owned()),
         _ => {}
     }
     words

@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 
 use crate::cli::ReportArgs;
 
-use runs::RunHistory;
+pub(crate) use runs::RunHistory;
+pub(crate) use statistics::mean;
 
 /// Reads the runs and writes the page.
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<()> {

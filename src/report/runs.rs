@@ -11,7 +11,7 @@ use crate::config::{self, Experiment};
 use crate::telemetry::{METRICS_FILE, Metric};
 
 /// What a run has written so far.
-pub(super) struct RunHistory {
+pub(crate) struct RunHistory {
     pub(super) experiment: Experiment,
     /// The configuration without what tells apart runs of one experiment.
     pub(super) setting: String,
@@ -39,7 +39,7 @@ impl GameHistory {
 
 impl RunHistory {
     /// Reads a run's configuration and curves.
-    pub(super) fn read(run_dir: &Path) -> Result<Self> {
+    pub(crate) fn read(run_dir: &Path) -> Result<Self> {
         let unreadable = || format!("{} is no run that can be reported", run_dir.display());
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =
@@ -58,6 +58,16 @@ impl RunHistory {
             run.add(&record);
         }
         Ok(run)
+    }
+
+    /// The mean over the games of the score, human-normalised where that is possible. None where a game has none yet.
+    pub(crate) fn score(&self) -> Option<f64> {
+        let of_game = |(game, history): (&String, &GameHistory)| {
+            let score = history.score()?;
+            Some(self.experiment.games.human_normalised(game, score).unwrap_or(score))
+        };
+        let scores: Vec<f64> = self.games.iter().map(of_game).collect::<Option<_>>()?;
+        Some(mean(scores))
     }
 
     fn add(&mut self, record: &Map<String, Value>) {

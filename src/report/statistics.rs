@@ -68,7 +68,7 @@ impl Aggregate {
 }
 
 /// The mean of some numbers.
-pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let (count, sum) = values.into_iter().fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
     sum / f64::from(count)
 }

@@ -1,0 +1,56 @@
+//! A sweep makes all its runs, goes on where it was stopped, and refuses what it cannot make.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn sweep(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+    let fixed = ["sweep", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir", "sweep"];
+    let evaluation = ["--set", "evaluation.episodes=2"];
+    command
+        .args(fixed)
+        .args(evaluation)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts")
+}
+
+#[test]
+fn a_sweep_has_a_row_for_each_setting_and_makes_only_what_is_missing() {
+    let temp = TempDir::new().expect("a folder");
+    let arguments = ["--vary", "ppo.gamma=0.9,0.99", "--seeds", "1,2"];
+    let Output { status, stdout, stderr } = sweep(&arguments, temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && said.contains("run 4 of 4: gamma=0.99__seed=2"), "{said}");
+    let table = String::from_utf8(stdout).expect("text");
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.contains("ppo.gamma=0.9 ") && table.contains("ppo.gamma=0.99 "), "{table}");
+
+    // As if the last run had been stopped after its checkpoint, and one before its first.
+    let runs = temp.path().join("sweep");
+    fs::remove_file(runs.join("gamma=0.99__seed=2/complete")).expect("a mark");
+    fs::remove_file(runs.join("gamma=0.9__seed=1/complete")).expect("a mark");
+    fs::remove_dir_all(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");
+    let again = sweep(&arguments, temp.path());
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(said.contains("run 1 of 4") && said.contains("run 4 of 4"), "{said}");
+    assert!(!said.contains("run 2 of 4") && !said.contains("run 3 of 4"), "{said}");
+    assert_eq!(String::from_utf8(again.stdout).expect("text"), table, "the same runs have the same scores");
+
+    let other = sweep(&[&arguments[..], &["--set", "ppo.clip_coef=0.3"]].concat(), temp.path());
+    assert!(String::from_utf8_lossy(&other.stderr).contains("holds a sweep with another ppo.clip_coef"));
+}
+
+#[test]
+fn nothing_is_begun_before_every_run_is_possible() {
+    let temp = TempDir::new().expect("a folder");
+    let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9,1.5"], temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(2));
+    assert!(said.contains("it must be in 0..=1") && said.lines().count() == 1, "{said}");
+    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 0);
+}
