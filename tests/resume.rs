@@ -57,8 +57,7 @@ fn curves(run: &Path) -> Vec<Value> {
         text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
     for record in &mut records {
         let record = record.as_object_mut().expect("an object");
-        record.remove("seconds");
-        record.remove("charts/SPS");
+        record.retain(|tag, _| tag != "seconds" && tag != "charts/SPS" && !tag.starts_with("time/"));
     }
     records
 }

@@ -11,6 +11,12 @@ pub(crate) enum Metric {
     Sps,
     /// Emulated frames so far, over all environments.
     Frames,
+    /// Seconds that choosing actions took since the last update.
+    ActingTime,
+    /// Seconds that the environments took since the last update.
+    EnvironmentTime,
+    /// Seconds that the update took.
+    LearningTime,
     /// Adam's step size.
     LearningRate,
     /// Half the squared error of the values.
@@ -43,6 +49,9 @@ impl Metric {
             Self::RecentReturn => ("charts/recent_return", "return"),
             Self::Sps => ("charts/SPS", "SPS"),
             Self::Frames => ("charts/frames", ""),
+            Self::ActingTime => ("time/acting", "acting [s]"),
+            Self::EnvironmentTime => ("time/environments", "environments [s]"),
+            Self::LearningTime => ("time/learning", "learning [s]"),
             Self::LearningRate => ("charts/learning_rate", ""),
             Self::ValueLoss => ("losses/value_loss", "value loss"),
             Self::PolicyLoss => ("losses/policy_loss", ""),

@@ -1,6 +1,7 @@
 use std::io::Write;
+use std::mem;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use algorithms::ppo::{Ppo, PpoMetrics};
 use anyhow::{Context, Result};
@@ -102,6 +103,7 @@ impl Run {
             let metrics = self.update(&mut clock, &mut tally, telemetry)?;
             let mut samples = learner_samples(&metrics);
             samples.extend(clock.samples());
+            samples.extend(clock.phases.take_samples());
             samples.extend(tally.recent_samples());
             telemetry.record(&Record { moment: clock.moment, samples });
             telemetry.flush();
@@ -134,15 +136,22 @@ impl Run {
         telemetry: &mut Telemetry,
     ) -> Result<PpoMetrics> {
         while !self.learner.is_ready() {
+            let began = Instant::now();
             let actions = self.learner.act(self.environments.batch())?;
+            let acted = Instant::now();
             let batch = self.environments.step(Actions::Discrete(actions))?;
+            let stepped = Instant::now();
             self.learner.observe(batch)?;
+            clock.phases.environments += stepped - acted;
+            clock.phases.acting += (acted - began) + stepped.elapsed();
             let samples = clock.count(tally, batch);
             if !samples.is_empty() {
                 telemetry.record(&Record { moment: clock.moment, samples });
             }
         }
+        let began = Instant::now();
         let metrics = self.learner.update()?;
+        clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
         Ok(metrics)
     }
@@ -200,11 +209,39 @@ struct Clock {
     /// When this process took the run up, and where.
     started: Instant,
     beginning: Moment,
+    phases: Phases,
+}
+
+/// What the time since the last update was spent on.
+#[derive(Default)]
+struct Phases {
+    /// Choosing actions, and judging what came of them.
+    acting: Duration,
+    environments: Duration,
+    learning: Duration,
+}
+
+impl Phases {
+    /// The times in seconds, which begin anew.
+    fn take_samples(&mut self) -> [Sample; 3] {
+        let Self { acting, environments, learning } = mem::take(self);
+        [
+            Sample::new(Metric::ActingTime, acting.as_secs_f64()),
+            Sample::new(Metric::EnvironmentTime, environments.as_secs_f64()),
+            Sample::new(Metric::LearningTime, learning.as_secs_f64()),
+        ]
+    }
 }
 
 impl Clock {
     fn new(beginning: Moment, frames_per_step: u64) -> Self {
-        Self { moment: beginning, frames_per_step, started: Instant::now(), beginning }
+        Self {
+            moment: beginning,
+            frames_per_step,
+            started: Instant::now(),
+            beginning,
+            phases: Phases::default(),
+        }
     }
 
     /// Counts a batch and returns what its ended episodes report.
