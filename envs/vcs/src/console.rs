@@ -11,7 +11,7 @@ use crate::hidden::{FrameStart, Hidden};
 use crate::mt19937::Mt19937;
 use crate::riot::Riot;
 use crate::tia::registers::WSYNC;
-use crate::tia::{Geometry, LINE, Tia, WIDTH};
+use crate::tia::{Drawing, Geometry, LINE, Tia, WIDTH};
 
 /// The seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
@@ -78,15 +78,6 @@ pub struct Console {
     /// Frames whose pictures were not drawn.
     #[serde(skip)]
     hidden: Hidden,
-}
-
-/// What of a request for a frame is painted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Painting {
-    Nothing,
-    /// The frame, but not the fading of what it did not reach.
-    Frame,
-    Everything,
 }
 
 /// Everything on the CPU's bus.
@@ -161,15 +152,12 @@ impl Console {
     /// Runs until the program ends its frame, or for 25,000 instructions; a frame cut off like that goes on with the
     /// next request.
     pub fn run_frame(&mut self) {
-        if self.hidden.is_empty() {
-            return self.request(Painting::Everything);
-        }
-        if self.machine.tia.is_unfinished() {
+        if !self.can_repeat() {
             self.draw_hidden();
-            return self.request(Painting::Everything);
+            return self.request(Drawing::Pieces);
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
-        self.request(Painting::Frame);
+        self.request(Drawing::Lines);
         let beneath = self.hidden.take(self.machine.tia.current_picture());
         if !self.machine.tia.covers_picture() {
             self.draw_over(beneath, &start);
@@ -179,11 +167,11 @@ impl Console {
     /// Like [`run_frame`](Self::run_frame), but the picture is not drawn: for frames that nobody looks at, such as the
     /// first ones of a frame skip. If one is wanted after all, [`show`](Self::show) makes it.
     pub fn run_frame_unseen(&mut self) {
-        if self.machine.tia.is_unfinished() || !self.machine.cartridge.is_stateless() {
+        if !self.can_repeat() {
             return self.run_frame();
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
-        self.request(Painting::Nothing);
+        self.request(Drawing::Unseen);
         let tia = &self.machine.tia;
         let picture = tia.current_picture();
         let beneath = self.hidden.take(picture);
@@ -192,6 +180,11 @@ impl Console {
         } else {
             self.hidden.put(picture, start);
         }
+    }
+
+    /// Whether the next frame can be run again from its beginning.
+    fn can_repeat(&self) -> bool {
+        !self.machine.tia.is_unfinished() && self.machine.cartridge.is_stateless()
     }
 
     /// Draws the picture of the last frame, if that was unseen.
@@ -222,32 +215,32 @@ impl Console {
             self.replay(&beneath);
         }
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Painting::Everything);
+        self.request(Drawing::Pieces);
     }
 
     /// Runs a former frame again, for its picture.
     fn replay(&mut self, start: &FrameStart) {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Painting::Everything);
+        self.request(Drawing::Pieces);
         now.restore(&mut self.cpu, &mut self.machine);
     }
 
-    fn request(&mut self, painting: Painting) {
+    /// A frame that is not drawn by pieces and is cut off within the picture has to be run again.
+    fn request(&mut self, drawing: Drawing) {
         let machine = &mut self.machine;
-        machine.tia.paints(painting != Painting::Nothing);
         if machine.tia.is_unfinished() {
             machine.tia.resume_frame();
         } else {
             let phase = machine.tia.horizontal(machine.clock());
             machine.rebase();
-            machine.tia.start_frame(phase);
+            machine.tia.start_frame(phase, drawing);
         }
         match machine.cartridge.translation() {
             Some(translation) => translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST),
             None => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
         }
-        machine.tia.end_request(machine.clock(), painting == Painting::Everything);
+        machine.tia.end_request(machine.clock(), drawing == Drawing::Pieces);
     }
 
     /// The 128 bytes of RAM; byte `i` is at address `$80 + i`.

@@ -13,6 +13,11 @@ pub(super) enum Object {
     Pf,
 }
 
+impl Object {
+    /// In the order of [`Objects`].
+    pub(super) const ALL: [Self; 6] = [Self::P0, Self::P1, Self::M0, Self::M1, Self::Bl, Self::Pf];
+}
+
 /// A mask for each object.
 pub(super) type Objects = [Mask; 6];
 

@@ -10,10 +10,12 @@ mod collision;
 #[cfg(test)]
 mod dots;
 mod draw;
+mod lines;
 mod mask;
 mod motion;
 mod objects;
 mod paint;
+mod pieces;
 mod playfield;
 mod read;
 pub mod registers;
@@ -24,6 +26,8 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 use collision::Objects;
+pub(crate) use draw::Drawing;
+use lines::Line;
 pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
@@ -85,9 +89,8 @@ pub(crate) struct Tia {
     unfinished: bool,
     /// The unfinished frame was greyed out already.
     greyed: bool,
-    /// Nobody looks at the frame: nothing is painted, but collisions are latched.
     #[serde(skip)]
-    unseen: bool,
+    drawing: Drawing,
     /// Scanlines of the last finished frame.
     lines: i32,
 
@@ -122,6 +125,8 @@ pub(crate) struct Tia {
     /// Which of `objects` are out of date, a bit each.
     #[serde(skip)]
     stale: u8,
+    #[serde(skip)]
+    line: Line,
 }
 
 /// Every object's mask is out of date.
@@ -137,7 +142,7 @@ impl Tia {
             current: false,
             unfinished: false,
             greyed: false,
-            unseen: false,
+            drawing: Drawing::default(),
             lines: 0,
             vsync_finish: NEVER,
             last_hmove: 0,
@@ -155,6 +160,7 @@ impl Tia {
             objects: Objects::default(),
             active: 0,
             stale: ALL_STALE,
+            line: Line::default(),
         }
     }
 
@@ -192,10 +198,6 @@ impl Tia {
         usize::from(self.current)
     }
 
-    /// Whether frames are painted from now on.
-    pub(crate) fn paints(&mut self, paints: bool) {
-        self.unseen = !paints;
-    }
 
     /// Whether the last frame has reached the end of the picture.
     pub(crate) fn covers_picture(&self) -> bool {
@@ -241,7 +243,7 @@ impl Tia {
     }
 
     /// Begins a frame at the colour clock `now`, which the caller has just made a small number by rebasing.
-    pub(crate) fn start_frame(&mut self, phase: i32) {
+    pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing) {
         self.current = !self.current;
         let display_start = LINE * self.geometry.ystart - phase;
         self.beam = Beam {
@@ -260,6 +262,10 @@ impl Tia {
             let parity = self.lines as u8 & 1;
             self.colours = self.colours.map(|colour| colour & 0xFE | parity);
         }
+        self.drawing = drawing;
+        if drawing != Drawing::Pieces {
+            self.start_lines();
+        }
     }
 
     /// Goes on with a frame that a former request left unfinished.
@@ -270,7 +276,10 @@ impl Tia {
     /// What happens when a request for a frame is over, at the colour clock `now`. `greys` is whether a picture that
     /// was not finished fades.
     pub(crate) fn end_request(&mut self, now: i32, greys: bool) {
-        self.flush();
+        match self.drawing {
+            Drawing::Pieces => self.draw_pieces(),
+            _ => self.finish_frame_lines(),
+        }
         if self.unfinished {
             self.grey_out(now, greys);
         } else {

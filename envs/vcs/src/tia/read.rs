@@ -19,7 +19,7 @@ impl Tia {
         let bit = |set: bool| u8::from(set) << 7;
         let driven = match register {
             0..=7 => {
-                self.flush();
+                self.before_any_change();
                 collision::register(self.collisions, register)
             }
             8..=11 => bit(self.charged(wiring.analogue(usize::from(register - 8), inputs), now)),

@@ -10,19 +10,27 @@ use super::registers::{
     COLUBK, COLUP0, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1, PF0,
     PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
-use super::{Geometry, Tia};
+use super::{Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
 
-/// Both chips on one clock.
+/// The chips on one clock: the fast one, which draws by pieces, by lines and without painting, and the slow one.
 struct Bench {
     fast: Tia,
+    lines: Tia,
+    unseen: Tia,
     slow: Dots,
     now: u32,
 }
 
 impl Bench {
     fn new(geometry: Geometry) -> Self {
-        let mut bench = Self { fast: Tia::new(geometry), slow: Dots::new(geometry), now: 0 };
+        let mut bench = Self {
+            fast: Tia::new(geometry),
+            lines: Tia::new(geometry),
+            unseen: Tia::new(geometry),
+            slow: Dots::new(geometry),
+            now: 0,
+        };
         bench.reset();
         bench
     }
@@ -45,22 +53,35 @@ impl Bench {
 
     fn begin_request(&mut self) {
         assert_eq!(self.fast.is_unfinished(), self.slow.is_unfinished());
-        if !self.fast.is_unfinished() {
-            let phase = self.fast.horizontal(self.clock());
+        let begins = !self.fast.is_unfinished();
+        let phase = self.fast.horizontal(self.clock());
+        if begins {
             self.rebase();
-            self.fast.start_frame(phase);
+        }
+        // What was drawn by pieces goes on by lines, and the other way round.
+        self.lines.clone_from(&self.fast);
+        self.unseen.clone_from(&self.fast);
+        if begins {
+            self.fast.start_frame(phase, Drawing::Pieces);
+            self.lines.start_frame(phase, Drawing::Lines);
+            self.unseen.start_frame(phase, Drawing::Unseen);
             self.slow.start_frame(phase);
         }
     }
 
     fn write(&mut self, register: u16, value: u8) {
-        self.fast.write(register, value, self.now);
+        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
+            chip.write(register, value, self.now);
+        }
         self.slow.write(register, value, self.now);
     }
 
     fn read(&mut self, register: u16) {
-        let fast = self.fast.read(register, self.now, 0, Wiring::default(), &Inputs::default());
-        assert_eq!(fast, self.slow.read(register, self.now), "collision register {register}");
+        let slow = self.slow.read(register, self.now);
+        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
+            let fast = chip.read(register, self.now, 0, Wiring::default(), &Inputs::default());
+            assert_eq!(fast, slow, "collision register {register}, drawn by {:?}", chip.drawing);
+        }
     }
 
     fn switch_objects_off(&mut self) {
@@ -72,19 +93,42 @@ impl Bench {
     fn end_request(&mut self) {
         self.fast.end_request(self.clock(), true);
         self.slow.end_request(self.clock());
+        self.compare("pieces", &self.fast);
+        // A frame that has begun with an earlier request is drawn by pieces.
+        for (how, drawing) in [("lines", Drawing::Lines), ("unseen", Drawing::Unseen)] {
+            let mut chip = self.fast.clone();
+            let other = if drawing == Drawing::Lines { &mut self.lines } else { &mut self.unseen };
+            std::mem::swap(&mut chip, other);
+            if chip.drawing != drawing {
+                continue;
+            }
+            chip.end_request(self.clock(), false);
+            if drawing == Drawing::Unseen {
+                chip.pictures.clone_from(&self.fast.pictures);
+            }
+            if chip.covers_picture() {
+                self.compare(how, &chip);
+                self.fast = chip;
+            }
+        }
+    }
+
+    fn compare(&self, how: &str, chip: &Tia) {
         let differs = |(fast, slow): (&u8, &u8)| fast != slow;
-        let pixel = self.fast.picture().iter().zip(self.slow.picture()).position(differs);
-        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, self.fast.picture()[pixel]));
-        assert_eq!(place, None, "row, pixel and the fast chip's byte");
-        let latches: [u8; 8] = std::array::from_fn(|r| collision::register(self.fast.collisions, r as u16));
-        assert_eq!(&latches, self.slow.collisions());
+        let pixel = chip.picture().iter().zip(self.slow.picture()).position(differs);
+        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, chip.picture()[pixel]));
+        assert_eq!(place, None, "row, pixel and the fast chip's byte, drawn by {how}");
+        let latches: [u8; 8] = std::array::from_fn(|r| collision::register(chip.collisions, r as u16));
+        assert_eq!(&latches, self.slow.collisions(), "drawn by {how}");
     }
 
     /// What a snapshot does: everything that can be computed again is forgotten.
     fn forget(&mut self) {
-        self.fast.objects = Objects::default();
-        self.fast.active = 0;
-        self.fast.refresh();
+        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
+            chip.objects = Objects::default();
+            chip.active = 0;
+            chip.refresh();
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::registers::{
     HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
     VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
 };
-use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
+use super::{Drawing, HBLANK, LINE, NEVER, Tia, WIDTH};
 
 /// Colour clocks that pass until a write shows in the picture. The playfield's depend on the cycle.
 const DELAYS: [u8; 64] = {
@@ -62,9 +62,7 @@ impl Tia {
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
                 let colour = value & 0xFE | self.colours[index] & 1;
                 if self.colours[index] != colour {
-                    if self.shows_colour(index) {
-                        self.flush();
-                    }
+                    self.before_colour_change(index);
                     self.colours[index] = colour;
                 }
             }
@@ -110,7 +108,7 @@ impl Tia {
             HMOVE => self.write_hmove(clock),
             HMCLR => self.clear_motion(),
             CXCLR => {
-                self.flush();
+                self.before_any_change();
                 self.collisions = 0;
             }
             // WSYNC holds the CPU, which is the console's affair; RSYNC and the sound registers leave no trace.
@@ -128,7 +126,7 @@ impl Tia {
         let before = std::mem::replace(part(self), value);
         if self.is_active(object) || self.is_on(object) {
             *part(self) = before;
-            self.flush();
+            self.before_change(object);
             *part(self) = value;
         }
         self.touch(object);
@@ -147,7 +145,7 @@ impl Tia {
         let shown = if player.delayed { graphics_old } else { graphics };
         let changes = player.shown() != shown;
         if changes {
-            self.flush();
+            self.before_change(PLAYERS[index]);
         }
         let player = &mut self.players[index];
         player.graphics = graphics;
@@ -157,20 +155,24 @@ impl Tia {
         }
     }
 
-    /// Whether anything on the screen has this colour.
+    /// Draws what has the old value of a colour. The unseen has none.
     #[inline]
-    fn shows_colour(&self, index: usize) -> bool {
-        let field = self.is_active(Object::Pf);
-        !self.unseen
-            && match index {
-                0 | 1 => {
-                    self.is_active(PLAYERS[index])
-                        || self.is_active(MISSILES[index])
-                        || field && self.playfield.score
-                }
-                2 => field || self.is_active(Object::Bl),
-                _ => true,
+    fn before_colour_change(&mut self, index: usize) {
+        let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
+        let objects = match index {
+            0 | 1 => {
+                1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score)
             }
+            2 => field(true) | 1 << Object::Bl as u8,
+            _ => 0,
+        };
+        match self.drawing {
+            Drawing::Unseen => {}
+            Drawing::Pieces if index == 3 || self.active & objects != 0 => self.draw_pieces(),
+            Drawing::Pieces => {}
+            Drawing::Lines if index == 3 => self.draw_line_so_far(),
+            Drawing::Lines => self.before_colour(objects),
+        }
     }
 
     fn finish_frame(&mut self) {
@@ -194,14 +196,15 @@ impl Tia {
         }
         self.dump = dump;
         if self.vblank != value {
-            self.flush();
+            self.before_any_change();
             self.vblank = value;
         }
     }
 
     fn write_nusiz(&mut self, index: u16, value: u8) {
-        self.flush();
         let index = usize::from(index);
+        self.before_change(PLAYERS[index]);
+        self.before_change(MISSILES[index]);
         let (player, missile) = (&mut self.players[index], &mut self.missiles[index]);
         player.copies = value & 7;
         player.first_suppressed = false;
@@ -213,7 +216,7 @@ impl Tia {
     }
 
     fn write_ctrlpf(&mut self, value: u8, clock: i32) {
-        self.flush();
+        self.before_any_change();
         let field = &mut self.playfield;
         field.reflect = value & 0x01 != 0;
         field.score = value & 0x02 != 0;
@@ -243,7 +246,7 @@ impl Tia {
         if showing {
             self.note(clock + 11);
         }
-        self.flush();
+        self.before_change(PLAYERS[index]);
         let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
@@ -259,8 +262,8 @@ impl Tia {
             (1, 9, 18) => 3,
             _ => strobed(horizontal),
         };
-        self.flush();
         let index = usize::from(index);
+        self.before_change(MISSILES[index]);
         self.missiles[index].position = position;
         self.missiles[index].shape = MissileShape::Normal;
         self.touch(MISSILES[index]);
@@ -284,7 +287,7 @@ impl Tia {
         if self.missiles[index].locked == lock {
             return;
         }
-        self.flush();
+        self.before_change(MISSILES[index]);
         let player = &self.players[index];
         let missile = &mut self.missiles[index];
         if !lock {
@@ -303,17 +306,20 @@ impl Tia {
     fn write_hmm0(&mut self, motion: u8, clock: i32) {
         let change = (self.missiles[0].motion, motion);
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
-            self.flush();
+            self.before_any_change();
             self.cosmic_ark = CosmicArk { active: true, counter: 0 };
         }
         self.missiles[0].motion = motion;
     }
 
     fn write_hmove(&mut self, clock: i32) {
-        self.flush();
+        self.before_any_change();
         let cycle = (self.horizontal(clock) / 3) as u32;
         if self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75) {
-            self.hmove_blank = true;
+            match self.drawing {
+                Drawing::Pieces => self.hmove_blank = true,
+                _ => self.comb_line(),
+            }
         }
         for index in 0..2 {
             let player = &mut self.players[index];

@@ -1,0 +1,191 @@
+//! Drawing line by line: a line is painted and its collisions are latched when it is over.
+//!
+//! When an object changes in the middle of a line, its pixels so far are kept. At the end every object is the set of what
+//! was kept and of what it is now, and the line is drawn at once. A colour that changes divides a line only where its
+//! objects have been seen.
+
+use super::collision::{self, Object, Objects};
+use super::draw::{COMB_END, Drawing};
+use super::mask::{Mask, WIDTH};
+use super::{HBLANK, LINE, Tia};
+
+/// What has happened to the line being drawn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// The pixels before this one are drawn.
+    drawn: usize,
+    /// The objects that have changed in this line, a bit each.
+    changed: u8,
+    /// Where those last changed, and their pixels before that.
+    changed_at: [usize; 6],
+    kept: Objects,
+    /// The objects that were active since the last drawn pixel, a bit each.
+    pub(super) active: u8,
+    /// HMOVE blanks the beginning.
+    combed: bool,
+}
+
+impl Tia {
+    /// Begins the first line of a frame.
+    pub(super) fn start_lines(&mut self) {
+        self.line.drawn = 0;
+        self.line.changed = 0;
+        self.line.active = self.active;
+        self.line.combed = std::mem::take(&mut self.hmove_blank);
+    }
+
+    /// HMOVE blanks eight pixels: of this line, or of the next if they have passed.
+    pub(super) fn comb_line(&mut self) {
+        let passed = self.beam.wanted - self.beam.drawn_to >= COMB_END;
+        self.line.combed |= !passed;
+        self.hmove_blank |= passed;
+    }
+
+    /// Draws the lines that are over. Returns the pixel up to which the present one is wanted.
+    #[inline]
+    fn advance(&mut self) -> usize {
+        if self.beam.wanted - self.beam.drawn_to > LINE {
+            self.finish_lines();
+        }
+        ((self.beam.wanted - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
+    }
+
+    /// A line whose end is just reached is not over: what is written at the boundary comes first.
+    fn finish_lines(&mut self) {
+        loop {
+            self.draw_line(WIDTH);
+            self.end_line();
+            self.next_line();
+            if self.drawing == Drawing::Unseen && self.repeats() {
+                let lines = (self.beam.wanted - self.beam.drawn_to - 1) / LINE;
+                self.beam.drawn_to += lines * LINE;
+                self.beam.row += lines as usize;
+                self.line.combed &= lines == 0;
+            }
+            if self.beam.wanted - self.beam.drawn_to <= LINE {
+                return;
+            }
+        }
+    }
+
+    fn next_line(&mut self) {
+        self.beam.drawn_to += LINE;
+        self.beam.row += 1;
+        self.start_lines();
+    }
+
+    /// Whether all lines will be the same and latch nothing, as long as no register changes.
+    fn repeats(&self) -> bool {
+        (self.is_blanked() || self.missing_collisions() == 0) && !self.has_pending_line_end()
+    }
+
+    /// The latches that the objects of this line may still set.
+    #[inline]
+    fn missing_collisions(&self) -> u16 {
+        collision::possible(self.line.active) & !self.collisions
+    }
+
+    /// Before a change of `object`: its pixels so far are kept.
+    pub(super) fn keep_pixels(&mut self, object: Object) {
+        let x = self.advance();
+        if x <= self.line.drawn {
+            return;
+        }
+        if self.drawing == Drawing::Unseen && (self.missing_collisions() == 0 || self.is_blanked()) {
+            self.line.drawn = x;
+            self.line.active = self.active;
+            return;
+        }
+        // With these two the colour of the field depends on what else is active.
+        if self.playfield.score && self.playfield.priority {
+            return self.draw_line(x);
+        }
+        self.refresh_object(object);
+        let (line, bit) = (&mut self.line, 1 << object as u8);
+        let pixels = self.objects[object as usize];
+        let (kept, changed_at) = (&mut line.kept[object as usize], &mut line.changed_at[object as usize]);
+        if line.changed & bit == 0 {
+            *kept = pixels & Mask::span(0, x);
+        } else {
+            *kept |= pixels & Mask::span(*changed_at, x);
+        }
+        *changed_at = x;
+        line.changed |= bit;
+    }
+
+    /// Draws everything that is wanted.
+    pub(super) fn draw_line_so_far(&mut self) {
+        let x = self.advance();
+        self.draw_line(x);
+    }
+
+    /// Before a colour changes that `objects`, a bit each, have.
+    pub(super) fn before_colour(&mut self, objects: u8) {
+        let x = self.advance();
+        if x <= self.line.drawn {
+            return;
+        }
+        let place = Mask::span(self.line.drawn, x);
+        let coloured = Object::ALL.into_iter().filter(|&object| objects >> object as u8 & 1 == 1);
+        for object in coloured {
+            if self.pixels(object).intersects(place) {
+                return self.draw_line(x);
+            }
+        }
+    }
+
+    /// The pixels of an object in this line, as far as they are known.
+    #[inline]
+    fn pixels(&mut self, object: Object) -> Mask {
+        self.refresh_object(object);
+        let index = object as usize;
+        if self.line.changed >> index & 1 == 0 {
+            return self.objects[index];
+        }
+        self.line.kept[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
+    }
+
+    /// Paints the pixels up to `end` that are not painted yet, and latches their collisions.
+    fn draw_line(&mut self, end: usize) {
+        let start = std::mem::replace(&mut self.line.drawn, end);
+        if start >= end {
+            self.line.drawn = start;
+            return;
+        }
+        let missing = self.missing_collisions();
+        self.line.active = self.active;
+        let painted = self.drawing == Drawing::Lines;
+        if self.is_blanked() {
+            if let Some(row) = self.row().filter(|_| painted) {
+                row[start..end].fill(0);
+            }
+            return;
+        }
+        if !painted && missing == 0 {
+            return;
+        }
+        let objects = Object::ALL.map(|object| self.pixels(object));
+        self.collisions |= collision::latches(&objects, Mask::span(start, end), missing);
+        if painted {
+            self.paint(&objects, start, end);
+            if self.line.combed && let Some(row) = self.row() {
+                row[start.min(COMB)..end.min(COMB)].fill(0);
+            }
+        }
+    }
+
+    /// Draws what is left of a frame, and leaves the beam where pieces would leave it.
+    pub(super) fn finish_frame_lines(&mut self) {
+        self.draw_line_so_far();
+        let to = self.beam.wanted;
+        self.beam.clocks_left = self.beam.drawn_to + LINE - to;
+        self.beam.drawn_to = to;
+        if self.beam.clocks_left > LINE - COMB_END {
+            self.hmove_blank |= self.line.combed;
+        }
+        self.drawing = Drawing::Pieces;
+    }
+}
+
+/// Pixels that HMOVE blanks.
+const COMB: usize = (COMB_END - HBLANK) as usize;

@@ -1,0 +1,189 @@
+//! Drawing piece by piece: what the reference does between two accesses, at the moments at which it does it.
+//!
+//! Needed for frames that are cut off within the picture, whose last piece leaves traces, and for those that began with
+//! another request. Every other frame is drawn [line by line](super::lines) to the same pixels and latches.
+
+use super::collision::{self, Object};
+use super::draw::{COMB_END, PF};
+use super::mask::{Mask, WIDTH};
+use super::{HBLANK, LINE, Tia};
+
+impl Tia {
+    /// Draws and latches everything that is wanted. Nothing happens outside the visible window: no pixels, no
+    /// collisions, no end-of-line actions.
+    pub(super) fn draw_pieces(&mut self) {
+        let beam = &self.beam;
+        let to = beam.wanted;
+        if to < beam.display_start || beam.drawn_to >= beam.display_stop || beam.drawn_to >= to {
+            return;
+        }
+        let start = LINE - beam.clocks_left;
+        let end = start + to - beam.drawn_to;
+        if end <= HBLANK && !self.hmove_blank {
+            self.beam.drawn_to = to;
+            self.beam.clocks_left = LINE - end;
+        } else {
+            self.draw_lines(to);
+        }
+    }
+
+    /// A catch-up that ends exactly at a line's end leaves that line's end-of-line actions pending: they follow with
+    /// the next one, after whatever is written at the boundary.
+    fn draw_lines(&mut self, to: i32) {
+        // Whether the row above was drawn whole with the objects of now.
+        let mut repeats = false;
+        loop {
+            let start = LINE - self.beam.clocks_left;
+            let line_ends = to > self.beam.drawn_to + self.beam.clocks_left;
+            let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
+            let end = start + clocks;
+            if end > HBLANK && end > start {
+                let piece = (start.max(HBLANK) - HBLANK) as usize..(end - HBLANK) as usize;
+                let whole = piece == (0..WIDTH) && !self.hmove_blank;
+                if repeats && whole && self.stale == 0 {
+                    self.repeat_row();
+                } else {
+                    repeats = whole;
+                    self.draw_piece(piece.start, piece.end);
+                }
+            }
+            self.beam.drawn_to += clocks;
+            if !line_ends {
+                self.beam.clocks_left -= clocks;
+                if end > HBLANK && end % 4 != 0 {
+                    self.overshoot((end - HBLANK) as usize);
+                }
+            }
+            if self.hmove_blank {
+                self.comb(start, end);
+            }
+            if !line_ends {
+                return;
+            }
+            self.beam.clocks_left = LINE;
+            self.beam.row += 1;
+            self.end_line();
+        }
+    }
+
+    /// A line with the objects of the one before it: its pixels are the same, its collisions are latched.
+    fn repeat_row(&mut self) {
+        let first = self.beam.row * WIDTH;
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if let Some((above, row)) = picture.split_at_mut_checked(first)
+            && let (Some(above), Some(row)) = (above.last_chunk::<WIDTH>(), row.first_chunk_mut::<WIDTH>())
+        {
+            *row = *above;
+        }
+    }
+
+    /// Draws the pixels `start..end` of the present line.
+    fn draw_piece(&mut self, start: usize, end: usize) {
+        if self.is_blanked() {
+            if let Some(row) = self.row() {
+                row[start..end].fill(0);
+            }
+            return;
+        }
+        self.refresh_objects();
+        let missing = collision::possible(self.active) & !self.collisions;
+        self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
+        let objects = self.objects;
+        self.paint(&objects, start, end);
+    }
+
+    /// HMOVE blanks the first pixels of a line, piece by piece. A piece that ends before the first pixel blanks more
+    /// than the eight: as many as there are colour clocks to the ninth. Later pieces draw over that, unless the frame
+    /// ends there (found by experiment with ale-py 0.12.1).
+    fn comb(&mut self, start: i32, end: i32) {
+        let from = start.max(end.min(HBLANK));
+        if from >= COMB_END {
+            return;
+        }
+        let first = self.beam.row * WIDTH + (from - HBLANK).max(0) as usize;
+        let pixels = first..first + (COMB_END - from) as usize;
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if let Some(pixels) = picture.get_mut(pixels) {
+            pixels.fill(0);
+        }
+        if end >= COMB_END {
+            self.hmove_blank = false;
+        }
+    }
+
+    /// The reference paints some pieces four aligned pixels at a time and so up to three pixels too far. Later
+    /// drawing covers that, unless the frame ends here, at pixel `end`.
+    fn overshoot(&mut self, end: usize) {
+        let cell = end - end % 4;
+        let (active, score) = (self.active, self.playfield.score);
+        let paints_fours =
+            OVERSHOOTING >> active & 1 == 1 || !score && OVERSHOOTING_WITHOUT_SCORE >> active & 1 == 1;
+        if !paints_fours || self.is_blanked() {
+            return;
+        }
+        if self.last_piece_start().is_none_or(|start| cell < start) {
+            return;
+        }
+        if self.area_of(active).intersects(Mask::span(cell, cell + 4)) {
+            return;
+        }
+        let [colup0, colup1, colupf, colubk] = self.colours;
+        let colour = match (self.playfield.cell(cell), score && active == PF) {
+            (false, _) => colubk,
+            (true, false) => colupf,
+            (true, true) => [colup0, colup1][cell / (WIDTH / 2)],
+        };
+        let first = self.beam.row * WIDTH;
+        if let Some(pixels) = self.pictures[usize::from(self.current)].get_mut(first + end..first + cell + 4)
+        {
+            pixels.fill(colour);
+        }
+    }
+
+    /// Where on the present line the piece between the last two accesses begins; `None` if it has no pixel on it.
+    fn last_piece_start(&self) -> Option<usize> {
+        let beam = &self.beam;
+        let line_start = beam.drawn_to + beam.clocks_left - LINE;
+        let begun_here = beam.wanted_before >= beam.display_start && beam.wanted_before > line_start;
+        let start = if begun_here { beam.wanted_before - line_start } else { 0 };
+        (beam.drawn_to == beam.wanted).then(|| (start.max(HBLANK) - HBLANK) as usize)
+    }
+
+    /// All pixels that these players, missiles and ball could cover, whatever their graphics.
+    fn area_of(&self, active: u8) -> Mask {
+        let mut area = Mask::EMPTY;
+        for index in 0..2 {
+            if active & P0 << index != 0 {
+                area |= self.players[index].area();
+            }
+            if active & M0 << index != 0 {
+                area |= self.missiles[index].area();
+            }
+        }
+        if active & BL != 0 {
+            area |= self.ball.area();
+        }
+        area
+    }
+}
+
+const P0: u8 = 1 << Object::P0 as u8;
+const P1: u8 = 1 << Object::P1 as u8;
+const M0: u8 = 1 << Object::M0 as u8;
+const M1: u8 = 1 << Object::M1 as u8;
+const BL: u8 = 1 << Object::Bl as u8;
+
+/// The sets of active objects that the reference paints four pixels at a time: bit `s` stands for set `s`.
+const OVERSHOOTING: u64 = sets(&[PF, P0, P1, P0 | P1, M0, M1, M0 | M1, BL, BL | M0, BL | M1, BL | P1]);
+const OVERSHOOTING_WITHOUT_SCORE: u64 = sets(&[PF | P0, PF | P1, PF | BL]);
+
+const fn sets(members: &[u8]) -> u64 {
+    let mut bits = 0;
+    let mut index = 0;
+    while index < members.len() {
+        bits |= 1 << members[index];
+        index += 1;
+    }
+    bits
+}
+
