@@ -141,9 +141,12 @@ impl Tia {
     }
 
     /// Brings the masks of all objects up to date.
+    #[inline]
     pub(super) fn refresh_objects(&mut self) {
-        for object in Object::ALL {
-            self.refresh_object(object);
+        if self.stale != 0 {
+            for object in Object::ALL {
+                self.refresh_object(object);
+            }
         }
     }
 
@@ -175,10 +178,10 @@ impl Tia {
 
     /// Paints the pixels `start..end` of the present line.
     #[inline]
-    pub(super) fn paint(&mut self, objects: &Objects, start: usize, end: usize) {
+    pub(super) fn paint(&mut self, start: usize, end: usize) {
         let [.., background] = self.colours;
         let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
-        let layers = layers(objects, self.colours, score, self.playfield.priority);
+        let layers = layers(&self.objects, self.colours, score, self.playfield.priority);
         if let Some(row) = self.row() {
             paint::paint(row, start, end, background, &layers);
         }

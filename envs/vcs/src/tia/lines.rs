@@ -53,17 +53,42 @@ impl Tia {
     /// A line whose end is just reached is not over: what is written at the boundary comes first.
     fn finish_lines(&mut self) {
         loop {
+            let plain = self.line.drawn == 0 && self.line.changed == 0 && !self.line.combed;
             self.draw_line(WIDTH);
+            let steady = !self.has_pending_line_end();
             self.end_line();
             self.next_line();
-            if self.drawing == Drawing::Unseen && self.repeats() {
-                let lines = (self.beam.wanted - self.beam.drawn_to - 1) / LINE;
-                self.beam.drawn_to += lines * LINE;
-                self.beam.row += lines as usize;
-                self.line.combed &= lines == 0;
+            let lines = ((self.beam.wanted - self.beam.drawn_to - 1) / LINE) as usize;
+            if lines > 0 && steady && !self.line.combed {
+                if self.drawing == Drawing::Unseen {
+                    if self.missing_collisions() == 0 || self.is_blanked() {
+                        self.skip_lines(lines);
+                    }
+                } else if plain && self.stale == 0 {
+                    self.repeat_row(lines);
+                    self.skip_lines(lines);
+                }
             }
             if self.beam.wanted - self.beam.drawn_to <= LINE {
                 return;
+            }
+        }
+    }
+
+    fn skip_lines(&mut self, lines: usize) {
+        self.beam.drawn_to += lines as i32 * LINE;
+        self.beam.row += lines;
+    }
+
+    /// The next `lines` rows show what the row above them shows. What can collide in them has collided there.
+    fn repeat_row(&mut self, lines: usize) {
+        let first = self.beam.row * WIDTH;
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if let Some((above, below)) = picture.split_at_mut_checked(first)
+            && let Some(above) = above.last_chunk::<WIDTH>()
+        {
+            for row in below.as_chunks_mut::<WIDTH>().0.iter_mut().take(lines) {
+                *row = *above;
             }
         }
     }
@@ -72,11 +97,6 @@ impl Tia {
         self.beam.drawn_to += LINE;
         self.beam.row += 1;
         self.start_lines();
-    }
-
-    /// Whether all lines will be the same and latch nothing, as long as no register changes.
-    fn repeats(&self) -> bool {
-        (self.is_blanked() || self.missing_collisions() == 0) && !self.has_pending_line_end()
     }
 
     /// The latches that the objects of this line may still set.
@@ -147,12 +167,13 @@ impl Tia {
 
     /// Paints the pixels up to `end` that are not painted yet, and latches their collisions.
     fn draw_line(&mut self, end: usize) {
-        let start = std::mem::replace(&mut self.line.drawn, end);
+        let start = self.line.drawn;
         if start >= end {
-            self.line.drawn = start;
             return;
         }
         let missing = self.missing_collisions();
+        let changed = std::mem::take(&mut self.line.changed);
+        self.line.drawn = end;
         self.line.active = self.active;
         let painted = self.drawing == Drawing::Lines;
         if self.is_blanked() {
@@ -164,13 +185,31 @@ impl Tia {
         if !painted && missing == 0 {
             return;
         }
-        let objects = Object::ALL.map(|object| self.pixels(object));
-        self.collisions |= collision::latches(&objects, Mask::span(start, end), missing);
+        self.refresh_objects();
+        self.swap_changed(changed, true);
+        if missing != 0 {
+            self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
+        }
         if painted {
-            self.paint(&objects, start, end);
+            self.paint(start, end);
             if self.line.combed && let Some(row) = self.row() {
                 row[start.min(COMB)..end.min(COMB)].fill(0);
             }
+        }
+        self.swap_changed(changed, false);
+    }
+
+    /// Exchanges the masks of the objects that have changed in this line: for their pixels in all of it, or back.
+    #[inline]
+    fn swap_changed(&mut self, mut changed: u8, completes: bool) {
+        while changed != 0 {
+            let index = changed.trailing_zeros() as usize;
+            changed &= changed - 1;
+            let (kept, now) = (&mut self.line.kept[index], &mut self.objects[index]);
+            if completes {
+                *kept |= *now & Mask::span(self.line.changed_at[index], WIDTH);
+            }
+            std::mem::swap(kept, now);
         }
     }
 

@@ -30,22 +30,13 @@ impl Tia {
     /// A catch-up that ends exactly at a line's end leaves that line's end-of-line actions pending: they follow with
     /// the next one, after whatever is written at the boundary.
     fn draw_lines(&mut self, to: i32) {
-        // Whether the row above was drawn whole with the objects of now.
-        let mut repeats = false;
         loop {
             let start = LINE - self.beam.clocks_left;
             let line_ends = to > self.beam.drawn_to + self.beam.clocks_left;
             let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
             let end = start + clocks;
             if end > HBLANK && end > start {
-                let piece = (start.max(HBLANK) - HBLANK) as usize..(end - HBLANK) as usize;
-                let whole = piece == (0..WIDTH) && !self.hmove_blank;
-                if repeats && whole && self.stale == 0 {
-                    self.repeat_row();
-                } else {
-                    repeats = whole;
-                    self.draw_piece(piece.start, piece.end);
-                }
+                self.draw_piece((start.max(HBLANK) - HBLANK) as usize, (end - HBLANK) as usize);
             }
             self.beam.drawn_to += clocks;
             if !line_ends {
@@ -66,17 +57,6 @@ impl Tia {
         }
     }
 
-    /// A line with the objects of the one before it: its pixels are the same, its collisions are latched.
-    fn repeat_row(&mut self) {
-        let first = self.beam.row * WIDTH;
-        let picture = &mut self.pictures[usize::from(self.current)];
-        if let Some((above, row)) = picture.split_at_mut_checked(first)
-            && let (Some(above), Some(row)) = (above.last_chunk::<WIDTH>(), row.first_chunk_mut::<WIDTH>())
-        {
-            *row = *above;
-        }
-    }
-
     /// Draws the pixels `start..end` of the present line.
     fn draw_piece(&mut self, start: usize, end: usize) {
         if self.is_blanked() {
@@ -88,8 +68,7 @@ impl Tia {
         self.refresh_objects();
         let missing = collision::possible(self.active) & !self.collisions;
         self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
-        let objects = self.objects;
-        self.paint(&objects, start, end);
+        self.paint(start, end);
     }
 
     /// HMOVE blanks the first pixels of a line, piece by piece. A piece that ends before the first pixel blanks more
