@@ -66,13 +66,14 @@ static POSSIBLE: [u16; 64] = {
     table
 };
 
-/// Those of the latches `missing` that the objects set within `place`.
-pub(super) fn latches(objects: &Objects, place: Mask, missing: u16) -> u16 {
+/// Those of the latches `missing` that objects with these pixels set within `place`.
+#[inline]
+pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
     let (mut latches, mut rest) = (0, missing);
     while rest != 0 {
         let latch = rest.trailing_zeros();
         let (first, second) = BY_LATCH[latch as usize];
-        if (objects[first as usize] & place).intersects(objects[second as usize]) {
+        if (pixels(first) & place).intersects(pixels(second)) {
             latches |= 1 << latch;
         }
         rest &= rest - 1;

@@ -4,11 +4,12 @@
 //! nothing that can be seen has changed, `note` only remembers the moment. Before a change, what it would change is
 //! brought up to date: piece by piece ([`pieces`](super::pieces)) or line by line ([`lines`](super::lines)).
 
-use super::collision::{Object, Objects};
+use super::collision::Object;
 use super::mask::{Mask, WIDTH};
 use super::motion::CosmicArk;
 use super::objects::{MissileShape, moved};
-use super::{ALL_STALE, HBLANK, Tia, paint};
+use super::paint::{self, Layers};
+use super::{ALL_STALE, HBLANK, Tia};
 
 /// The colour clock of a line before which HMOVE blanks its pixels: there are eight.
 pub(super) const COMB_END: i32 = HBLANK + 8;
@@ -176,14 +177,19 @@ impl Tia {
         self.pictures[usize::from(self.current)].get_mut(first..)?.first_chunk_mut()
     }
 
+    /// The layers of the present line, in which the objects have these pixels.
+    #[inline]
+    pub(super) fn layers(&self, pixels: impl Fn(Object) -> Mask) -> Layers {
+        let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
+        layers(pixels, self.colours, score, self.playfield.priority)
+    }
+
     /// Paints the pixels `start..end` of the present line.
     #[inline]
-    pub(super) fn paint(&mut self, start: usize, end: usize) {
+    pub(super) fn paint(&mut self, layers: &Layers, start: usize, end: usize) {
         let [.., background] = self.colours;
-        let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
-        let layers = layers(&self.objects, self.colours, score, self.playfield.priority);
         if let Some(row) = self.row() {
-            paint::paint(row, start, end, background, &layers);
+            paint::paint(row, start, end, background, layers);
         }
     }
 
@@ -199,8 +205,9 @@ pub(super) const PF: u8 = 1 << Object::Pf as u8;
 ///
 /// Playfield pixels in score mode take the players' colours and stand before player 1 and the ball, but behind
 /// player 0.
-pub(super) fn layers(objects: &Objects, colours: [u8; 4], score: bool, priority: bool) -> [(Mask, u8); 4] {
-    let [p0, p1, m0, m1, ball, field] = *objects;
+#[inline]
+fn layers(pixels: impl Fn(Object) -> Mask, colours: [u8; 4], score: bool, priority: bool) -> Layers {
+    let [p0, p1, m0, m1, ball, field] = Object::ALL.map(pixels);
     let [colup0, colup1, colupf, _] = colours;
     let first = (p0 | m0, colup0);
     let second = (p1 | m1, colup1);

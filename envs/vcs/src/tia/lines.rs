@@ -186,30 +186,30 @@ impl Tia {
             return;
         }
         self.refresh_objects();
-        self.swap_changed(changed, true);
-        if missing != 0 {
-            self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
-        }
+        self.complete_kept(changed);
+        let pixels = |object: Object| {
+            let index = object as usize;
+            if changed >> index & 1 == 1 { self.line.kept[index] } else { self.objects[index] }
+        };
+        let latches = collision::latches(pixels, Mask::span(start, end), missing);
         if painted {
-            self.paint(start, end);
+            let layers = self.layers(pixels);
+            self.paint(&layers, start, end);
             if self.line.combed && let Some(row) = self.row() {
                 row[start.min(COMB)..end.min(COMB)].fill(0);
             }
         }
-        self.swap_changed(changed, false);
+        self.collisions |= latches;
     }
 
-    /// Exchanges the masks of the objects that have changed in this line: for their pixels in all of it, or back.
+    /// Adds the pixels that the objects in `changed`, a bit each, have since they changed to those that were kept.
     #[inline]
-    fn swap_changed(&mut self, mut changed: u8, completes: bool) {
+    fn complete_kept(&mut self, mut changed: u8) {
         while changed != 0 {
             let index = changed.trailing_zeros() as usize;
             changed &= changed - 1;
-            let (kept, now) = (&mut self.line.kept[index], &mut self.objects[index]);
-            if completes {
-                *kept |= *now & Mask::span(self.line.changed_at[index], WIDTH);
-            }
-            std::mem::swap(kept, now);
+            let line = &mut self.line;
+            line.kept[index] |= self.objects[index] & Mask::span(line.changed_at[index], WIDTH);
         }
     }
 

@@ -1,11 +1,15 @@
-use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
+use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
 /// Pixels in a scanline.
 pub(crate) const WIDTH: usize = 160;
 
-/// A set of the 160 pixels of a scanline; bit `x` is pixel `x`.
+/// A set of the 160 pixels of a scanline; bit `x` of the two fields one after the other is pixel `x`.
+// Not three equal words: the compiler would load two of them as a vector, and wait for the narrower stores before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mask([u64; 3]);
+pub(super) struct Mask {
+    low: u128,
+    high: u32,
+}
 
 /// For each `x` the pixels left of it.
 static BELOW: [Mask; WIDTH + 1] = {
@@ -13,17 +17,21 @@ static BELOW: [Mask; WIDTH + 1] = {
     let mut x = 0;
     while x < WIDTH {
         table[x + 1] = table[x];
-        table[x + 1].0[x / 64] |= 1 << (x % 64);
+        if x < LOW {
+            table[x + 1].low |= 1 << x;
+        } else {
+            table[x + 1].high |= 1 << (x - LOW);
+        }
         x += 1;
     }
     table
 };
 
-/// The bits of the last word that are pixels.
-const LAST: u64 = 0xFFFF_FFFF;
+/// Pixels in the low part.
+const LOW: usize = 128;
 
 impl Mask {
-    pub(super) const EMPTY: Self = Self([0; 3]);
+    pub(super) const EMPTY: Self = Self { low: 0, high: 0 };
 
     /// The pixels `start..end`.
     #[inline]
@@ -34,27 +42,24 @@ impl Mask {
     /// A pattern of up to 97 pixels, its bit 0 at pixel `x` (0..160), wrapping at the line's end.
     #[inline]
     pub(super) fn placed(pattern: u128, x: usize) -> Self {
-        let (word, shift) = (x / 64, x % 64);
-        let low = pattern << shift;
-        // What the shift has pushed out; two steps, since a shift by 128 is none.
-        let high = (pattern >> 1 >> (127 - shift)) as u64;
-        let mut words = [0; 5];
-        words[word] = low as u64;
-        words[word + 1] = (low >> 64) as u64;
-        words[word + 2] = high;
-        // Pixels from 160 on come back in at 0.
-        let around = |word: usize| words[word] >> 32 | words[word + 1] << 32;
-        Self([words[0] | around(2), words[1] | around(3), words[2] & LAST])
+        if let Some(x) = x.checked_sub(LOW) {
+            let pattern = pattern << x;
+            return Self { low: pattern >> 32, high: pattern as u32 };
+        }
+        // What the shift pushes out; two steps, since a shift by 128 is none.
+        let beyond = pattern >> 1 >> (LOW - 1 - x);
+        Self { low: pattern << x | beyond >> 32, high: beyond as u32 }
     }
 
     /// 80 pixels of the left half and 80 of the right one.
+    #[inline]
     pub(super) fn halves(left: u128, right: u128) -> Self {
-        Self([left as u64, (left >> 64 | right << 16) as u64, (right >> 48) as u64 & LAST])
+        Self { low: left | right << 80, high: (right >> (LOW - 80)) as u32 }
     }
 
     #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.0[0] | self.0[1] | self.0[2] == 0
+        self.low | u128::from(self.high) == 0
     }
 
     #[inline]
@@ -64,14 +69,14 @@ impl Mask {
 
     /// Pixels 0 to 63, 64 to 127 and 128 to 159, the first in bit 0.
     #[inline]
-    pub(super) fn words(&self) -> &[u64; 3] {
-        &self.0
+    pub(super) fn words(self) -> [u64; 3] {
+        [self.low as u64, (self.low >> 64) as u64, self.high.into()]
     }
 
     /// The pixels `8 * group..8 * group + 8`, the first in bit 0.
     #[cfg(test)]
     pub(super) fn group(self, group: usize) -> u8 {
-        (self.0[group / 8] >> (group % 8 * 8)) as u8
+        (self.words()[group / 8] >> (group % 8 * 8)) as u8
     }
 }
 
@@ -79,7 +84,7 @@ impl BitAnd for Mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
-        Self([self.0[0] & other.0[0], self.0[1] & other.0[1], self.0[2] & other.0[2]])
+        Self { low: self.low & other.low, high: self.high & other.high }
     }
 }
 
@@ -87,14 +92,7 @@ impl BitOr for Mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
-        Self([self.0[0] | other.0[0], self.0[1] | other.0[1], self.0[2] | other.0[2]])
-    }
-}
-
-impl BitAndAssign for Mask {
-    #[inline]
-    fn bitand_assign(&mut self, other: Self) {
-        *self = *self & other;
+        Self { low: self.low | other.low, high: self.high | other.high }
     }
 }
 
@@ -109,7 +107,7 @@ impl Not for Mask {
     type Output = Self;
     #[inline]
     fn not(self) -> Self {
-        Self([!self.0[0], !self.0[1], !self.0[2] & LAST])
+        Self { low: !self.low, high: !self.high }
     }
 }
 

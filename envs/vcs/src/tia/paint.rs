@@ -26,16 +26,17 @@ mod avx512 {
 
     #[target_feature(enable = "avx512bw")]
     pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
-        let span = Mask::span(start, end);
+        let span = Mask::span(start, end).words();
+        let masks = layers.map(|(mask, _)| mask.words());
         let colours = layers.map(|(_, colour)| _mm512_set1_epi8(colour as i8));
         let background = _mm512_set1_epi8(background as i8);
-        for (word, (&span, pixels)) in span.words().iter().zip(line.chunks_mut(64)).enumerate() {
+        for (word, (span, pixels)) in span.into_iter().zip(line.chunks_mut(64)).enumerate() {
             if span == 0 {
                 continue;
             }
             let mut painted = background;
-            for ((mask, _), colour) in layers.iter().zip(colours) {
-                painted = _mm512_mask_blend_epi8(mask.words()[word], painted, colour);
+            for (mask, colour) in masks.iter().zip(colours) {
+                painted = _mm512_mask_blend_epi8(mask[word], painted, colour);
             }
             // SAFETY: a mask has bits only where the line has pixels, and only those are stored to.
             #[allow(unsafe_code)]
@@ -55,7 +56,7 @@ mod plain {
         line[start..end].fill(background);
         for &(mask, colour) in layers {
             let mask = mask & span;
-            for (word, &bits) in mask.words().iter().enumerate() {
+            for (word, bits) in mask.words().into_iter().enumerate() {
                 if bits != 0 {
                     paint_word(&mut line[64 * word..], bits, colour);
                 }

@@ -67,8 +67,9 @@ impl Tia {
         }
         self.refresh_objects();
         let missing = collision::possible(self.active) & !self.collisions;
-        self.collisions |= collision::latches(&self.objects, Mask::span(start, end), missing);
-        self.paint(start, end);
+        self.collisions |= collision::latches(|object| self.objects[object as usize], Mask::span(start, end), missing);
+        let layers = self.layers(|object| self.objects[object as usize]);
+        self.paint(&layers, start, end);
     }
 
     /// HMOVE blanks the first pixels of a line, piece by piece. A piece that ends before the first pixel blanks more
