@@ -34,11 +34,12 @@ impl Tia {
         self.line.combed = std::mem::take(&mut self.hmove_blank);
     }
 
-    /// HMOVE blanks eight pixels: of this line, or of the next if they have passed.
-    pub(super) fn comb_line(&mut self) {
+    /// HMOVE is written, which may blank eight pixels: of this line, or of the next if they have passed.
+    pub(super) fn comb_line(&mut self, blanks: bool) {
+        self.advance();
         let passed = self.beam.wanted - self.beam.drawn_to >= COMB_END;
-        self.line.combed |= !passed;
-        self.hmove_blank |= passed;
+        self.line.combed |= blanks && !passed;
+        self.hmove_blank |= blanks && passed;
     }
 
     /// Draws the lines that are over. Returns the pixel up to which the present one is wanted.

@@ -19,6 +19,7 @@ mod pieces;
 mod playfield;
 mod read;
 pub mod registers;
+mod settled;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -32,6 +33,7 @@ pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
+use settled::Settled;
 
 /// Colour clocks in a scanline.
 pub(crate) const LINE: i32 = 228;
@@ -127,6 +129,8 @@ pub(crate) struct Tia {
     stale: u8,
     #[serde(skip)]
     line: Line,
+    #[serde(skip)]
+    settled: Settled,
 }
 
 /// Every object's mask is out of date.
@@ -161,6 +165,7 @@ impl Tia {
             active: 0,
             stale: ALL_STALE,
             line: Line::default(),
+            settled: Settled::default(),
         }
     }
 
@@ -266,6 +271,7 @@ impl Tia {
         if drawing != Drawing::Pieces {
             self.start_lines();
         }
+        self.start_settling();
     }
 
     /// Goes on with a frame that a former request left unfinished.
@@ -280,6 +286,7 @@ impl Tia {
             Drawing::Pieces => self.draw_pieces(),
             _ => self.finish_frame_lines(),
         }
+        self.end_settling();
         if self.unfinished {
             self.grey_out(now, greys);
         } else {

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many pixels to the right HMOVE at `cycle` (0 to 75) of a line moves an object with this motion value (0 to 15).
+/// How many pixels to the right HMOVE at `cycle` (0 to 75) of a line moves objects, by their motion values (0 to 15).
 ///
 /// The regular moment is just after WSYNC (cycle 3). HMOVE at cycles 4 to 20 counts on (`video_chess`, trondead), at 21
 /// to 54 moves nothing (entombed, amidar), at 55 to 74 moves left only (koolaid).
 #[inline]
-pub(super) fn hmove(cycle: u32, motion: u8) -> i32 {
-    PIXELS[cycle as usize][usize::from(motion)].into()
+pub(super) fn hmove(cycle: u32) -> &'static [i8; 16] {
+    &PIXELS[cycle as usize]
 }
 
 /// By cycle and motion value.

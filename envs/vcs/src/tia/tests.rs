@@ -20,6 +20,8 @@ struct Bench {
     unseen: Tia,
     slow: Dots,
     now: u32,
+    /// When the next access may come: some cycles after a write that the chips which draw by lines have left out.
+    free: u32,
 }
 
 impl Bench {
@@ -30,6 +32,7 @@ impl Bench {
             unseen: Tia::new(geometry),
             slow: Dots::new(geometry),
             now: 0,
+            free: 0,
         };
         bench.reset();
         bench
@@ -42,7 +45,7 @@ impl Bench {
     fn rebase(&mut self) {
         self.fast.rebase(self.now);
         self.slow.rebase(self.now);
-        self.now = 0;
+        (self.now, self.free) = (0, 0);
     }
 
     fn reset(&mut self) {
@@ -70,13 +73,20 @@ impl Bench {
     }
 
     fn write(&mut self, register: u16, value: u8) {
-        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
-            chip.write(register, value, self.now);
+        self.now = self.now.max(self.free);
+        self.fast.write(register, value, self.now);
+        for chip in [&mut self.lines, &mut self.unseen] {
+            if chip.is_settled(register, value, self.now) {
+                self.free = self.now + 3;
+            } else {
+                chip.write(register, value, self.now);
+            }
         }
         self.slow.write(register, value, self.now);
     }
 
     fn read(&mut self, register: u16) {
+        self.now = self.now.max(self.free);
         let slow = self.slow.read(register, self.now);
         for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
             let fast = chip.read(register, self.now, 0, Wiring::default(), &Inputs::default());

@@ -114,6 +114,7 @@ impl Tia {
             // WSYNC holds the CPU, which is the console's affair; RSYNC and the sound registers leave no trace.
             _ => {}
         }
+        self.settle(register, value);
     }
 
     /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first. An object
@@ -250,6 +251,7 @@ impl Tia {
         let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
+        self.settled.forget(NUSIZ0 + index as u16);
         self.touch(PLAYERS[index]);
     }
 
@@ -308,39 +310,52 @@ impl Tia {
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
             self.before_any_change();
             self.cosmic_ark = CosmicArk { active: true, counter: 0 };
+            self.settled.forget(NUSIZ0);
         }
         self.missiles[0].motion = motion;
     }
 
     fn write_hmove(&mut self, clock: i32) {
-        self.before_any_change();
         let cycle = (self.horizontal(clock) / 3) as u32;
-        if self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75) {
-            match self.drawing {
-                Drawing::Pieces => self.hmove_blank = true,
-                _ => self.comb_line(),
+        let blanks = self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75);
+        match self.drawing {
+            Drawing::Pieces => {
+                self.draw_pieces();
+                self.hmove_blank |= blanks;
             }
+            _ => self.comb_line(blanks),
         }
+        let pixels = motion::hmove(cycle);
         for index in 0..2 {
-            let player = &mut self.players[index];
-            if shift(&mut player.position, player.motion, cycle) {
-                self.touch(PLAYERS[index]);
-            }
-            let missile = &mut self.missiles[index];
-            if shift(&mut missile.position, missile.motion, cycle) {
-                self.touch(MISSILES[index]);
-            }
+            let distance = pixels[usize::from(self.players[index].motion)];
+            self.shift(|tia| &mut tia.players[index].position, distance, PLAYERS[index]);
+            let distance = pixels[usize::from(self.missiles[index].motion)];
+            self.shift(|tia| &mut tia.missiles[index].position, distance, MISSILES[index]);
         }
-        if shift(&mut self.ball.position, self.ball.motion, cycle) {
-            self.touch(Object::Bl);
-        }
+        let distance = pixels[usize::from(self.ball.motion)];
+        self.shift(|tia| &mut tia.ball.position, distance, Object::Bl);
         if self.missiles[0].shape != MissileShape::Normal {
+            self.before_change(Object::M0);
             self.missiles[0].shape = MissileShape::Normal;
             self.touch(Object::M0);
         }
         self.cosmic_ark.active = false;
         self.last_hmove = clock;
+        for (index, object) in PLAYERS.into_iter().enumerate() {
+            if self.players[index].first_suppressed {
+                self.before_change(object);
+            }
+        }
         self.show_first_copies();
+    }
+
+    /// Moves an object by this many pixels to the right.
+    #[inline]
+    fn shift(&mut self, position: impl Fn(&mut Self) -> &mut u8, distance: i8, object: Object) {
+        if distance != 0 {
+            let moved = moved(*position(self), distance.into());
+            self.change(position, moved, object);
+        }
     }
 
     fn clear_motion(&mut self) {
@@ -351,14 +366,8 @@ impl Tia {
             missile.motion = 0;
         }
         self.ball.motion = 0;
+        self.settled.forget_motion();
     }
-}
-
-/// Moves an object by what HMOVE at `cycle` makes of its motion value; tells whether it moved.
-fn shift(position: &mut u8, motion: u8, cycle: u32) -> bool {
-    let pixels = motion::hmove(cycle, motion);
-    *position = moved(*position, pixels);
-    pixels != 0
 }
 
 /// Where a missile or the ball appears when it is strobed at this colour clock of a line.

@@ -1,0 +1,101 @@
+//! Writes that change nothing: well over half of all.
+//!
+//! A program writes most registers in every line, whatever they hold. In a frame that is drawn
+//! [line by line](super::lines) such a write has no effect at all, since the moments of accesses do not matter, so one
+//! comparison recognises it.
+
+use super::registers::{
+    CTRLPF, CXCLR, ENABL, GRP0, GRP1, HMBL, HMOVE, HMP0, NUSIZ0, RESBL, RESP0, VSYNC, WSYNC,
+};
+use super::{Drawing, LINE, Tia};
+
+/// Registers up to CXCLR. Those from there on leave no trace.
+const REGISTERS: usize = CXCLR as usize + 1;
+
+/// Writing the register may have an effect, whatever the value.
+const UNSETTLED: u16 = 0;
+
+/// What is known of the values in the registers.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    /// For each register the value that would change nothing, plus one; or [`UNSETTLED`].
+    values: [u16; REGISTERS],
+    /// The CPU cycle from which on a write ends the frame; 0 where moments matter.
+    until: u32,
+}
+
+impl Default for Settled {
+    fn default() -> Self {
+        Self { values: [UNSETTLED; REGISTERS], until: 0 }
+    }
+}
+
+impl Settled {
+    /// Something else than a write of it has changed what writing this register does.
+    pub(super) fn forget(&mut self, register: u16) {
+        self.values[usize::from(register)] = UNSETTLED;
+    }
+
+    /// The motion registers have been cleared.
+    pub(super) fn forget_motion(&mut self) {
+        self.values[HMP0 as usize..=HMBL as usize].fill(UNSETTLED);
+    }
+}
+
+impl Tia {
+    /// Whether writing this value at CPU cycle `now` has no effect, if the next access comes three cycles later at least.
+    /// That is longer than any write's delay, which would count for an access within it.
+    #[inline]
+    pub(crate) fn is_settled(&self, register: u16, value: u8, now: u32) -> bool {
+        let settled = self.settled.values.get(usize::from(register));
+        self.is_timeless(now) && settled.is_none_or(|&settled| settled == u16::from(value) + 1)
+    }
+
+    /// Whether it has no effect that something is written at CPU cycle `now`, but for what the value changes.
+    #[inline]
+    pub(crate) fn is_timeless(&self, now: u32) -> bool {
+        now < self.settled.until
+    }
+
+    /// Begins a frame, in which moments matter or not.
+    pub(super) fn start_settling(&mut self) {
+        let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
+        let timeless = self.drawing != Drawing::Pieces;
+        self.settled.until = if timeless { end as u32 / 3 } else { 0 };
+    }
+
+    /// From the end of a frame on moments matter.
+    pub(super) fn end_settling(&mut self) {
+        self.settled.until = 0;
+    }
+
+    /// Notes what a write of `value` has settled.
+    #[inline]
+    pub(super) fn settle(&mut self, register: u16, value: u8) {
+        let settles = match register {
+            // The effect depends on the moment.
+            VSYNC | WSYNC | RESP0..=RESBL | HMOVE.. => false,
+            // The reflection may still be to come.
+            CTRLPF => self.playfield.reflected == self.playfield.reflect,
+            // The next line changes the missile's shape again.
+            NUSIZ0 => !self.cosmic_ark.active,
+            _ => true,
+        };
+        if let Some(settled) = self.settled.values.get_mut(usize::from(register)) {
+            *settled = if settles { u16::from(value) + 1 } else { UNSETTLED };
+        }
+        if matches!(register, GRP0 | GRP1 | ENABL) {
+            self.settle_graphics();
+        }
+    }
+
+    /// Writing a player's graphics copies the other player's, and player 1's the ball's enabling too.
+    fn settle_graphics(&mut self) {
+        let [first, second] = &self.players;
+        let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
+        let is_ball_copied = self.ball.enabled == self.ball.enabled_old;
+        let value = |settled: bool, graphics: u8| if settled { u16::from(graphics) + 1 } else { UNSETTLED };
+        self.settled.values[GRP0 as usize] = value(is_copied(second), first.graphics);
+        self.settled.values[GRP1 as usize] = value(is_copied(first) && is_ball_copied, second.graphics);
+    }
+}
