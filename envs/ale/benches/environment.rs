@@ -119,9 +119,7 @@ fn observe(
     group.bench_function(name, |bencher| {
         bencher.iter(|| {
             if let Some([before, last]) = steps.next() {
-                preprocessor.capture_before(before);
-                preprocessor.capture_last(last);
-                preprocessor.process();
+                preprocessor.process(Some(last), Some(before));
             }
         });
     });

@@ -379,6 +379,17 @@ impl Ale {
         self.state.console.screen()
     }
 
+    /// The screen of the frame before the last one. It is there if both were seen, unless the last one only went on with
+    /// a frame that was [cut off](Self::is_within_frame).
+    pub(crate) fn previous_screen(&self) -> &[u8] {
+        self.state.console.previous_screen()
+    }
+
+    /// Whether the last frame was cut off, and goes on with the next one.
+    pub(crate) fn is_within_frame(&self) -> bool {
+        self.state.console.is_within_frame()
+    }
+
     /// The screen in colour: `height() * 160 * 3` bytes, red, green and blue of each pixel, 0 to 255.
     pub fn screen_rgb(&self) -> Vec<u8> {
         let rgb = &Palette::of(self.tv()).rgb;

@@ -274,6 +274,17 @@ impl Console {
         self.machine.tia.picture()
     }
 
+    /// The other picture: the one of the frame before, if both were drawn and the last one did not go on with a frame that
+    /// was cut off.
+    pub fn previous_screen(&self) -> &[u8] {
+        self.machine.tia.other_picture()
+    }
+
+    /// Whether the last request left its frame unfinished.
+    pub fn is_within_frame(&self) -> bool {
+        self.machine.tia.is_unfinished()
+    }
+
     /// Number of rows of the picture.
     pub fn height(&self) -> usize {
         self.screen().len() / WIDTH

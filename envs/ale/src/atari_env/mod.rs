@@ -184,11 +184,13 @@ impl AtariEnv {
         self.lives = self.ale.lives();
     }
 
-    /// Emulates the frames of one step and captures those that the observation shows.
+    /// Emulates the frames of one step and makes the newest frame of the observation.
     ///
-    /// A step that ends the episode stops before the capture, so that its observation shows older frames; as in ale-py.
+    /// A step that ends the episode does not look at its last frame, so that its observation shows older ones; as in
+    /// ale-py.
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
+        let mut has_before = false;
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
             let act = if seen { Ale::act } else { Ale::act_unseen };
@@ -202,12 +204,12 @@ impl AtariEnv {
                 self.ale.show();
                 break;
             }
-            match remaining {
-                1 => self.view.capture_before(&self.ale),
-                0 => self.view.capture_last(&self.ale),
-                _ => {}
+            if remaining == 1 {
+                has_before = true;
+                self.view.finish_frame_before(&self.ale);
             }
         }
+        self.view.finish_step(&self.ale, !ends, has_before);
         self.lives = self.ale.lives();
         let reports_lives = self.options.episodic_life || self.options.life_loss_info;
         let terminated = over || reports_lives && life_lost;
@@ -276,9 +278,7 @@ impl Env for AtariEnv {
 
     fn advance(&mut self, action: EnvAction<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
         let (action, strength) = self.decode(action)?;
-        let step = self.play(action, strength);
-        self.view.finish_step(&self.ale);
-        Ok(step)
+        Ok(self.play(action, strength))
     }
 
     fn info(&self) -> AtariInfo {

@@ -65,24 +65,23 @@ impl View {
         }
     }
 
-    /// Captures the picture before the last one of a step.
-    pub(super) fn capture_before(&mut self, ale: &Ale) {
-        if let Self::Pictures(pictures) = self {
-            pictures.capture_before(ale.screen());
+    /// The frame before the last one of a step is over. A picture that the last frame goes on with is kept.
+    pub(super) fn finish_frame_before(&mut self, ale: &Ale) {
+        if let Self::Pictures(pictures) = self
+            && ale.is_within_frame()
+        {
+            pictures.keep_before(ale.screen());
         }
     }
 
-    /// Captures the last picture of a step.
-    pub(super) fn capture_last(&mut self, ale: &Ale) {
-        if let Self::Pictures(pictures) = self {
-            pictures.capture_last(ale.screen());
-        }
-    }
-
-    /// Makes the captured pictures, or the present RAM, the newest frame.
-    pub(super) fn finish_step(&mut self, ale: &Ale) {
+    /// Makes the last picture of a step and the one before it, as far as it has come to them, or the present RAM, the newest
+    /// frame.
+    pub(super) fn finish_step(&mut self, ale: &Ale, has_last: bool, has_before: bool) {
         match self {
-            Self::Pictures(pictures) => pictures.process(),
+            Self::Pictures(pictures) => {
+                let last = has_last.then(|| ale.screen());
+                pictures.process(last, has_before.then(|| ale.previous_screen()));
+            }
             Self::Ram(stack) => stack.push().copy_from_slice(ale.ram()),
         }
     }

@@ -18,14 +18,17 @@ impl FrameStack {
         self.frames.fill(0);
     }
 
-    /// Replaces the oldest frame by a copy of the newest, which becomes the newest, and returns it for changes.
+    /// Makes the oldest frame the newest and returns it, to be overwritten.
     pub(crate) fn push(&mut self) -> &mut [u8] {
-        let bytes = self.frame_bytes;
-        let from = self.newest * bytes;
-        self.newest = (self.newest + 1) % (self.frames.len() / bytes);
-        let to = self.newest * bytes;
-        self.frames.copy_within(from..from + bytes, to);
-        &mut self.frames[to..to + bytes]
+        self.newest = (self.newest + 1) % (self.frames.len() / self.frame_bytes);
+        &mut self.frames[self.newest * self.frame_bytes..][..self.frame_bytes]
+    }
+
+    /// Replaces the oldest frame by a copy of the newest.
+    pub(crate) fn repeat_newest(&mut self) {
+        let from = self.newest * self.frame_bytes;
+        self.push();
+        self.frames.copy_within(from..from + self.frame_bytes, self.newest * self.frame_bytes);
     }
 
     /// Makes all frames equal to the newest.
@@ -61,29 +64,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_oldest_first_and_a_push_copies_the_newest() {
+    fn frames_come_oldest_first() {
         let mut stack = FrameStack::new(3, 2);
         let mut frames = [9; 6];
         stack.push().copy_from_slice(&[1, 1]);
         stack.write(&mut frames);
         assert_eq!(frames, [0, 0, 0, 0, 1, 1]);
-        stack.push()[0] = 2;
-        for _ in 0..2 {
-            stack.push()[1] += 1;
-        }
+        stack.push().copy_from_slice(&[2, 1]);
+        stack.repeat_newest();
+        stack.push().copy_from_slice(&[2, 3]);
         stack.write(&mut frames);
-        assert_eq!(frames, [2, 1, 2, 2, 2, 3]);
+        assert_eq!(frames, [2, 1, 2, 1, 2, 3]);
         let mut other = FrameStack::new(3, 2);
         other.read(&frames);
-        stack.push()[0] = 7;
-        other.push()[0] = 7;
+        stack.push().fill(7);
+        other.push().fill(7);
         let mut others = [0; 6];
         stack.write(&mut frames);
         other.write(&mut others);
-        assert_eq!(frames, [2, 2, 2, 3, 7, 3]);
+        assert_eq!(frames, [2, 1, 2, 3, 7, 7]);
         assert_eq!(others, frames);
         stack.fill_with_newest();
         stack.write(&mut frames);
-        assert_eq!(frames, [7, 3, 7, 3, 7, 3]);
+        assert_eq!(frames, [7; 6]);
     }
 }

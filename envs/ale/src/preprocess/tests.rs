@@ -36,14 +36,10 @@ fn the_first_observation_is_black_but_for_its_newest_frame() {
 fn the_larger_of_two_frames_is_shown() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[0; PIXELS]);
-    preprocessor.capture_before(&[4; PIXELS]);
-    preprocessor.capture_last(&[2; PIXELS]);
-    preprocessor.process();
+    preprocessor.process(Some(&[2; PIXELS]), Some(&[4; PIXELS]));
     assert_eq!(corners(&preprocessor), [0, 111]);
     // The next step does not remember the frame before.
-    preprocessor.capture_before(&[0; PIXELS]);
-    preprocessor.capture_last(&[2; PIXELS]);
-    preprocessor.process();
+    preprocessor.process(Some(&[2; PIXELS]), Some(&[0; PIXELS]));
     assert_eq!(corners(&preprocessor), [111, 74]);
 }
 
@@ -51,17 +47,14 @@ fn the_larger_of_two_frames_is_shown() {
 fn a_step_that_ends_early_pools_the_pooled_picture_again() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[2; PIXELS]);
-    // It ends before either frame is captured.
-    preprocessor.process();
+    // It ends before either frame.
+    preprocessor.process(None, None);
     assert_eq!(corners(&preprocessor), [74, 74]);
     // It ends between the two.
-    preprocessor.capture_before(&[6; PIXELS]);
-    preprocessor.process();
+    preprocessor.process(None, Some(&[6; PIXELS]));
     assert_eq!(corners(&preprocessor), [74, 142]);
-    // The next whole step forgets that picture, also where the captured frames have not changed.
-    preprocessor.capture_before(&[0; PIXELS]);
-    preprocessor.capture_last(&[2; PIXELS]);
-    preprocessor.process();
+    // The next whole step forgets that picture.
+    preprocessor.process(Some(&[2; PIXELS]), Some(&[0; PIXELS]));
     assert_eq!(corners(&preprocessor), [142, 74]);
 }
 
@@ -70,12 +63,9 @@ fn without_pooling_the_last_frame_alone_counts() {
     for grayscale in [true, false] {
         let mut preprocessor = preprocessor(grayscale, false);
         preprocessor.restart(&[2; PIXELS]);
-        preprocessor.capture_before(&[6; PIXELS]);
-        preprocessor.process();
+        preprocessor.process(None, Some(&[6; PIXELS]));
         assert_eq!(corners(&preprocessor), [74, 74]);
-        preprocessor.capture_before(&[6; PIXELS]);
-        preprocessor.capture_last(&[4; PIXELS]);
-        preprocessor.process();
+        preprocessor.process(Some(&[4; PIXELS]), Some(&[6; PIXELS]));
         assert_eq!(corners(&preprocessor), [74, 111]);
     }
 }
@@ -85,9 +75,7 @@ fn colours_are_pooled_channel_by_channel() {
     let mut preprocessor = preprocessor(false, true);
     let palette = Palette::of(TvFormat::Ntsc);
     preprocessor.restart(&[0x44; PIXELS]);
-    preprocessor.capture_before(&[0x84; PIXELS]);
-    preprocessor.capture_last(&[0x44; PIXELS]);
-    preprocessor.process();
+    preprocessor.process(Some(&[0x44; PIXELS]), Some(&[0x84; PIXELS]));
     let (red, blue) = (palette.rgb[0x44], palette.rgb[0x84]);
     let expected = [0, 1, 2].map(|channel| red[channel].max(blue[channel]));
     assert!(expected != red && expected != blue);
@@ -102,20 +90,14 @@ fn colours_are_pooled_channel_by_channel() {
 fn a_restored_state_continues_alike() {
     let mut original = preprocessor(true, true);
     original.restart(&[2; PIXELS]);
-    original.capture_before(&[6; PIXELS]);
-    original.process();
+    original.process(None, Some(&[6; PIXELS]));
     let mut copy = preprocessor(true, true);
     copy.restore(&original.state());
     for preprocessor in [&mut original, &mut copy] {
         assert_eq!(corners(preprocessor), [74, 142]);
-        preprocessor.process();
-        assert_eq!(corners(preprocessor), [142, 142]);
-        preprocessor.capture_last(&[2; PIXELS]);
-        preprocessor.process();
-        assert_eq!(corners(preprocessor), [142, 142], "the frame before is still there");
-        preprocessor.capture_before(&[2; PIXELS]);
-        preprocessor.capture_last(&[2; PIXELS]);
-        preprocessor.process();
+        preprocessor.process(None, Some(&[2; PIXELS]));
+        assert_eq!(corners(preprocessor), [142, 142], "the pooled picture is still there");
+        preprocessor.process(Some(&[2; PIXELS]), Some(&[2; PIXELS]));
         assert_eq!(corners(preprocessor), [142, 74]);
     }
     let mut state = original.state();

@@ -198,6 +198,11 @@ impl Tia {
         &self.pictures[usize::from(self.current)]
     }
 
+    /// The picture that is not being drawn.
+    pub(crate) fn other_picture(&self) -> &[u8] {
+        &self.pictures[usize::from(!self.current)]
+    }
+
     /// Which of the two pictures is the present one.
     pub(crate) fn current_picture(&self) -> usize {
         usize::from(self.current)

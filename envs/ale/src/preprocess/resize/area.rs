@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Axis, any_changed};
+use super::Axis;
 use crate::preprocess::avx2::{Avx2, Gather, LANES, Tap};
 
 /// Weighted sums of the pixels that a target pixel covers, partly or wholly.
@@ -11,7 +11,7 @@ use crate::preprocess::avx2::{Avx2, Gather, LANES, Tap};
 #[derive(Clone, Debug)]
 pub(in crate::preprocess) struct Area {
     tables: Arc<Tables>,
-    /// Every source row after the horizontal sums, kept for the rows that do not change.
+    /// The source rows of one target row after the horizontal sums.
     rows: Box<[f32]>,
     /// One target row of vertical sums.
     sums: Box<[f32]>,
@@ -147,8 +147,9 @@ impl Area {
     pub(super) fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
         let tables = Tables::new(rows, columns, channels);
         let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
+        let most_rows = tables.vertical.iter().map(|taps| taps.sources.len()).max().unwrap_or(0);
         Self {
-            rows: zeros(rows.source * tables.sums_len),
+            rows: zeros(most_rows * tables.sums_len),
             sums: zeros(tables.sums_len),
             gathered: zeros(tables.sources.len()),
             avx2: Avx2::detect(),
@@ -156,26 +157,37 @@ impl Area {
         }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
-        let tables = &*self.tables;
-        let pixels = source.chunks_exact(tables.source_len);
-        let rows = self.rows.chunks_exact_mut(tables.sums_len);
-        for ((pixels, row), _) in pixels.zip(rows).zip(changed).filter(|(_, changed)| **changed) {
-            match (self.avx2, &tables.gathers) {
-                (Some(avx2), Some(gathers)) => avx2.sum_row(gathers, pixels, row),
-                _ => tables.sum_row(pixels, &mut self.gathered, row),
+    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
+        let tables = Arc::clone(&self.tables);
+        let sums_len = tables.sums_len;
+        let pixels = |row: usize| &source[row * tables.source_len..][..tables.source_len];
+        // The source row whose sums were made last, and where among the rows they are.
+        let mut newest = None;
+        for (taps, target) in tables.vertical.iter().zip(target.chunks_exact_mut(tables.target_len)) {
+            for (place, row) in taps.sources.clone().enumerate() {
+                match newest {
+                    Some((made, from)) if made == row || pixels(made) == pixels(row) => {
+                        self.rows.copy_within(from * sums_len..(from + 1) * sums_len, place * sums_len);
+                    }
+                    _ => self.sum_row(pixels(row), place),
+                }
+                newest = Some((row, place));
+            }
+            let rows = &self.rows[..taps.sources.len() * sums_len];
+            match self.avx2 {
+                Some(avx2) => avx2.sum_columns(rows, &taps.weights, &mut self.sums, target),
+                None => sum_columns(rows, &taps.weights, &mut self.sums, target),
             }
         }
-        let targets = target.chunks_exact_mut(tables.target_len);
-        for (taps, target) in tables.vertical.iter().zip(targets) {
-            if any_changed(changed, taps.sources.clone()) {
-                let rows =
-                    &self.rows[taps.sources.start * tables.sums_len..taps.sources.end * tables.sums_len];
-                match self.avx2 {
-                    Some(avx2) => avx2.sum_columns(rows, &taps.weights, &mut self.sums, target),
-                    None => sum_columns(rows, &taps.weights, &mut self.sums, target),
-                }
-            }
+    }
+
+    /// Makes the horizontal sums of one source row.
+    fn sum_row(&mut self, pixels: &[u8], place: usize) {
+        let tables = &self.tables;
+        let row = &mut self.rows[place * tables.sums_len..][..tables.sums_len];
+        match (self.avx2, &tables.gathers) {
+            (Some(avx2), Some(gathers)) => avx2.sum_row(gathers, pixels, row),
+            _ => tables.sum_row(pixels, &mut self.gathered, row),
         }
     }
 }
@@ -250,10 +262,30 @@ mod tests {
             let mut area = Area::new(&rows, &columns, channels);
             let source: Vec<u8> = (0..210 * 160 * channels).map(|i| (i * i / 7 + i) as u8).collect();
             let mut targets = [vec![0; 84 * 84 * channels], vec![0; 84 * 84 * channels]];
-            area.resize(&source, &[true; 210], &mut targets[0]);
+            area.resize(&source, &mut targets[0]);
             area.avx2 = None;
-            area.resize(&source, &[true; 210], &mut targets[1]);
+            area.resize(&source, &mut targets[1]);
             assert_eq!(targets[0], targets[1]);
         }
+    }
+
+    #[test]
+    fn rows_that_repeat_are_summed_as_any_others() {
+        let mut area = Area::new(&Axis::new(210, 84), &Axis::new(160, 84), 1);
+        // Runs of one to four equal rows.
+        let byte = |i: usize| ((i / 160 * 13 / 31) * 7 + i % 160 * (i % 160)) as u8;
+        let source: Vec<u8> = (0..210 * 160).map(byte).collect();
+        let mut target = vec![0; 84 * 84];
+        area.resize(&source, &mut target);
+        let mut sums = vec![0.0; 210 * area.tables.sums_len];
+        for (pixels, sums) in source.chunks_exact(160).zip(sums.chunks_exact_mut(area.tables.sums_len)) {
+            area.tables.sum_row(pixels, &mut area.gathered, sums);
+        }
+        let mut expected = vec![0; 84 * 84];
+        for (taps, expected) in area.tables.vertical.iter().zip(expected.chunks_exact_mut(84)) {
+            let rows = taps.sources.start * area.tables.sums_len..taps.sources.end * area.tables.sums_len;
+            sum_columns(&sums[rows], &taps.weights, &mut area.sums, expected);
+        }
+        assert_eq!(target, expected);
     }
 }

@@ -1,5 +1,3 @@
-use super::any_changed;
-
 /// The mean of blocks of whole pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
@@ -20,15 +18,13 @@ impl Blocks {
         Self { rows, columns, channels, target_len, sums: vec![0; target_len].into() }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
+    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
         let source_len = self.target_len * self.columns;
         let blocks = source.chunks_exact(source_len * self.rows);
         let targets = target.chunks_exact_mut(self.target_len);
-        for (index, (block, target)) in blocks.zip(targets).enumerate() {
-            if any_changed(changed, index * self.rows..(index + 1) * self.rows) {
-                self.sum(block);
-                self.divide(target);
-            }
+        for (block, target) in blocks.zip(targets) {
+            self.sum(block);
+            self.divide(target);
         }
     }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Axis, any_changed};
+use super::Axis;
 
 /// One in the weights' 11-bit fixed point.
 const ONE: f32 = 2048.0;
@@ -12,7 +12,7 @@ const ONE: f32 = 2048.0;
 #[derive(Clone, Debug)]
 pub(super) struct Linear {
     tables: Arc<Tables>,
-    /// Every source row after the horizontal means, kept for the rows that do not change.
+    /// Every source row after the horizontal means.
     rows: Box<[i32]>,
 }
 
@@ -73,11 +73,11 @@ impl Linear {
         Self { rows: vec![0; rows.source * tables.target_len].into(), tables: Arc::new(tables) }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
+    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
         let tables = &*self.tables;
         let pixels = source.chunks_exact(tables.source_len);
         let rows = self.rows.chunks_exact_mut(tables.target_len);
-        for ((pixels, row), _) in pixels.zip(rows).zip(changed).filter(|(_, changed)| **changed) {
+        for (pixels, row) in pixels.zip(rows) {
             for (element, pair) in row.iter_mut().zip(&tables.horizontal) {
                 *element = i32::from(pixels[pair.first]) * pair.first_weight
                     + i32::from(pixels[pair.second]) * pair.second_weight;
@@ -85,10 +85,8 @@ impl Linear {
         }
         let targets = target.chunks_exact_mut(tables.target_len);
         for (pair, target) in tables.vertical.iter().zip(targets) {
-            if any_changed(changed, pair.first..pair.second + 1) {
-                let row = |index: usize| &self.rows[index * tables.target_len..][..tables.target_len];
-                mix(pair, row(pair.first), row(pair.second), target);
-            }
+            let row = |index: usize| &self.rows[index * tables.target_len..][..tables.target_len];
+            mix(pair, row(pair.first), row(pair.second), target);
         }
     }
 }

@@ -13,8 +13,6 @@ pub(super) mod area;
 mod blocks;
 mod linear;
 
-use std::ops::Range;
-
 use area::Area;
 use blocks::Blocks;
 use linear::Linear;
@@ -57,14 +55,13 @@ impl Resizer {
         Self { kernel }
     }
 
-    /// Resizes a picture. `changed` says for each of its rows whether it may differ from the picture of the last call;
-    /// `target` must hold the last call's result where nothing changed.
-    pub(crate) fn resize(&mut self, source: &[u8], changed: &[bool], target: &mut [u8]) {
+    /// Resizes a picture.
+    pub(crate) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
         match &mut self.kernel {
             Kernel::Copy => target.copy_from_slice(source),
-            Kernel::Blocks(blocks) => blocks.resize(source, changed, target),
-            Kernel::Area(area) => area.resize(source, changed, target),
-            Kernel::Linear(linear) => linear.resize(source, changed, target),
+            Kernel::Blocks(blocks) => blocks.resize(source, target),
+            Kernel::Area(area) => area.resize(source, target),
+            Kernel::Linear(linear) => linear.resize(source, target),
         }
     }
 }
@@ -90,11 +87,6 @@ impl Axis {
         let whole = self.scale.round_ties_even();
         ((self.scale - whole).abs() < f64::EPSILON).then_some(whole as usize)
     }
-}
-
-/// Whether any row of a range may have changed.
-fn any_changed(changed: &[bool], rows: Range<usize>) -> bool {
-    changed[rows].contains(&true)
 }
 
 #[cfg(test)]
