@@ -87,17 +87,11 @@ mod x86_64 {
         }
 
         /// The plain [`sum_columns`], compiled for AVX2.
-        pub(in crate::preprocess) fn sum_columns(
-            self,
-            rows: &[f32],
-            weights: &[f32],
-            sums: &mut [f32],
-            target: &mut [u8],
-        ) {
+        pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
             // SAFETY: the value `self` exists only where `detect` has found AVX2.
             #[allow(unsafe_code)]
             unsafe {
-                sum_columns_avx2(rows, weights, sums, target);
+                sum_columns_avx2(rows, weights, target);
             }
         }
     }
@@ -165,8 +159,8 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn sum_columns_avx2(rows: &[f32], weights: &[f32], sums: &mut [f32], target: &mut [u8]) {
-        sum_columns(rows, weights, sums, target);
+    fn sum_columns_avx2(rows: &[f32], weights: &[f32], target: &mut [u8]) {
+        sum_columns(rows, weights, target);
     }
 }
 
@@ -197,7 +191,7 @@ mod elsewhere {
             match self {}
         }
 
-        pub(in crate::preprocess) fn sum_columns(self, _: &[f32], _: &[f32], _: &mut [f32], _: &mut [u8]) {
+        pub(in crate::preprocess) fn sum_columns(self, _: &[f32], _: &[f32], _: &mut [u8]) {
             match self {}
         }
     }

@@ -4,6 +4,7 @@
 //! would not fit the caches beside the pictures of other environments. Rows that equal the row above are made once.
 
 mod avx2;
+mod avx512;
 mod pool;
 mod resize;
 mod stack;

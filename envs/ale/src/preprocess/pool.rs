@@ -2,6 +2,7 @@ use bytemuck::cast_ref;
 
 use super::SCREEN_WIDTH;
 use super::avx2::{Avx2, EvenGreys};
+use super::avx512::{self, Avx512};
 use crate::palette::Palette;
 
 /// A row of screen bytes.
@@ -14,6 +15,7 @@ pub(super) struct Pool {
     grayscale: bool,
     even_greys: EvenGreys,
     avx2: Option<Avx2>,
+    avx512: Option<Avx512>,
 }
 
 impl Pool {
@@ -22,7 +24,7 @@ impl Pool {
         for (grey, even) in even_greys.as_flattened_mut().iter_mut().zip(palette.grey.iter().step_by(2)) {
             *grey = *even;
         }
-        Self { palette, grayscale, even_greys, avx2: Avx2::detect() }
+        Self { palette, grayscale, even_greys, avx2: Avx2::detect(), avx512: Avx512::detect() }
     }
 
     /// Replaces `pooled` by `last`, where there is one, then by its maximum with `before`, where there is one.
@@ -30,10 +32,18 @@ impl Pool {
         if !self.grayscale {
             return pool(&self.palette.rgb, last, before, pooled);
         }
-        if let (Some(avx2), Some(last), Ok(pooled)) = (self.avx2, last, pooled.try_into())
-            && avx2.pool(&self.even_greys, [last, before.unwrap_or(last)], pooled)
-        {
-            return;
+        if let (Some(last), Ok(pooled)) = (last, <&mut Row>::try_from(&mut *pooled)) {
+            let rows = [last, before.unwrap_or(last)];
+            let done = match (self.avx512, self.avx2) {
+                (Some(avx512), _) => {
+                    avx512.pool(cast_ref::<EvenGreys, avx512::EvenGreys>(&self.even_greys), rows, pooled)
+                }
+                (None, Some(avx2)) => avx2.pool(&self.even_greys, rows, pooled),
+                (None, None) => false,
+            };
+            if done {
+                return;
+            }
         }
         let greys: &[[u8; 1]; 256] = cast_ref(&self.palette.grey);
         pool(greys, last, before, pooled);
@@ -66,9 +76,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_and_without_avx2_the_result_is_the_same() {
+    fn with_and_without_vectors_the_result_is_the_same() {
         let with = Pool::new(Palette::of(TvFormat::Pal), true);
-        let without = Pool { avx2: None, ..with.clone() };
+        let narrow = Pool { avx512: None, ..with.clone() };
+        let without = Pool { avx2: None, ..narrow.clone() };
         let row = |step: usize, mask: u8| -> Row { std::array::from_fn(|x| (x * step) as u8 & mask) };
         // Even bytes only, then odd ones too, which the shuffles do not know.
         for mask in [0xfe, 0xff] {
@@ -80,10 +91,13 @@ mod tests {
                     (Some(&last), None),
                     (None, Some(&before)),
                 ] {
-                    let mut pooled = [[77; SCREEN_WIDTH]; 2];
-                    with.row(last, before, &mut pooled[0]);
-                    without.row(last, before, &mut pooled[1]);
-                    assert_eq!(pooled[0], pooled[1]);
+                    let pooled = [&with, &narrow, &without].map(|pool| {
+                        let mut pooled = [77; SCREEN_WIDTH];
+                        pool.row(last, before, &mut pooled);
+                        pooled
+                    });
+                    assert_eq!(pooled[0], pooled[2]);
+                    assert_eq!(pooled[1], pooled[2]);
                 }
             }
         }

@@ -79,7 +79,11 @@ impl Tia {
     }
 
     /// Ends the suppression of the players' first copies.
+    #[inline]
     pub(super) fn show_first_copies(&mut self) {
+        if !(self.players[0].first_suppressed || self.players[1].first_suppressed) {
+            return;
+        }
         for (index, object) in [Object::P0, Object::P1].into_iter().enumerate() {
             if self.players[index].first_suppressed {
                 self.players[index].first_suppressed = false;

@@ -61,12 +61,12 @@ impl Tia {
             self.next_line();
             let lines = ((self.beam.wanted - self.beam.drawn_to - 1) / LINE) as usize;
             if lines > 0 && steady && !self.line.combed {
-                if self.drawing == Drawing::Unseen {
-                    if self.missing_collisions() == 0 || self.is_blanked() {
-                        self.skip_lines(lines);
-                    }
-                } else if plain && self.stale == 0 {
+                // What can collide in lines like the one before has collided there.
+                let same = plain && self.stale == 0;
+                if self.drawing == Drawing::Lines && same {
                     self.repeat_row(lines);
+                    self.skip_lines(lines);
+                } else if self.drawing == Drawing::Unseen && (same || self.latches_nothing()) {
                     self.skip_lines(lines);
                 }
             }
@@ -81,7 +81,7 @@ impl Tia {
         self.beam.row += lines;
     }
 
-    /// The next `lines` rows show what the row above them shows. What can collide in them has collided there.
+    /// The next `lines` rows show what the row above them shows.
     fn repeat_row(&mut self, lines: usize) {
         let first = self.beam.row * WIDTH;
         let picture = &mut self.pictures[usize::from(self.current)];
@@ -106,13 +106,19 @@ impl Tia {
         collision::possible(self.line.active) & !self.collisions
     }
 
+    /// Whether no collision can come as long as no register changes.
+    #[inline]
+    fn latches_nothing(&self) -> bool {
+        self.missing_collisions() == 0 || self.is_blanked()
+    }
+
     /// Before a change of `object`: its pixels so far are kept.
     pub(super) fn keep_pixels(&mut self, object: Object) {
         let x = self.advance();
         if x <= self.line.drawn {
             return;
         }
-        if self.drawing == Drawing::Unseen && (self.missing_collisions() == 0 || self.is_blanked()) {
+        if self.drawing == Drawing::Unseen && self.latches_nothing() {
             self.line.drawn = x;
             self.line.active = self.active;
             return;
@@ -196,7 +202,9 @@ impl Tia {
         if painted {
             let layers = self.layers(pixels);
             self.paint(&layers, start, end);
-            if self.line.combed && let Some(row) = self.row() {
+            if self.line.combed
+                && let Some(row) = self.row()
+            {
                 row[start.min(COMB)..end.min(COMB)].fill(0);
             }
         }

@@ -208,7 +208,6 @@ impl Tia {
         usize::from(self.current)
     }
 
-
     /// Whether the last frame has reached the end of the picture.
     pub(crate) fn covers_picture(&self) -> bool {
         !self.unfinished && self.beam.drawn_to >= self.beam.display_stop

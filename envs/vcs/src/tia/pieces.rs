@@ -67,7 +67,8 @@ impl Tia {
         }
         self.refresh_objects();
         let missing = collision::possible(self.active) & !self.collisions;
-        self.collisions |= collision::latches(|object| self.objects[object as usize], Mask::span(start, end), missing);
+        self.collisions |=
+            collision::latches(|object| self.objects[object as usize], Mask::span(start, end), missing);
         let layers = self.layers(|object| self.objects[object as usize]);
         self.paint(&layers, start, end);
     }
@@ -166,4 +167,3 @@ const fn sets(members: &[u8]) -> u64 {
     }
     bits
 }
-

@@ -161,9 +161,7 @@ impl Tia {
     fn before_colour_change(&mut self, index: usize) {
         let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
         let objects = match index {
-            0 | 1 => {
-                1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score)
-            }
+            0 | 1 => 1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score),
             2 => field(true) | 1 << Object::Bl as u8,
             _ => 0,
         };

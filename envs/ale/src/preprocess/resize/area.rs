@@ -13,8 +13,6 @@ pub(in crate::preprocess) struct Area {
     tables: Arc<Tables>,
     /// The source rows of one target row after the horizontal sums.
     rows: Box<[f32]>,
-    /// One target row of vertical sums.
-    sums: Box<[f32]>,
     /// The elements of one source row, a run for each tap.
     gathered: Box<[f32]>,
     avx2: Option<Avx2>,
@@ -150,7 +148,6 @@ impl Area {
         let most_rows = tables.vertical.iter().map(|taps| taps.sources.len()).max().unwrap_or(0);
         Self {
             rows: zeros(most_rows * tables.sums_len),
-            sums: zeros(tables.sums_len),
             gathered: zeros(tables.sources.len()),
             avx2: Avx2::detect(),
             tables: Arc::new(tables),
@@ -175,8 +172,8 @@ impl Area {
             }
             let rows = &self.rows[..taps.sources.len() * sums_len];
             match self.avx2 {
-                Some(avx2) => avx2.sum_columns(rows, &taps.weights, &mut self.sums, target),
-                None => sum_columns(rows, &taps.weights, &mut self.sums, target),
+                Some(avx2) => avx2.sum_columns(rows, &taps.weights, target),
+                None => sum_columns(rows, &taps.weights, target),
             }
         }
     }
@@ -209,22 +206,24 @@ impl Tables {
     }
 }
 
-/// One target row: the weighted sums of some rows, rounded to bytes, halves to even.
-///
-/// `sums`, as long as each of the rows, is for the function's own use.
+/// One target row: the weighted sums of some rows, one for each weight, rounded to bytes, halves to even. The rows are whole
+/// vectors, the target may end within one.
 #[inline(always)]
-pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], sums: &mut [f32], target: &mut [u8]) {
+pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], target: &mut [u8]) {
     /// At 2^23 the spacing of `f32` is 1, so that the addition itself rounds, and the byte is what lies above it.
     const ONES: f32 = 8388608.0;
-    sums.fill(0.0);
-    for (row, &weight) in rows.chunks_exact(sums.len()).zip(weights) {
-        for (sum, &element) in sums.iter_mut().zip(row) {
-            *sum += element * weight;
+    let vectors = rows.as_chunks::<LANES>().0;
+    let row_vectors = vectors.len() / weights.len();
+    for (column, target) in target.chunks_mut(LANES).enumerate() {
+        let mut sums = [0.0; LANES];
+        for (row, weight) in vectors.chunks_exact(row_vectors).zip(weights) {
+            for (sum, element) in sums.iter_mut().zip(row[column]) {
+                *sum += element * weight;
+            }
         }
-    }
-    for (target, &sum) in target.iter_mut().zip(&*sums) {
         // Wrapping only in name; a check for overflow would keep the loop from being vectorised.
-        *target = (sum + ONES).to_bits().wrapping_sub(ONES.to_bits()).min(255) as u8;
+        let bytes = sums.map(|sum| (sum + ONES).to_bits().wrapping_sub(ONES.to_bits()).min(255) as u8);
+        target.copy_from_slice(&bytes[..target.len()]);
     }
 }
 
@@ -250,8 +249,8 @@ mod tests {
     #[test]
     fn halves_go_to_the_even_neighbour() {
         let mut target = [0; 6];
-        let row = [0.5, 1.5, 2.4999, 254.5, 255.4, 300.0];
-        sum_columns(&row, &[1.0], &mut [0.0; 6], &mut target);
+        let row = [0.5, 1.5, 2.4999, 254.5, 255.4, 300.0, 0.0, 0.0];
+        sum_columns(&row, &[1.0], &mut target);
         assert_eq!(target, [0, 2, 2, 254, 255, 255]);
     }
 
@@ -284,7 +283,7 @@ mod tests {
         let mut expected = vec![0; 84 * 84];
         for (taps, expected) in area.tables.vertical.iter().zip(expected.chunks_exact_mut(84)) {
             let rows = taps.sources.start * area.tables.sums_len..taps.sources.end * area.tables.sums_len;
-            sum_columns(&sums[rows], &taps.weights, &mut area.sums, expected);
+            sum_columns(&sums[rows], &taps.weights, expected);
         }
         assert_eq!(target, expected);
     }
