@@ -228,6 +228,8 @@ impl Tia {
         let to = self.beam.wanted;
         self.beam.clocks_left = self.beam.drawn_to + LINE - to;
         self.beam.drawn_to = to;
+        // Which accesses were settled is not part of a snapshot, and must leave no trace in it.
+        self.beam.wanted_before = to;
         if self.beam.clocks_left > LINE - COMB_END {
             self.hmove_blank |= self.line.combed;
         }

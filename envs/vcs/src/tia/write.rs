@@ -166,11 +166,10 @@ impl Tia {
             _ => 0,
         };
         match self.drawing {
-            Drawing::Unseen => {}
             Drawing::Pieces if index == 3 || self.active & objects != 0 => self.draw_pieces(),
-            Drawing::Pieces => {}
             Drawing::Lines if index == 3 => self.draw_line_so_far(),
             Drawing::Lines => self.before_colour(objects),
+            Drawing::Pieces | Drawing::Unseen => {}
         }
     }
 
