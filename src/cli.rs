@@ -22,8 +22,25 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = "Examples:
   ale-train ppo                          train on the built-in open game; needs nothing else
   ale-train ppo --games pong --seed 3    train on Pong; fetches the ROM with pip where it is missing
+  ale-train dqn                          the same by DQN
   ale-train eval checkpoints/RUN         play with what was learned
   ale-train COMMAND --help               more about a command";
+
+const DQN: &str = "\
+A preset that fits the games is the starting point; --config, --set and the other flags change it, in this order.
+
+Examples:
+  ale-train dqn
+  ale-train dqn --games pong --total-frames 4000000
+  ale-train dqn --config configs/rainbow-dqn.toml --games pong
+  ale-train dqn --games pong --set dqn.double=true --set dqn.buffer_size=200000";
+
+const PQN: &str = "\
+A preset that fits the games is the starting point; --config, --set and the other flags change it, in this order.
+
+Examples:
+  ale-train pqn
+  ale-train pqn --games pong --num-envs 32 --total-frames 10000000";
 
 const GLOBAL: &str = "Global options";
 
@@ -45,6 +62,12 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Train an agent with proximal policy optimisation
     Ppo(TrainArgs),
+    /// Train an agent with DQN, from the plain one to Rainbow
+    #[command(after_help = DQN)]
+    Dqn(TrainArgs),
+    /// Train an agent with PQN: action values from many environments, without a replay
+    #[command(after_help = PQN)]
+    Pqn(TrainArgs),
     /// Go on with a run from its last checkpoint
     Resume(ResumeArgs),
     /// Train with several values of some keys and several seeds, run after run
@@ -85,7 +108,7 @@ Examples:
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
-    /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ppo__SEED__TIME]
+    /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ALGORITHM__SEED__TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use algorithms::EnvSpec;
-use algorithms::ppo::Ppo;
 use anyhow::{Context, Result, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,6 +14,7 @@ use crate::checkpoint;
 use crate::cli::{EvalArgs, Global};
 use crate::config::{self, Games};
 use crate::environments::{Builder, Purpose};
+use crate::learner::{self, Learner};
 use crate::table;
 
 /// Added to a run's seed for its evaluation, so that no episode of the training is played again.
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     }
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
-    let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
-    let agent = Agent { learner: &learner, greedy: args.greedy };
+    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
+    let agent = Agent { learner: learner.as_ref(), greedy: args.greedy };
     let scores = of_agent(&builder, &agent, args.episodes, args.seed, &|| false)?.unwrap_or_default();
     if args.csv {
         return print_episodes(&scores, out);
@@ -124,8 +124,8 @@ fn print_episodes(scores: &[Scores], out: &mut impl Write) -> Result<()> {
 
 /// A trained agent, and how it chooses.
 pub(crate) struct Agent<'a> {
-    pub(crate) learner: &'a Ppo,
-    /// Takes the most probable action, rather than drawing one as in training.
+    pub(crate) learner: &'a dyn Learner,
+    /// Takes the best action, rather than leaving some to chance.
     pub(crate) greedy: bool,
 }
 
@@ -138,11 +138,8 @@ pub(crate) fn of_agent(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<Scores>>> {
     let mut environments = environments(builder, episodes)?;
-    let policy = agent.learner.policy(&EnvSpec::of(environments.as_ref())?)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    play(environments.as_mut(), episodes, seed, stop, |batch| {
-        Ok(if agent.greedy { policy.greedy(batch)? } else { policy.sample(batch, &mut rng)? })
-    })
+    let mut player = agent.learner.player(&EnvSpec::of(environments.as_ref())?, agent.greedy, seed)?;
+    play(environments.as_mut(), episodes, seed, stop, |batch| Ok(player.act(batch)?))
 }
 
 /// The scores of a player who presses buttons at random.

@@ -5,14 +5,14 @@ use std::io::Write;
 
 use algorithms::ppo::Ppo;
 use algorithms::{EnvSpec, networks};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use safetensors::{Dtype, View};
 use serde_json::json;
 use std::borrow::Cow;
 
 use crate::checkpoint;
 use crate::cli::ExportArgs;
-use crate::config;
+use crate::config::{self, Algorithm};
 
 /// One tensor of 32-bit floats.
 struct Floats {
@@ -44,6 +44,12 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let checkpoint = checkpoint::load(&folder)?;
     let unusable = || format!("the checkpoint {} cannot be used", folder.display());
     let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
+    ensure!(
+        experiment.algorithm == Algorithm::Ppo,
+        "{} is of {}; only agents of PPO can be exported",
+        folder.display(),
+        experiment.algorithm.title()
+    );
     let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
     let weights = networks::torch_weights(learner.weights()?);
     let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();

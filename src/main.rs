@@ -13,6 +13,7 @@ mod failure;
 mod font;
 mod games;
 mod interrupt;
+mod learner;
 mod provenance;
 mod record;
 mod report;
@@ -31,6 +32,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
+use config::Algorithm;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -42,7 +44,9 @@ fn main() -> ExitCode {
 fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     let Cli { command, global } = cli;
     match command {
-        Command::Ppo(args) => train::start(&args, &global, out),
+        Command::Ppo(args) => train::start(Algorithm::Ppo, &args, &global, out),
+        Command::Dqn(args) => train::start(Algorithm::Dqn, &args, &global, out),
+        Command::Pqn(args) => train::start(Algorithm::Pqn, &args, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),

@@ -82,7 +82,7 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
     for setting in settings {
         let mut experiment: ExperimentArgs = args.experiment.clone();
         experiment.set.extend(setting.iter().cloned());
-        config::from_args(&experiment)
+        config::from_args(&experiment, None)
             .and_then(RawConfig::resolve)
             .with_context(|| format!("the setting {}", setting.join(" ")))?;
     }
@@ -91,7 +91,7 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
 
 /// Puts the experiment into the sweep's folder, or makes sure that it is the one that is there.
 fn prepare(args: &SweepArgs, file: &Path) -> Result<()> {
-    let experiment = config::from_args(&args.experiment)?.resolve()?.to_toml()?;
+    let experiment = config::from_args(&args.experiment, None)?.resolve()?.to_toml()?;
     if let Ok(before) = fs::read_to_string(file) {
         let changed = config::changed_keys(&before, &experiment)?;
         let folder = args.run_dir.display();
@@ -119,6 +119,16 @@ fn name(setting: &Setting, seed: u64) -> String {
     format!("{}seed={seed}", setting.iter().map(last).collect::<String>())
 }
 
+/// The algorithm of a run: that of the sweep, unless it is what is varied.
+fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
+    if let Some(varied) =
+        setting.iter().rev().find_map(|assignment| assignment.strip_prefix("experiment.algorithm="))
+    {
+        return Ok(varied.to_owned());
+    }
+    Ok(config::from_toml(&fs::read_to_string(file)?)?.experiment.algorithm.to_string())
+}
+
 /// Makes a run, or goes on with it.
 fn train(sweep: &Path, file: &Path, setting: &Setting, seed: u64, global: &Global) -> Result<()> {
     let run_dir = sweep.join(name(setting, seed));
@@ -130,7 +140,7 @@ fn train(sweep: &Path, file: &Path, setting: &Setting, seed: u64, global: &Globa
         if run_dir.exists() {
             fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
         }
-        command.arg("ppo").arg("--config").arg(file).args(["--seed", &seed.to_string()]);
+        command.arg(algorithm(file, setting)?).arg("--config").arg(file).args(["--seed", &seed.to_string()]);
         command.arg("--run-dir").arg(&run_dir);
         for assignment in setting {
             command.args(["--set", assignment]);

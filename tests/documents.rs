@@ -28,11 +28,12 @@ fn commands(document: &str) -> Vec<Vec<String>> {
 fn runnable(words: &[String]) -> Vec<String> {
     let mut words = words.to_vec();
     match words[0].as_str() {
-        "ppo" => {
+        "ppo" | "dqn" | "pqn" => {
             if let Some(index) = words.iter().position(|word| word == "--run-dir") {
                 words.drain(index..index + 2);
             }
-            "config".clone_into(&mut words[0]);
+            let algorithm = std::mem::replace(&mut words[0], "config".to_owned());
+            words.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
         "roms" if words[1] != "list" => words.push("--help".to_owned()),
         "bench" | "sweep" => words.push("--help".to_owned()),

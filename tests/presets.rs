@@ -34,6 +34,13 @@ fn every_preset_is_complete_and_reads_itself_back() {
     }
 }
 
+/// The algorithms with settings that make an update quick, and a metric that it reports.
+const SMALL: [(&str, [&str; 3], &str); 3] = [
+    ("ppo", ["ppo.num_steps=8"; 3], "losses/policy_loss"),
+    ("dqn", ["dqn.buffer_size=2000", "dqn.learning_starts=10", "dqn.train_ratio=0.1"], "losses/td_loss"),
+    ("pqn", ["pqn.num_steps=8"; 3], "losses/td_loss"),
+];
+
 #[test]
 fn every_preset_makes_an_update() {
     for preset in presets() {
@@ -41,8 +48,12 @@ fn every_preset_makes_an_update() {
         let run = temp.path().join("run");
         let file = preset.to_str().expect("a name");
         let games = if file.contains("cartpole") { "CartPole-v1" } else { "harvest" };
+        let (algorithm, small, metric) = SMALL
+            .into_iter()
+            .find(|(algorithm, _, _)| file.ends_with(&format!("-{algorithm}.toml")))
+            .expect("a preset is named after its algorithm");
         succeed(&[
-            "ppo",
+            algorithm,
             "--config",
             file,
             "--games",
@@ -50,11 +61,15 @@ fn every_preset_makes_an_update() {
             "--num-envs",
             "2",
             "--total-frames",
-            "100",
+            "200",
             "--num-threads",
             "1",
             "--set",
-            "ppo.num_steps=8",
+            small[0],
+            "--set",
+            small[1],
+            "--set",
+            small[2],
             "--set",
             "evaluation.episodes=1",
             "--quiet",
@@ -62,7 +77,7 @@ fn every_preset_makes_an_update() {
             run.to_str().expect("a name"),
         ]);
         let metrics = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
-        assert!(metrics.contains("losses/policy_loss") && metrics.contains("evaluation/return"), "{file}");
+        assert!(metrics.contains(metric) && metrics.contains("evaluation/return"), "{file}");
         let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");
         let provenance: serde_json::Value = serde_json::from_str(&provenance).expect("JSON");
         assert!(

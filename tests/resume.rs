@@ -11,18 +11,32 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A run of the open game in some forty updates.
-const HARVEST: [&str; 6] = ["--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
-const CART_POLE: [&str; 4] = ["--games", "CartPole-v1", "--total-frames", "60000"];
+const HARVEST: [&str; 7] =
+    ["ppo", "--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
+const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "60000"];
+/// A replay that is full before the end.
+const DQN: [&str; 9] = [
+    "dqn",
+    "--games",
+    "harvest",
+    "--total-frames",
+    "16000",
+    "--set",
+    "dqn.buffer_size=3000",
+    "--set",
+    "dqn.learning_starts=200",
+];
+const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
 fn ale_train() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ale-train"))
 }
 
-/// `ale-train ppo` without the closing evaluation.
+/// A training without the closing evaluation. The first of the settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
-    command.args(["ppo", "--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
-    command.args(settings).args(["--set", "evaluation.episodes=0"]);
+    command.arg(settings[0]).args(["--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
+    command.args(&settings[1..]).args(["--set", "evaluation.episodes=0"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -73,7 +87,9 @@ fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
 }
 
 fn updates(run: &Path) -> usize {
-    fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("losses/entropy").count())
+    // What PPO reports of an update, and what the others do.
+    let reports = |text: String| ["losses/entropy", "losses/td_loss"].map(|tag| text.matches(tag).count());
+    fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| reports(text).into_iter().sum())
 }
 
 fn signal(run: &Child, name: &str) {
@@ -83,7 +99,7 @@ fn signal(run: &Child, name: &str) {
 
 #[test]
 fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE] {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -108,7 +124,7 @@ fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
 
 #[test]
 fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
-    for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM")] {
+    for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM"), (&DQN, "-INT"), (&PQN, "-INT")] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -129,7 +145,7 @@ fn the_second_signal_ends_the_run_at_once() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     // An update takes long.
-    let settings = ["--games", "harvest", "--set", "ppo.update_epochs=10000"];
+    let settings = ["ppo", "--games", "harvest", "--set", "ppo.update_epochs=10000"];
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "episode", || run.join("metrics.jsonl").exists());
     std::thread::sleep(Duration::from_millis(300));
@@ -186,7 +202,7 @@ fn refusal(run: &Path) -> String {
 fn damaged_foreign_and_changed_runs_are_told_apart() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
-    let settings = ["--games", "CartPole-v1", "--total-frames", "4096"];
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096"];
     let interval = ["--set", "checkpoints.interval_frames=2048"];
     succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
     let [older, newest] = checkpoints(&run).try_into().expect("two checkpoints");

@@ -43,10 +43,13 @@ const fn key(name: &'static str, kind: Kind, range: &'static str, meaning: &'sta
 }
 
 /// The sections, in their order, with what they are about.
-const SECTIONS: [(&str, &str); 5] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("experiment", "What is made of the whole run."),
     ("environments", "What is played, and how it is shown to the learner."),
     ("ppo", "Proximal Policy Optimization, by the names of the papers."),
+    ("dqn", "DQN and what was added to it, up to Rainbow, by the names of the papers."),
+    ("pqn", "The parallelised Q-network, by the names of the papers."),
+    ("replay", "Where DQN's replay is kept."),
     ("evaluation", "The comparison with a random player at the end."),
     ("checkpoints", "When the run is saved, and what is kept."),
 ];
@@ -55,6 +58,7 @@ const SECTIONS: [(&str, &str); 5] = [
 pub(super) const KEYS: &[Key] = {
     use Kind::{Float, Integer, Names, Switch, Text};
     &[
+        key("experiment.algorithm", Text, "ppo, dqn or pqn", "How the agent learns"),
         key("experiment.seed", Integer, "0 or more", "Seed of everything random"),
         key(
             "experiment.total_frames",
@@ -174,6 +178,152 @@ pub(super) const KEYS: &[Key] = {
             "more than 0, or absent",
             "Ends an update after the epoch that moved the policy further than this (approximate KL divergence)",
         ),
+        key("dqn.learning_rate", Float, "more than 0", "The optimiser's step size"),
+        key("dqn.adam_epsilon", Float, "more than 0", "What Adam adds to the root of its second moment"),
+        key(
+            "dqn.buffer_size",
+            Integer,
+            "batch_size or more",
+            "Steps that the replay holds, over all environments; every game has the same share",
+        ),
+        key("dqn.gamma", Float, "0 to 1", "The discount of rewards from step to step"),
+        key(
+            "dqn.tau",
+            Float,
+            "above 0 to 1",
+            "How far the target network moves to the trained one when it moves; 1 is a copy",
+        ),
+        key(
+            "dqn.target_network_frequency",
+            Integer,
+            "1 or more",
+            "Gradient steps between two moves of the target network",
+        ),
+        key("dqn.batch_size", Integer, "1 or more", "Steps that a gradient step learns from"),
+        key("dqn.start_e", Float, "0 to 1", "The probability of a random action at the beginning"),
+        key("dqn.end_e", Float, "0 to 1", "The probability of a random action at the end"),
+        key(
+            "dqn.exploration_fraction",
+            Float,
+            "0 to 1",
+            "The part of training in which the probability falls on a straight line",
+        ),
+        key(
+            "dqn.eval_epsilon",
+            Float,
+            "0 to 1",
+            "The probability of a random action when the agent plays without learning",
+        ),
+        key(
+            "dqn.learning_starts",
+            Integer,
+            "0 to buffer_size",
+            "Steps that the replay sees before learning starts",
+        ),
+        key(
+            "dqn.train_ratio",
+            Float,
+            "more than 0",
+            "Gradient steps for each step of an environment; 0.25 is one for four steps",
+        ),
+        key("dqn.n_step", Integer, "1 or more", "Steps of a return before it is bootstrapped"),
+        key(
+            "dqn.double",
+            Switch,
+            "",
+            "Whether the trained network chooses the action that the target network values",
+        ),
+        key(
+            "dqn.dueling",
+            Switch,
+            "",
+            "Whether values are the sum of a value of the observation and advantages of the actions",
+        ),
+        key(
+            "dqn.noisy",
+            Switch,
+            "",
+            "Whether the fully connected layers have learned noise; `start_e` and `end_e` are best 0 then",
+        ),
+        key("dqn.noisy_sigma", Float, "more than 0", "The scale with which that noise begins"),
+        key(
+            "dqn.prioritized",
+            Switch,
+            "",
+            "Whether steps are drawn in proportion to how wrong the network was about them",
+        ),
+        key("dqn.per_alpha", Float, "0 to 1", "The exponent of priorities; 0 makes all equal"),
+        key(
+            "dqn.per_beta",
+            Float,
+            "0 to 1",
+            "How much of the bias of priorities is taken back at the beginning; at the end all is",
+        ),
+        key("dqn.distribution", Text, "mean, c51 or quantile", "What is learned of the return of an action"),
+        key("dqn.num_atoms", Integer, "2 or more", "Numbers of an action where a distribution is learned"),
+        key("dqn.v_min", Float, "any", "The least return of `c51`"),
+        key("dqn.v_max", Float, "more than v_min", "The greatest return of `c51`"),
+        key("dqn.loss", Text, "mse or huber", "The loss of `mean`"),
+        key(
+            "dqn.max_grad_norm",
+            Float,
+            "more than 0, or absent",
+            "The length to which the gradient of all parameters together is clipped",
+        ),
+        key("pqn.num_steps", Integer, "2 or more", "Steps of each environment between two updates"),
+        key("pqn.learning_rate", Float, "more than 0", "The optimiser's step size at the beginning"),
+        key(
+            "pqn.anneal_lr",
+            Switch,
+            "",
+            "Whether the learning rate falls on a straight line to 0 in the course of training",
+        ),
+        key("pqn.gamma", Float, "0 to 1", "The discount of rewards from step to step"),
+        key(
+            "pqn.q_lambda",
+            Float,
+            "0 to 1",
+            "How far returns look ahead: from 0 (one step) to 1 (the whole rollout)",
+        ),
+        key("pqn.start_e", Float, "0 to 1", "The probability of a random action at the beginning"),
+        key("pqn.end_e", Float, "0 to 1", "The probability of a random action at the end"),
+        key(
+            "pqn.exploration_fraction",
+            Float,
+            "0 to 1",
+            "The part of training in which the probability falls on a straight line",
+        ),
+        key(
+            "pqn.eval_epsilon",
+            Float,
+            "0 to 1",
+            "The probability of a random action when the agent plays without learning",
+        ),
+        key(
+            "pqn.num_minibatches",
+            Integer,
+            "1 to the rollout's steps",
+            "Parts that a rollout is split into, each one step of the optimiser",
+        ),
+        key("pqn.update_epochs", Integer, "1 or more", "How often each rollout is learned from"),
+        key(
+            "pqn.max_grad_norm",
+            Float,
+            "more than 0",
+            "The length to which the gradient of all parameters together is clipped",
+        ),
+        key(
+            "replay.folder",
+            Text,
+            "a folder, or absent",
+            "Where a file holds the replay's pictures; without it they are in memory",
+        ),
+        key(
+            "replay.in_checkpoint",
+            Switch,
+            "",
+            "Whether checkpoints hold the replay; without it a run that is resumed fills its replay again before it learns",
+        ),
         key(
             "evaluation.episodes",
             Integer,
@@ -246,7 +396,7 @@ mod tests {
             for name in keys.as_table().unwrap().keys().map(|key| format!("{section}.{key}")) {
                 let listed = KEYS.iter().filter(|key| key.name == name).count();
                 // The one that follows from others.
-                assert_eq!(listed, usize::from(name != "ppo.total_steps"), "{name}");
+                assert_eq!(listed, usize::from(!name.ends_with(".total_steps")), "{name}");
             }
         }
         for key in KEYS {

@@ -8,17 +8,38 @@ use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::keys::KEYS;
-use super::raw::RawConfig;
+use super::raw::{Algorithm, RawConfig};
 use crate::cli::ExperimentArgs;
 use crate::selection;
 
-/// What `ale-train ppo` begins with: on the open game, on tasks that are no games, and on all others.
-const HARVEST: &str = include_str!("../../configs/harvest-ppo.toml");
-const CLASSIC: &str = include_str!("../../configs/cartpole-ppo.toml");
-const ATARI: &str = include_str!("../../configs/atari-ppo.toml");
+/// What a training begins with.
+struct Presets {
+    /// On the open game.
+    harvest: &'static str,
+    /// On tasks that are no games.
+    classic: &'static str,
+    /// On all others.
+    atari: &'static str,
+}
 
-/// The experiment that a command line asks for.
-pub(crate) fn from_args(args: &ExperimentArgs) -> Result<RawConfig> {
+const PPO: Presets = Presets {
+    harvest: include_str!("../../configs/harvest-ppo.toml"),
+    classic: include_str!("../../configs/cartpole-ppo.toml"),
+    atari: include_str!("../../configs/atari-ppo.toml"),
+};
+const DQN: Presets = Presets {
+    harvest: include_str!("../../configs/harvest-dqn.toml"),
+    classic: include_str!("../../configs/cartpole-dqn.toml"),
+    atari: include_str!("../../configs/atari-dqn.toml"),
+};
+const PQN: Presets = Presets {
+    harvest: include_str!("../../configs/harvest-pqn.toml"),
+    classic: include_str!("../../configs/cartpole-pqn.toml"),
+    atari: include_str!("../../configs/atari-pqn.toml"),
+};
+
+/// The experiment that a command line asks for; with the algorithm that the command is for, if it is for one.
+pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> Result<RawConfig> {
     let mut written = match &args.config {
         Some(path) => read(path)?,
         None => Table::new(),
@@ -29,8 +50,9 @@ pub(crate) fn from_args(args: &ExperimentArgs) -> Result<RawConfig> {
         merge(&mut written, layer);
     }
     merge(&mut written, flags(args));
+    let algorithm = choose_algorithm(&mut written, algorithm)?;
     // A file stands on the defaults alone; without one, the games choose what to begin with.
-    let mut config = if args.config.is_some() { Table::new() } else { preset(&written)? };
+    let mut config = if args.config.is_some() { Table::new() } else { preset(&written, algorithm)? };
     merge(&mut config, written);
     Ok(Value::Table(config).try_into()?)
 }
@@ -112,16 +134,38 @@ fn flags(args: &ExperimentArgs) -> Table {
     layer
 }
 
+/// The algorithm of an experiment, which is `wanted` if the command says so. A file that is for another one is refused.
+fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Algorithm> {
+    let found = value_of(written, "experiment.algorithm").cloned();
+    let found: Option<Algorithm> = found.map(Value::try_into).transpose().context("experiment.algorithm")?;
+    if let (Some(found), Some(wanted)) = (found, wanted)
+        && found != wanted
+    {
+        bail!(
+            "experiment.algorithm = {found} is what `ale-train {found}` trains; this is `ale-train {wanted}`"
+        );
+    }
+    let algorithm = wanted.or(found).unwrap_or_default();
+    let key = Table::from_iter([("algorithm".to_owned(), Value::String(algorithm.to_string()))]);
+    merge(written, Table::from_iter([("experiment".to_owned(), Value::Table(key))]));
+    Ok(algorithm)
+}
+
 /// The preset for the games that were asked for.
-fn preset(written: &Table) -> Result<Table> {
+fn preset(written: &Table, algorithm: Algorithm) -> Result<Table> {
+    let presets = match algorithm {
+        Algorithm::Ppo => PPO,
+        Algorithm::Dqn => DQN,
+        Algorithm::Pqn => PQN,
+    };
     let environments = written.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
     let environments: super::raw::RawEnvironments = environments.try_into()?;
     // A name that means nothing is told when the experiment is resolved.
     let ids = selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default();
     let text = match ids.as_slice() {
-        ["harvest"] => HARVEST,
-        [id, ..] if selection::registry().spec(id).is_ok() => CLASSIC,
-        _ => ATARI,
+        ["harvest"] => presets.harvest,
+        [id, ..] if selection::registry().spec(id).is_ok() => presets.classic,
+        _ => presets.atari,
     };
     Ok(text.parse()?)
 }
@@ -147,14 +191,15 @@ fn check_keys(layer: &Table) -> Result<()> {
         if known.contains(&key.as_str()) || known.iter().any(|known| known.starts_with(&format!("{key}."))) {
             continue;
         }
-        if key == "ppo.total_steps" {
-            bail!("ppo.total_steps follows from experiment.total_frames: set that one")
+        if ["ppo.total_steps", "dqn.total_steps", "pqn.total_steps"].contains(&key.as_str()) {
+            bail!("{key} follows from experiment.total_frames: set that one")
         }
         match nearest_key(&key, &known) {
             Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
             None => {
                 bail!(
-                    "unknown key '{key}'; the sections are experiment, environments, ppo, evaluation and checkpoints"
+                    "unknown key '{key}'; the sections are experiment, environments, ppo, dqn, pqn, replay, evaluation \
+                     and checkpoints"
                 )
             }
         }

@@ -1,8 +1,11 @@
 //! What the user wrote: the form of an experiment's TOML file, with the defaults.
 
 use std::fmt;
+use std::path::PathBuf;
 
+use algorithms::dqn::DqnConfig;
 use algorithms::ppo::PpoConfig;
+use algorithms::pqn::PqnConfig;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,14 +16,54 @@ pub(crate) struct RawConfig {
     pub(crate) experiment: RawExperiment,
     pub(crate) environments: RawEnvironments,
     pub(crate) ppo: PpoConfig,
+    pub(crate) dqn: DqnConfig,
+    pub(crate) pqn: PqnConfig,
+    pub(crate) replay: RawReplay,
     pub(crate) evaluation: RawEvaluation,
     pub(crate) checkpoints: RawCheckpoints,
+}
+
+/// How an agent learns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Algorithm {
+    /// Proximal Policy Optimization.
+    #[default]
+    Ppo,
+    /// DQN, with whatever was added to it.
+    Dqn,
+    /// The parallelised Q-network.
+    Pqn,
+}
+
+impl Algorithm {
+    /// As people write it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Ppo => "PPO",
+            Self::Dqn => "DQN",
+            Self::Pqn => "PQN",
+        }
+    }
+}
+
+/// As commands and keys have it.
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ppo => "ppo",
+            Self::Dqn => "dqn",
+            Self::Pqn => "pqn",
+        })
+    }
 }
 
 /// `[experiment]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawExperiment {
+    /// How the agent learns.
+    pub(crate) algorithm: Algorithm,
     /// Seed of everything random.
     pub(crate) seed: u64,
     /// Emulated frames to train for, over all environments.
@@ -67,6 +110,22 @@ pub(crate) struct RawEnvironments {
     pub(crate) max_num_frames_per_episode: u32,
 }
 
+/// `[replay]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawReplay {
+    /// The folder in which a file holds the replay's pictures; without it they are in memory.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether checkpoints hold the replay. Without it a run that is resumed fills its replay again before it learns.
+    pub(crate) in_checkpoint: bool,
+}
+
+impl Default for RawReplay {
+    fn default() -> Self {
+        Self { folder: None, in_checkpoint: true }
+    }
+}
+
 /// `[evaluation]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -89,7 +148,13 @@ pub(crate) struct RawCheckpoints {
 
 impl Default for RawExperiment {
     fn default() -> Self {
-        Self { seed: 1, total_frames: 40_000_000, num_threads: 0, device: "cpu".to_owned() }
+        Self {
+            algorithm: Algorithm::Ppo,
+            seed: 1,
+            total_frames: 40_000_000,
+            num_threads: 0,
+            device: "cpu".to_owned(),
+        }
     }
 }
 

@@ -3,17 +3,21 @@
 use std::thread;
 
 use ale::Game;
+use algorithms::dqn::DqnConfig;
 use algorithms::ppo::PpoConfig;
+use algorithms::pqn::PqnConfig;
 use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use toml::{Table, Value};
 
-use super::{RawCheckpoints, RawConfig, RawEnvironments};
+use super::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawReplay};
 use crate::selection;
 
 /// A complete experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment {
+    /// How the agent learns. Of the three configurations below only this one's means anything.
+    pub(crate) algorithm: Algorithm,
     pub(crate) seed: u64,
     /// Emulated frames over all environments; at most so many are emulated in training.
     pub(crate) total_frames: u64,
@@ -24,6 +28,10 @@ pub(crate) struct Experiment {
     /// The settings of the environments, as they were written.
     pub(crate) environments: RawEnvironments,
     pub(crate) ppo: PpoConfig,
+    pub(crate) dqn: DqnConfig,
+    pub(crate) pqn: PqnConfig,
+    /// Where the replay of DQN is kept, as it was written.
+    pub(crate) replay: RawReplay,
     /// Episodes of each game in the closing evaluation.
     pub(crate) evaluation_episodes: usize,
     /// When checkpoints are written and which are kept, as it was written.
@@ -120,9 +128,25 @@ impl RawConfig {
             "checkpoints.keep_last = 0 is not possible: it must be 1 or more"
         );
         let num_envs = games.environments(environments.num_envs);
-        raw.ppo.total_steps = total_steps(&raw, num_envs)?;
-        raw.ppo.validate(num_envs).map_err(|error| anyhow::anyhow!("ppo.{error}"))?;
+        let algorithm = raw.experiment.algorithm;
+        let total_steps = total_steps(&raw, num_envs)?;
+        let valid = match algorithm {
+            Algorithm::Ppo => {
+                raw.ppo.total_steps = total_steps;
+                raw.ppo.validate(num_envs)
+            }
+            Algorithm::Dqn => {
+                raw.dqn.total_steps = total_steps;
+                raw.dqn.validate()
+            }
+            Algorithm::Pqn => {
+                raw.pqn.total_steps = total_steps;
+                raw.pqn.validate(num_envs)
+            }
+        };
+        valid.map_err(|error| anyhow::anyhow!("{algorithm}.{error}"))?;
         Ok(Experiment {
+            algorithm,
             seed: raw.experiment.seed,
             total_frames: raw.experiment.total_frames,
             num_threads: threads(raw.experiment.num_threads),
@@ -130,6 +154,9 @@ impl RawConfig {
             games,
             environments,
             ppo: raw.ppo.clone(),
+            dqn: raw.dqn.clone(),
+            pqn: raw.pqn.clone(),
+            replay: raw.replay.clone(),
             evaluation_episodes: raw.evaluation.episodes,
             checkpoints: raw.checkpoints.clone(),
             raw,
@@ -138,14 +165,22 @@ impl RawConfig {
 }
 
 impl Experiment {
-    /// The experiment as TOML, every key included; reading it gives the same experiment.
+    /// The experiment as TOML, every key included that means anything to it; reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
         // By way of the text, in which an f32 has the digits that were written: 0.2, not 0.20000000298.
         let text = toml::to_string(&self.raw).context("the configuration has no TOML form")?;
         let mut table: Table = text.parse()?;
-        if let Some(Value::Table(ppo)) = table.get_mut("ppo") {
-            // It follows from the frames.
-            ppo.remove("total_steps");
+        for algorithm in [Algorithm::Ppo, Algorithm::Dqn, Algorithm::Pqn] {
+            let section = algorithm.to_string();
+            if algorithm != self.algorithm {
+                table.remove(&section);
+            } else if let Some(Value::Table(settings)) = table.get_mut(&section) {
+                // It follows from the frames.
+                settings.remove("total_steps");
+            }
+        }
+        if self.algorithm != Algorithm::Dqn {
+            table.remove("replay");
         }
         Ok(table.to_string())
     }
@@ -195,13 +230,17 @@ fn check_environments(environments: &RawEnvironments) -> Result<()> {
 fn total_steps(raw: &RawConfig, num_envs: usize) -> Result<u64> {
     let frames_per_step = u64::from(raw.environments.frame_skip);
     let total_frames = raw.experiment.total_frames;
-    let rollout = (num_envs as u64).saturating_mul(raw.ppo.num_steps as u64);
+    let num_steps = match raw.experiment.algorithm {
+        Algorithm::Ppo => raw.ppo.num_steps,
+        Algorithm::Dqn => 1,
+        Algorithm::Pqn => raw.pqn.num_steps,
+    };
+    let rollout = (num_envs as u64).saturating_mul(num_steps as u64);
     let least = rollout.saturating_mul(frames_per_step);
     ensure!(
         total_frames >= least,
         "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
-         ({num_envs} environments, {} steps each, {frames_per_step} frames a step)",
-        raw.ppo.num_steps
+         ({num_envs} environments, {num_steps} steps each, {frames_per_step} frames a step)"
     );
     Ok(total_frames / frames_per_step)
 }

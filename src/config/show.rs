@@ -13,7 +13,7 @@ pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
         write!(out, "{}", keys::reference())?;
         return Ok(());
     }
-    let experiment = from_args(&args.experiment)?.resolve()?;
+    let experiment = from_args(&args.experiment, None)?.resolve()?;
     write!(out, "{}", experiment.to_toml()?)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::fs;
 use clap::Parser;
 use tempfile::TempDir;
 
-use super::{Experiment, RawConfig, changed_keys, from_args, from_toml};
+use super::{Algorithm, Experiment, RawConfig, changed_keys, from_args, from_toml};
 use crate::cli::{Cli, Command};
 
 /// The experiment that `ale-train ppo ARGUMENTS` asks for, or the complaint.
@@ -14,7 +14,9 @@ fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
     let Command::Ppo(args) = Cli::try_parse_from(line).expect("flags that exist").command else {
         unreachable!("the command is ppo")
     };
-    from_args(&args.experiment).and_then(RawConfig::resolve).map_err(|error| format!("{error:#}"))
+    from_args(&args.experiment, Some(Algorithm::Ppo))
+        .and_then(RawConfig::resolve)
+        .map_err(|error| format!("{error:#}"))
 }
 
 #[test]

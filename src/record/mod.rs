@@ -7,16 +7,14 @@ use std::io::Write;
 
 use ale::{ACTION_NAMES, AtariEnv};
 use algorithms::EnvSpec;
-use algorithms::ppo::{Policy, Ppo};
 use anyhow::{Context, Result, bail, ensure};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use rl_env::{Action, Batch, Env};
 
 use crate::checkpoint;
 use crate::cli::{Global, RecordArgs};
 use crate::config::{self, Games};
 use crate::environments::{Builder, Purpose};
+use crate::learner::{self, Player};
 
 use film::{Film, FilmFile};
 use overlay::Caption;
@@ -36,14 +34,14 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     experiment.games = one_game(&experiment.games, args.game.as_deref())?;
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
-    let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
+    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
     let spec = EnvSpec::of(builder.build(Purpose::Evaluation { num_envs: 1 })?.as_ref())?;
-    let policy = learner.policy(&spec)?;
+    let mut player = learner.player(&spec, args.greedy, args.seed)?;
 
     let frames_per_second = FRAMES_PER_SECOND as f64 / experiment.frames_per_step() as f64;
     let mut film = Film::new(frames_per_second, args.scale);
     let env = builder.atari_env(args.seed)?;
-    let (score, steps) = play(env, &policy, args, &mut film)?;
+    let (score, steps) = play(env, player.as_mut(), args, &mut film)?;
     file.write(&film)?;
     writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
     Ok(())
@@ -68,18 +66,22 @@ fn one_game(games: &Games, wanted: Option<&str>) -> Result<Games> {
 }
 
 /// One episode, or as much of it as was asked for. Returns the score and the steps.
-fn play(mut env: AtariEnv, policy: &Policy, args: &RecordArgs, film: &mut Film) -> Result<(f64, u64)> {
+fn play(
+    mut env: AtariEnv,
+    player: &mut dyn Player,
+    args: &RecordArgs,
+    film: &mut Film,
+) -> Result<(f64, u64)> {
     let mut batch = Batch::new(1, env.observation_space().byte_len(), false);
-    let mut rng = ChaCha8Rng::seed_from_u64(args.seed);
     let mut score = 0.0;
     env.reset(Some(args.seed), batch.observations.row_mut(0));
     for step in 1..=args.max_steps {
-        let choice = if args.greedy { policy.greedy(&batch)? } else { policy.sample(&batch, &mut rng)? };
+        let choice = player.act(&batch)?;
         let code = env.action_codes()[choice[0] as usize];
         let outcome = env.step(Action::Discrete(&choice), batch.observations.row_mut(0))?;
         score += f64::from(outcome.raw_reward);
         let caption =
-            Caption { score, action: ACTION_NAMES[usize::from(code)], value: policy.values(&batch)?[0] };
+            Caption { score, action: ACTION_NAMES[usize::from(code)], value: player.values(&batch)?[0] };
         film.push(env.render(), caption);
         if outcome.ends_episode() {
             return Ok((score, step));

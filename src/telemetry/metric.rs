@@ -33,6 +33,14 @@ pub(crate) enum Metric {
     Clipfrac,
     /// 1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant.
     ExplainedVariance,
+    /// Error of the action values, as the loss has it.
+    TdLoss,
+    /// Mean value of the actions that were taken.
+    QValues,
+    /// Probability of a random action.
+    Epsilon,
+    /// Steps in the replay that can be drawn.
+    ReplaySteps,
     /// Global norm of the gradient before clipping.
     GradientNorm,
     /// Mean raw return of the closing evaluation: whole games, no learning.
@@ -60,6 +68,10 @@ impl Metric {
             Self::ApproxKl => ("losses/approx_kl", "KL"),
             Self::Clipfrac => ("losses/clipfrac", ""),
             Self::ExplainedVariance => ("losses/explained_variance", ""),
+            Self::TdLoss => ("losses/td_loss", "TD loss"),
+            Self::QValues => ("losses/q_values", "Q"),
+            Self::Epsilon => ("charts/epsilon", "epsilon"),
+            Self::ReplaySteps => ("charts/replay_steps", ""),
             Self::GradientNorm => ("losses/gradient_norm", ""),
             Self::EvaluationReturn => ("evaluation/return", ""),
         }

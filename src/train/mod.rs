@@ -9,27 +9,32 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use algorithms::EnvSpec;
-use algorithms::ppo::Ppo;
 use anyhow::{Context, Result, ensure};
 
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainArgs};
-use crate::config::{self, Experiment};
+use crate::config::{self, Algorithm, Experiment};
 use crate::environments::{Builder, Purpose};
 use crate::failure::sentence;
+use crate::learner;
 use crate::provenance;
 use crate::telemetry::Printer;
 
 use run::{Beginning, Run};
 
-/// `ale-train ppo`: a new run. Nothing is written before everything that was asked for is known to be possible.
-pub(crate) fn start(args: &TrainArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let experiment = config::from_args(&args.experiment)?.resolve()?;
+/// `ale-train ppo` and the like: a new run. Nothing is written before everything that was asked for is known to be possible.
+pub(crate) fn start(
+    algorithm: Algorithm,
+    args: &TrainArgs,
+    global: &Global,
+    out: &mut impl Write,
+) -> Result<()> {
+    let experiment = config::from_args(&args.experiment, Some(algorithm))?.resolve()?;
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = EnvSpec::of(environments.as_ref())?;
-    let learner = Ppo::new(experiment.ppo.clone(), spec, &experiment.device.device(), experiment.seed)?;
+    let learner = learner::create(&experiment, spec)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
     checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
     let run = Run {
@@ -59,9 +64,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
-    let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
+    let spec = EnvSpec::of(environments.as_ref())?;
+    let learner = learner::restore(&experiment, &spec, &checkpoint.learner).with_context(unusable)?;
     ensure!(
-        *learner.spec() == EnvSpec::of(environments.as_ref())?,
+        *learner.spec() == spec,
         "{}: its learner was trained in other environments than those of its configuration",
         unusable()
     );
@@ -103,5 +109,5 @@ fn default_run_dir(experiment: &Experiment) -> PathBuf {
     let names = experiment.games.names();
     let games = if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Path::new("checkpoints").join(format!("{games}__ppo__{}__{now}", experiment.seed))
+    Path::new("checkpoints").join(format!("{games}__{}__{}__{now}", experiment.algorithm, experiment.seed))
 }

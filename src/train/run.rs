@@ -3,7 +3,6 @@ use std::mem;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use algorithms::ppo::{Ppo, PpoMetrics};
 use anyhow::{Context, Result};
 use rl_env::{Actions, Batch, ResetSeeds, VectorEnv};
 
@@ -14,6 +13,7 @@ use crate::environments::Builder;
 use crate::evaluation::{self, Agent};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
+use crate::learner::Learner;
 use crate::telemetry::{Console, Metric, Moment, Printer, Record, Sample, Telemetry};
 
 /// Where the environments of a run begin.
@@ -30,7 +30,7 @@ pub(super) struct Run {
     pub(super) folder: PathBuf,
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn VectorEnv>,
-    pub(super) learner: Ppo,
+    pub(super) learner: Box<dyn Learner>,
     pub(super) beginning: Beginning,
     pub(super) progress: Progress,
 }
@@ -47,7 +47,7 @@ impl Run {
         let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console)?;
         self.train(&mut telemetry, &mut keeper, &interrupt, &printer)
             .context(AtWork { doing: "the training failed" })?;
-        if self.is_complete() {
+        if self.learner.is_complete() {
             self.evaluate(&mut telemetry, &interrupt, out)
                 .context(AtWork { doing: "the evaluation failed" })?;
         }
@@ -64,16 +64,13 @@ impl Run {
         let games = experiment.games.names();
         let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
-            "PPO on {games}: {} environments, {} threads, seed {}, run folder {}",
+            "{} on {games}: {} environments, {} threads, seed {}, run folder {}",
+            experiment.algorithm.title(),
             experiment.num_envs(),
             experiment.num_threads,
             experiment.seed,
             self.folder.display()
         ));
-    }
-
-    fn is_complete(&self) -> bool {
-        self.learner.updates() >= self.learner.num_updates()
     }
 
     fn keeper(&self) -> Result<Keeper> {
@@ -89,7 +86,7 @@ impl Run {
         interrupt: &Interrupt,
         printer: &Printer,
     ) -> Result<()> {
-        if self.is_complete() {
+        if self.learner.is_complete() {
             return Ok(());
         }
         let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
@@ -99,14 +96,22 @@ impl Run {
             &self.progress.recent_returns,
         );
         self.begin()?;
-        while !self.is_complete() && !interrupt.is_requested() {
-            let metrics = self.update(&mut clock, &mut tally, telemetry)?;
-            let mut samples = learner_samples(&metrics);
-            samples.extend(clock.samples());
-            samples.extend(clock.phases.take_samples());
-            samples.extend(tally.recent_samples());
-            telemetry.record(&Record { moment: clock.moment, samples });
-            telemetry.flush();
+        let is_over = |learner: &dyn Learner| {
+            learner.is_complete() || (interrupt.is_requested() && learner.is_resting())
+        };
+        while !is_over(self.learner.as_ref()) {
+            self.step(&mut clock, &mut tally, telemetry)?;
+            if !self.learner.is_ready() {
+                continue;
+            }
+            let mut samples = self.update(&mut clock)?;
+            if !samples.is_empty() {
+                samples.extend(clock.samples());
+                samples.extend(clock.phases.take_samples());
+                samples.extend(tally.recent_samples());
+                telemetry.record(&Record { moment: clock.moment, samples });
+                telemetry.flush();
+            }
             if keeper.is_due(clock.moment.frames) {
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have room again the next time.
@@ -128,32 +133,30 @@ impl Run {
         Ok(())
     }
 
-    /// Acts until the learner has seen enough, and learns.
-    fn update(
-        &mut self,
-        clock: &mut Clock,
-        tally: &mut Tally,
-        telemetry: &mut Telemetry,
-    ) -> Result<PpoMetrics> {
-        while !self.learner.is_ready() {
-            let began = Instant::now();
-            let actions = self.learner.act(self.environments.batch())?;
-            let acted = Instant::now();
-            let batch = self.environments.step(Actions::Discrete(actions))?;
-            let stepped = Instant::now();
-            self.learner.observe(batch)?;
-            clock.phases.environments += stepped - acted;
-            clock.phases.acting += (acted - began) + stepped.elapsed();
-            let samples = clock.count(tally, batch);
-            if !samples.is_empty() {
-                telemetry.record(&Record { moment: clock.moment, samples });
-            }
-        }
+    /// One step of every environment.
+    fn step(&mut self, clock: &mut Clock, tally: &mut Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let metrics = self.learner.update()?;
+        let actions = self.learner.act(self.environments.batch())?;
+        let acted = Instant::now();
+        let batch = self.environments.step(Actions::Discrete(actions))?;
+        let stepped = Instant::now();
+        self.learner.observe(batch)?;
+        clock.phases.environments += stepped - acted;
+        clock.phases.acting += (acted - began) + stepped.elapsed();
+        let samples = clock.count(tally, batch);
+        if !samples.is_empty() {
+            telemetry.record(&Record { moment: clock.moment, samples });
+        }
+        Ok(())
+    }
+
+    /// Learns, and returns what the learner reports.
+    fn update(&mut self, clock: &mut Clock) -> Result<Vec<Sample>> {
+        let began = Instant::now();
+        let samples = self.learner.update()?;
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
-        Ok(metrics)
+        Ok(samples)
     }
 
     fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
@@ -183,7 +186,7 @@ impl Run {
         let stop = || interrupt.is_requested();
         // Other episodes than those of the training.
         let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
-        let agent = Agent { learner: &self.learner, greedy: false };
+        let agent = Agent { learner: self.learner.as_ref(), greedy: false };
         let agent = evaluation::of_agent(&self.builder, &agent, episodes, seed, &stop)?;
         let random = evaluation::of_random_player(&self.builder, episodes, seed, &stop)?;
         let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
@@ -262,19 +265,4 @@ impl Clock {
             Sample::new(Metric::Frames, self.moment.frames as f64),
         ]
     }
-}
-
-fn learner_samples(metrics: &PpoMetrics) -> Vec<Sample> {
-    let values = [
-        (Metric::LearningRate, metrics.learning_rate),
-        (Metric::ValueLoss, f64::from(metrics.value_loss)),
-        (Metric::PolicyLoss, f64::from(metrics.policy_loss)),
-        (Metric::Entropy, f64::from(metrics.entropy)),
-        (Metric::OldApproxKl, f64::from(metrics.old_approx_kl)),
-        (Metric::ApproxKl, f64::from(metrics.approx_kl)),
-        (Metric::Clipfrac, f64::from(metrics.clipfrac)),
-        (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
-        (Metric::GradientNorm, f64::from(metrics.grad_norm)),
-    ];
-    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

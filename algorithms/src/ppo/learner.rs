@@ -155,6 +155,11 @@ impl Ppo {
         self.rollout.is_full()
     }
 
+    /// Whether no rollout is under way. A state is small then.
+    pub fn is_resting(&self) -> bool {
+        self.rollout.is_empty()
+    }
+
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         if !self.is_ready() {

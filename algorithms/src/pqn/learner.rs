@@ -154,6 +154,11 @@ impl Pqn {
         self.rollout.is_full()
     }
 
+    /// Whether no rollout is under way. A state is small then.
+    pub fn is_resting(&self) -> bool {
+        self.rollout.is_empty()
+    }
+
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
         if !self.is_ready() {

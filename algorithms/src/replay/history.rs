@@ -135,7 +135,7 @@ impl History {
         Self {
             capacity,
             pictures: PictureRing::new(slots),
-            steps: VecDeque::new(),
+            steps: VecDeque::with_capacity(capacity + 1),
             oldest: 0,
             ready_end: 0,
             begun: None,

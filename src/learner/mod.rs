@@ -1,0 +1,101 @@
+//! The learners of `algorithms` behind one trait: all that the application asks of them.
+
+mod dqn;
+mod ppo;
+mod pqn;
+mod replay_storage;
+
+use algorithms::dqn::Dqn;
+use algorithms::ppo::Ppo;
+use algorithms::pqn::Pqn;
+use algorithms::{EnvSpec, LearnerError, ReplayStorage, SpecError};
+use anyhow::Result;
+use rl_env::Batch;
+
+use crate::config::{Algorithm, Experiment};
+use crate::telemetry::Sample;
+
+use dqn::DqnLearner;
+
+/// Someone who plays and no longer learns.
+pub(crate) trait Player {
+    /// An action for each environment of a batch.
+    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError>;
+
+    /// What each environment's observation is worth to the player.
+    fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError>;
+}
+
+/// A learner at work. Its methods have the order that [`algorithms::ppo`] shows.
+pub(crate) trait Learner {
+    /// The environments that it was made for.
+    fn spec(&self) -> &EnvSpec;
+
+    /// An action for each environment.
+    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError>;
+
+    /// Takes what came of the actions.
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;
+
+    /// Whether an update is due.
+    fn is_ready(&self) -> bool;
+
+    /// Learns, and reports what there is to report; nothing where a report would be the same as the one before.
+    fn update(&mut self) -> Result<Vec<Sample>, LearnerError>;
+
+    /// Updates made so far.
+    fn updates(&self) -> u64;
+
+    /// Whether the planned training is done.
+    fn is_complete(&self) -> bool;
+
+    /// Whether nothing has been begun that the next update needs: a good moment to stop.
+    fn is_resting(&self) -> bool;
+
+    /// The state for a checkpoint.
+    fn state(&self) -> Result<Vec<u8>, LearnerError>;
+
+    /// Someone who plays with what was learned, in environments like `spec`: `greedy`, or with chance as in training, the
+    /// chance coming from `seed`.
+    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
+}
+
+/// A new learner for an experiment.
+pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn Learner>> {
+    let (device, seed) = (experiment.device.device(), experiment.seed);
+    Ok(match experiment.algorithm {
+        Algorithm::Ppo => Box::new(Ppo::new(experiment.ppo.clone(), spec, &device, seed)?),
+        Algorithm::Dqn => {
+            let storage = replay_storage::of(experiment, &spec)?;
+            let dqn = Dqn::new(experiment.dqn.clone(), spec, storage, &device, seed)?;
+            Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
+        }
+        Algorithm::Pqn => Box::new(Pqn::new(experiment.pqn.clone(), spec, &device, seed)?),
+    })
+}
+
+/// The learner of a checkpoint, to go on with.
+pub(crate) fn restore(experiment: &Experiment, spec: &EnvSpec, state: &[u8]) -> Result<Box<dyn Learner>> {
+    let storage = match experiment.algorithm {
+        Algorithm::Dqn => replay_storage::of(experiment, spec)?,
+        Algorithm::Ppo | Algorithm::Pqn => ReplayStorage::Memory { available: 0 },
+    };
+    from_state(experiment, state, storage)
+}
+
+/// The learner of a checkpoint, to play with. Memory that its replay does not fill is never touched.
+pub(crate) fn restore_to_play(experiment: &Experiment, state: &[u8]) -> Result<Box<dyn Learner>> {
+    from_state(experiment, state, ReplayStorage::Memory { available: u64::MAX })
+}
+
+fn from_state(experiment: &Experiment, state: &[u8], storage: ReplayStorage) -> Result<Box<dyn Learner>> {
+    let device = experiment.device.device();
+    Ok(match experiment.algorithm {
+        Algorithm::Ppo => Box::new(Ppo::from_state(state, &device)?),
+        Algorithm::Dqn => {
+            let dqn = Dqn::from_state(state, storage, &device)?;
+            Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
+        }
+        Algorithm::Pqn => Box::new(Pqn::from_state(state, &device)?),
+    })
+}

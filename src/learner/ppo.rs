@@ -1,0 +1,83 @@
+use algorithms::ppo::{Policy, Ppo, PpoMetrics};
+use algorithms::{EnvSpec, LearnerError, SpecError};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rl_env::Batch;
+
+use super::{Learner, Player};
+use crate::telemetry::{Metric, Sample};
+
+impl Learner for Ppo {
+    fn spec(&self) -> &EnvSpec {
+        self.spec()
+    }
+
+    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+        self.act(batch)
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        self.observe(batch)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready()
+    }
+
+    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
+        self.update().map(|metrics| samples(&metrics))
+    }
+
+    fn updates(&self) -> u64 {
+        self.updates()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.updates() >= self.num_updates()
+    }
+
+    fn is_resting(&self) -> bool {
+        self.is_resting()
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        self.state()
+    }
+
+    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        Ok(Box::new(PolicyPlayer { policy: self.policy(spec)?, greedy, rng }))
+    }
+}
+
+/// Draws actions as a policy says, or takes the most probable ones.
+struct PolicyPlayer {
+    policy: Policy,
+    greedy: bool,
+    rng: ChaCha8Rng,
+}
+
+impl Player for PolicyPlayer {
+    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+        if self.greedy { self.policy.greedy(batch) } else { self.policy.sample(batch, &mut self.rng) }
+    }
+
+    fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+        self.policy.values(batch)
+    }
+}
+
+fn samples(metrics: &PpoMetrics) -> Vec<Sample> {
+    let values = [
+        (Metric::LearningRate, metrics.learning_rate),
+        (Metric::ValueLoss, f64::from(metrics.value_loss)),
+        (Metric::PolicyLoss, f64::from(metrics.policy_loss)),
+        (Metric::Entropy, f64::from(metrics.entropy)),
+        (Metric::OldApproxKl, f64::from(metrics.old_approx_kl)),
+        (Metric::ApproxKl, f64::from(metrics.approx_kl)),
+        (Metric::Clipfrac, f64::from(metrics.clipfrac)),
+        (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
+        (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+    ];
+    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
+}

@@ -1,0 +1,61 @@
+use algorithms::pqn::{Pqn, PqnMetrics};
+use algorithms::{EnvSpec, LearnerError, SpecError};
+use rl_env::Batch;
+
+use super::dqn::ValuePlayer;
+use super::{Learner, Player};
+use crate::telemetry::{Metric, Sample};
+
+impl Learner for Pqn {
+    fn spec(&self) -> &EnvSpec {
+        self.spec()
+    }
+
+    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+        self.act(batch)
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        self.observe(batch)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready()
+    }
+
+    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
+        self.update().map(|metrics| samples(&metrics))
+    }
+
+    fn updates(&self) -> u64 {
+        self.updates()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.updates() >= self.num_updates()
+    }
+
+    fn is_resting(&self) -> bool {
+        self.is_resting()
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        self.state()
+    }
+
+    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+        let epsilon = if greedy { 0.0 } else { self.config().eval_epsilon.into() };
+        Ok(Box::new(ValuePlayer::new(self.policy(spec)?, epsilon, seed)))
+    }
+}
+
+fn samples(metrics: &PqnMetrics) -> Vec<Sample> {
+    let values = [
+        (Metric::LearningRate, metrics.learning_rate),
+        (Metric::Epsilon, metrics.epsilon),
+        (Metric::TdLoss, f64::from(metrics.td_loss)),
+        (Metric::QValues, f64::from(metrics.q_values)),
+        (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+    ];
+    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
+}

@@ -1,0 +1,113 @@
+use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
+use algorithms::{EnvSpec, ReplayStorage};
+use burn::tensor::Device;
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
+
+use super::{cart_pole, mean_return, solve_probes, vectorize};
+
+/// Trains to the end of the configuration's steps.
+fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
+    let storage = ReplayStorage::Memory { available: 1 << 30 };
+    let mut dqn = Dqn::new(config, EnvSpec::of(envs).unwrap(), storage, &Device::flex(), seed).unwrap();
+    let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
+    while !dqn.is_complete() {
+        let actions = dqn.act(batch).unwrap();
+        batch = envs.step(Actions::Discrete(actions)).unwrap();
+        dqn.observe(batch).unwrap();
+        if dqn.is_ready() {
+            dqn.update().unwrap();
+        }
+    }
+    dqn
+}
+
+/// The largest value of each row, and its action.
+fn judgement(policy: &Policy, batch: &Batch) -> (Vec<f32>, Vec<i32>) {
+    let values = policy.values(batch).unwrap();
+    let best = values.iter().map(|values| values.iter().copied().fold(f32::MIN, f32::max)).collect();
+    (best, policy.greedy(batch).unwrap())
+}
+
+fn probe_config() -> DqnConfig {
+    DqnConfig {
+        total_steps: 4_000,
+        learning_rate: 3e-3,
+        buffer_size: 2_000,
+        gamma: 0.5,
+        target_network_frequency: 20,
+        exploration_fraction: 0.5,
+        learning_starts: 64,
+        end_e: 0.05,
+        ..DqnConfig::default()
+    }
+}
+
+fn solve_all_probes(config: &DqnConfig) {
+    solve_probes(config.gamma, |envs| {
+        let dqn = train(envs, config.clone(), 1);
+        let policy = dqn.policy(dqn.spec()).unwrap();
+        move |batch: &Batch| judgement(&policy, batch)
+    });
+}
+
+#[test]
+fn dqn_solves_every_probe() {
+    solve_all_probes(&probe_config());
+}
+
+#[test]
+fn double_dueling_dqn_with_priorities_and_returns_of_three_steps_solves_every_probe() {
+    solve_all_probes(&DqnConfig {
+        double: true,
+        dueling: true,
+        prioritized: true,
+        n_step: 3,
+        loss: LossKind::Huber,
+        tau: 0.05,
+        target_network_frequency: 1,
+        ..probe_config()
+    });
+}
+
+#[test]
+fn distributions_of_returns_and_noisy_layers_solve_every_probe() {
+    for distribution in [Distribution::C51, Distribution::Quantile] {
+        solve_all_probes(&DqnConfig {
+            distribution,
+            num_atoms: 21,
+            v_min: -2.0,
+            v_max: 2.0,
+            noisy: true,
+            start_e: 0.0,
+            end_e: 0.0,
+            adam_epsilon: 1e-5,
+            ..probe_config()
+        });
+    }
+}
+
+/// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds came to 460, 476 and 500 there.
+#[test]
+fn dqn_balances_the_cart_pole() {
+    let config = DqnConfig {
+        total_steps: 100_000,
+        learning_rate: 3e-4,
+        buffer_size: 50_000,
+        target_network_frequency: 100,
+        batch_size: 64,
+        exploration_fraction: 0.3,
+        end_e: 0.02,
+        learning_starts: 1_000,
+        train_ratio: 0.25,
+        n_step: 3,
+        double: true,
+        max_grad_norm: Some(10.0),
+        ..DqnConfig::default()
+    };
+    let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
+    let dqn = train(&mut envs, config, 1);
+    let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
+    let policy = dqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
+    assert!(mean >= 400.0, "mean return {mean}");
+}
