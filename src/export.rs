@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use algorithms::ppo::Ppo;
-use algorithms::{EnvSpec, networks};
+use algorithms::{EnvSpec, Learner, networks};
 use anyhow::{Context, Result, ensure};
 use safetensors::{Dtype, View};
 use serde_json::json;

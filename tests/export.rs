@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use algorithms::Learner;
 use algorithms::ppo::{Policy, Ppo};
 use burn::tensor::Device;
 use rand::{Rng, SeedableRng};

@@ -20,7 +20,9 @@ mod config_error;
 pub mod dqn;
 mod env_spec;
 mod error;
+mod learner;
 pub mod networks;
+mod on_policy;
 mod optimizer;
 pub mod ppo;
 pub mod pqn;
@@ -31,8 +33,10 @@ pub mod schedule;
 mod state_bytes;
 #[cfg(test)]
 mod testing;
+mod training;
 
 pub use config_error::ConfigError;
 pub use env_spec::{EnvSpec, SpecError, Task};
 pub use error::LearnerError;
+pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use ale::AtariOptions;
-use algorithms::EnvSpec;
 use algorithms::ppo::{Ppo, PpoConfig};
+use algorithms::{EnvSpec, Learner};
 use anyhow::Result;
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};

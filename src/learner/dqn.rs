@@ -1,5 +1,5 @@
 use algorithms::dqn::{Dqn, DqnMetrics, Policy};
-use algorithms::{EnvSpec, LearnerError, SpecError};
+use algorithms::{EnvSpec, Learner as _, LearnerError, SpecError};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
@@ -23,7 +23,7 @@ impl DqnLearner {
     }
 }
 
-impl Learner for DqnLearner {
+impl algorithms::Learner for DqnLearner {
     fn spec(&self) -> &EnvSpec {
         self.dqn.spec()
     }
@@ -40,14 +40,6 @@ impl Learner for DqnLearner {
         self.dqn.is_ready()
     }
 
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
-        let before = self.dqn.updates();
-        let metrics = self.dqn.update()?;
-        // Told by the count alone, so that a run that was resumed reports at the same moments.
-        let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
-        Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
-    }
-
     fn updates(&self) -> u64 {
         self.dqn.updates()
     }
@@ -58,6 +50,16 @@ impl Learner for DqnLearner {
 
     fn is_resting(&self) -> bool {
         true
+    }
+}
+
+impl Learner for DqnLearner {
+    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
+        let before = self.dqn.updates();
+        let metrics = self.dqn.update()?;
+        // Told by the count alone, so that a run that was resumed reports at the same moments.
+        let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
+        Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
     }
 
     fn state(&self) -> Result<Vec<u8>, LearnerError> {

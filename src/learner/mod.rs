@@ -26,31 +26,10 @@ pub(crate) trait Player {
     fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError>;
 }
 
-/// A learner at work. Its methods have the order that [`algorithms::ppo`] shows.
-pub(crate) trait Learner {
-    /// The environments that it was made for.
-    fn spec(&self) -> &EnvSpec;
-
-    /// An action for each environment.
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError>;
-
-    /// Takes what came of the actions.
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;
-
-    /// Whether an update is due.
-    fn is_ready(&self) -> bool;
-
+/// A learner at work, with what the application asks of it beside the verbs of all learners.
+pub(crate) trait Learner: algorithms::Learner {
     /// Learns, and reports what there is to report; nothing where a report would be the same as the one before.
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError>;
-
-    /// Updates made so far.
-    fn updates(&self) -> u64;
-
-    /// Whether the planned training is done.
-    fn is_complete(&self) -> bool;
-
-    /// Whether nothing has been begun that the next update needs: a good moment to stop.
-    fn is_resting(&self) -> bool;
 
     /// The state for a checkpoint.
     fn state(&self) -> Result<Vec<u8>, LearnerError>;

@@ -8,36 +8,8 @@ use super::{Learner, Player};
 use crate::telemetry::{Metric, Sample};
 
 impl Learner for Ppo {
-    fn spec(&self) -> &EnvSpec {
-        self.spec()
-    }
-
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        self.act(batch)
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.observe(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.is_ready()
-    }
-
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
         self.update().map(|metrics| samples(&metrics))
-    }
-
-    fn updates(&self) -> u64 {
-        self.updates()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.updates() >= self.num_updates()
-    }
-
-    fn is_resting(&self) -> bool {
-        self.is_resting()
     }
 
     fn state(&self) -> Result<Vec<u8>, LearnerError> {

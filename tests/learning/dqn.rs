@@ -1,5 +1,5 @@
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
-use algorithms::{EnvSpec, ReplayStorage};
+use algorithms::{EnvSpec, Learner, ReplayStorage};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 

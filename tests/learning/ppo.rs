@@ -1,5 +1,5 @@
-use algorithms::EnvSpec;
 use algorithms::ppo::{Ppo, PpoConfig};
+use algorithms::{EnvSpec, Learner};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 

@@ -1,5 +1,5 @@
-use algorithms::EnvSpec;
 use algorithms::pqn::{Pqn, PqnConfig};
+use algorithms::{EnvSpec, Learner};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 

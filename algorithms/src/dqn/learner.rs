@@ -1,5 +1,4 @@
 use burn::module::Module;
-use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -12,10 +11,10 @@ use super::policy::explore;
 use super::{DqnConfig, DqnMetrics, Policy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ObservationLayout, QNetwork, QNetworkOptions, RowTasks, soft_update};
-use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
-use crate::{EnvSpec, LearnerError, SpecError, categorical};
+use crate::training::{StepSize, Training, host};
+use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
 
 /// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
 enum Stream {
@@ -38,16 +37,12 @@ pub struct Dqn {
     pub(super) config: DqnConfig,
     pub(super) spec: EnvSpec,
     pub(super) layout: ObservationLayout,
-    /// With gradients.
-    pub(super) device: Device,
     pub(super) head: Head,
-    /// What is being trained.
-    pub(super) network: QNetwork,
-    /// The same weights without gradients: what acts.
+    pub(super) training: Training<QNetwork>,
+    /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
     /// What returns are bootstrapped with, without gradients.
     pub(super) target: QNetwork,
-    pub(super) optimizer: AdamOptimizer,
     pub(super) replay: ReplayBuffer,
     pub(super) action_rng: ChaCha8Rng,
     pub(super) replay_rng: ChaCha8Rng,
@@ -88,7 +83,7 @@ impl Dqn {
         Ok(Self {
             actor: Policy::new(network.valid(), head.clone(), reader),
             target: network.valid(),
-            optimizer: AdamOptimizer::new(config.adam_epsilon),
+            training: Training::new(network, config.adam_epsilon, device),
             action_rng: Stream::Actions.rng(seed),
             replay_rng: Stream::Replay.rng(seed),
             noise_rng: Stream::Noise.rng(seed),
@@ -99,9 +94,7 @@ impl Dqn {
             config,
             spec,
             layout,
-            device,
             head,
-            network,
             replay,
         })
     }
@@ -117,63 +110,11 @@ impl Dqn {
         &self.config
     }
 
-    /// The environments that the learner was made for.
-    pub fn spec(&self) -> &EnvSpec {
-        &self.spec
-    }
-
-    /// Gradient steps made so far.
-    pub fn updates(&self) -> u64 {
-        self.updates
-    }
-
-    /// Whether the planned steps have been made.
-    pub fn is_complete(&self) -> bool {
-        self.steps >= self.config.total_steps
-    }
-
     /// The probability of a random action at present.
     pub fn epsilon(&self) -> f64 {
         let DqnConfig { start_e, end_e, exploration_fraction, total_steps, .. } = self.config;
         let steps = (f64::from(exploration_fraction) * total_steps as f64) as u64;
         LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.steps)
-    }
-
-    /// An action for each environment: the best one, or a random one. Two random numbers a row, in the order of the rows.
-    ///
-    /// `batch` is the one that `reset` or the last [`observe`](Self::observe) had.
-    pub fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        if self.replay.is_acting() || self.is_ready() {
-            return Err(LearnerError::OutOfOrder(
-                "act came before the last actions were observed and learned from",
-            ));
-        }
-        let noise = self.network.draw_noise(&mut self.noise_rng, &self.device.clone().without_autodiff());
-        let values = self.actor.values_with_noise(batch, noise.as_ref())?;
-        self.actions = explore(&values, self.epsilon(), &mut self.action_rng);
-        self.replay.begin_step(batch, &self.actions);
-        Ok(&self.actions)
-    }
-
-    /// Takes what came of the actions of the last [`act`](Self::act).
-    pub fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        if !self.replay.is_acting() {
-            return Err(LearnerError::OutOfOrder("observe came without an act before it"));
-        }
-        self.actor.check(batch)?;
-        check_rewards(batch)?;
-        let steps = self.replay.end_step(batch);
-        self.steps += steps;
-        // Counted from the replay, so that one which was lost is filled again before learning goes on.
-        if self.replay.written() >= self.config.learning_starts as u64 {
-            self.due += steps as f64 * self.config.train_ratio;
-        }
-        Ok(())
-    }
-
-    /// Whether a gradient step is due; nothing more can be observed before it.
-    pub fn is_ready(&self) -> bool {
-        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
     }
 
     /// Makes the gradient steps that are due. On an error the weights are those of the last sound one.
@@ -187,10 +128,11 @@ impl Dqn {
             self.due -= 1.0;
             self.updates += 1;
             if self.updates.is_multiple_of(self.config.target_network_frequency) {
-                self.target = soft_update(self.target.clone(), &self.network.valid(), self.config.tau);
+                self.target =
+                    soft_update(self.target.clone(), &self.training.network.valid(), self.config.tau);
             }
         }
-        self.actor.set_network(self.network.valid());
+        self.actor.set_network(self.training.network.valid());
         let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
         Ok(DqnMetrics {
             td_loss,
@@ -218,41 +160,33 @@ impl Dqn {
     /// One gradient step. On an error nothing has changed but the random numbers.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
-        let minibatch = Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.device);
+        let minibatch =
+            Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.training.device);
         let targets = self.targets(&minibatch)?;
-        let noise = self.network.draw_noise(&mut self.noise_rng, &self.device);
-        let outputs = self.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
+        let noise = self.training.network.draw_noise(&mut self.noise_rng, &self.training.device);
+        let outputs =
+            self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
         let predicted = minibatch.of_actions(outputs);
         let losses = self.head.losses(predicted.clone(), targets);
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
-        let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
-        let grad_norm = global_norm(&self.network, &gradients);
-
-        // One read, so that a device is waited for once a gradient step.
         let rows = minibatch.draws.len();
-        let predicted = predicted.inner().reshape([rows * self.head.num_atoms()]);
-        let numbers = host(Tensor::cat(vec![loss.inner(), grad_norm, losses.inner(), predicted], 0))?;
-        for (what, number) in ["the loss", "the gradient's norm"].iter().zip(&numbers) {
-            if !number.is_finite() {
-                return Err(LearnerError::NonFinite { what: (*what).to_owned() });
-            }
-        }
-        let (loss, grad_norm) = (numbers[0], numbers[1]);
-        let (losses, predicted) = numbers[2..].split_at(rows);
-        let scale = self.config.max_grad_norm.map_or(1.0, |norm| clip_scale(grad_norm, norm));
-        let network = self.network.clone();
-        self.network = self.optimizer.step(network, &mut gradients, self.config.learning_rate, scale);
-
+        let predicted = predicted.reshape([rows * self.head.num_atoms()]);
+        let details = Tensor::cat(vec![losses, predicted], 0);
+        let size =
+            StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
+        let numbers = self.training.step(&loss, vec![("the loss", loss.clone())], details, size)?;
+        let (losses, predicted) = numbers.details.split_at(rows);
         let values: Vec<f32> =
             predicted.chunks_exact(self.head.num_atoms()).map(|numbers| self.head.mean(numbers)).collect();
         let errors = self.head.errors(losses);
         self.replay.set_errors(&minibatch.draws, &errors);
-        Ok(StepMetrics { td_loss: loss, q_values: values.iter().sum::<f32>() / rows as f32, grad_norm })
+        let q_values = values.iter().sum::<f32>() / rows as f32;
+        Ok(StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm })
     }
 
     /// What the numbers of each row's action are to become, `[rows, num_atoms]`.
     pub(super) fn targets(&mut self, minibatch: &Minibatch) -> Result<Tensor<2>, LearnerError> {
-        let plain = self.device.clone().without_autodiff();
+        let plain = self.training.device.clone().without_autodiff();
         let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
         let noise = self.target.draw_noise(&mut self.noise_rng, &plain);
         let values = host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
@@ -271,7 +205,7 @@ impl Dqn {
             targets.extend(self.head.target(of, next));
         }
         let shape = [minibatch.returns.len(), atoms];
-        Ok(Tensor::from_data(TensorData::new(targets, shape), &self.device))
+        Ok(Tensor::from_data(TensorData::new(targets, shape), &self.training.device))
     }
 
     /// What the trained network says about observations, without gradients.
@@ -281,8 +215,62 @@ impl Dqn {
         rows: &RowTasks,
         plain: &Device,
     ) -> Result<Vec<f32>, LearnerError> {
-        let noise = self.network.draw_noise(&mut self.noise_rng, plain);
-        host(self.network.valid().forward(observations, rows, noise.as_ref()))
+        let noise = self.training.network.draw_noise(&mut self.noise_rng, plain);
+        host(self.training.network.valid().forward(observations, rows, noise.as_ref()))
+    }
+}
+
+impl Learner for Dqn {
+    fn spec(&self) -> &EnvSpec {
+        &self.spec
+    }
+
+    /// The best action for each environment, or a random one. Two random numbers a row, in the order of the rows.
+    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+        if self.replay.is_acting() || self.is_ready() {
+            return Err(LearnerError::OutOfOrder(
+                "act came before the last actions were observed and learned from",
+            ));
+        }
+        let noise = self
+            .training
+            .network
+            .draw_noise(&mut self.noise_rng, &self.training.device.clone().without_autodiff());
+        let values = self.actor.values_with_noise(batch, noise.as_ref())?;
+        self.actions = explore(&values, self.epsilon(), &mut self.action_rng);
+        self.replay.begin_step(batch, &self.actions);
+        Ok(&self.actions)
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        if !self.replay.is_acting() {
+            return Err(LearnerError::OutOfOrder("observe came without an act before it"));
+        }
+        self.actor.check(batch)?;
+        check_rewards(batch)?;
+        let steps = self.replay.end_step(batch);
+        self.steps += steps;
+        // Counted from the replay, so that one which was lost is filled again before learning goes on.
+        if self.replay.written() >= self.config.learning_starts as u64 {
+            self.due += steps as f64 * self.config.train_ratio;
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+    }
+
+    fn is_resting(&self) -> bool {
+        true
+    }
+
+    fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    fn is_complete(&self) -> bool {
+        self.steps >= self.config.total_steps
     }
 }
 
@@ -293,8 +281,4 @@ fn replay_options(config: &DqnConfig) -> ReplayOptions {
         gamma: config.gamma,
         alpha: config.prioritized.then_some(config.per_alpha),
     }
-}
-
-fn host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LearnerError> {
-    tensor.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
 }

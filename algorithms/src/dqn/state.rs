@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Dqn, DqnConfig};
 use crate::networks::{NamedWeights, load_weights, weights};
-use crate::optimizer::Moments;
 use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
+use crate::training::TrainingState;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"DQNSTATE", version: 1 };
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 2 };
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -22,9 +22,8 @@ struct State {
     steps: u64,
     updates: u64,
     due: f64,
-    weights: Vec<NamedWeights>,
+    training: TrainingState,
     target: Vec<NamedWeights>,
-    moments: Vec<Option<Moments>>,
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
@@ -48,9 +47,8 @@ impl Dqn {
             steps: self.steps,
             updates: self.updates,
             due: self.due,
-            weights: weights(&self.network)?,
+            training: self.training.state()?,
             target: weights(&self.target)?,
-            moments: self.optimizer.moments()?,
             action_rng: self.action_rng.clone(),
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
@@ -59,7 +57,7 @@ impl Dqn {
     }
 
     /// The learner that [`state`](Self::state) described, its replay in `storage`. Whether the environments at hand
-    /// are the ones it was made for can be seen by comparing [`spec`](Self::spec).
+    /// are the ones it was made for can be seen by comparing [`spec`](crate::Learner::spec).
     pub fn from_state(bytes: &[u8], storage: ReplayStorage, device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         if !state.spec.is_sound() {
@@ -67,11 +65,9 @@ impl Dqn {
         }
         // The seed has no effect: everything that came from it is replaced.
         let mut dqn = Self::new(state.config, state.spec, storage, device, 0)?;
-        let sizes: Vec<usize> = state.weights.iter().map(|parameter| parameter.values.len()).collect();
-        dqn.network = load_weights(dqn.network, state.weights)?;
+        dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
-        dqn.actor.set_network(dqn.network.valid());
-        dqn.optimizer.load_moments(state.moments, &sizes, &dqn.device.clone().without_autodiff())?;
+        dqn.actor.set_network(dqn.training.network.valid());
         if let Some(replay) = state.replay {
             dqn.replay.restore(replay).map_err(bad)?;
         }

@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::weights;
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, LearnerError, ReplayError, ReplayStorage, SpecError};
+use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError};
 
 fn vectors() -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -151,7 +151,7 @@ fn a_lost_replay_is_filled_again_before_learning_goes_on() {
         step(&mut dqn, &mut noise);
     }
     let mut other = restored(&dqn, false);
-    assert_eq!(weights(&other.network).unwrap(), weights(&dqn.network).unwrap());
+    assert_eq!(weights(&other.training.network).unwrap(), weights(&dqn.training.network).unwrap());
     let (updates, steps) = (other.updates(), other.steps);
     while other.updates() == updates {
         step(&mut other, &mut noise);
@@ -204,7 +204,7 @@ fn the_target_network_moves_when_it_is_due() {
     }
     if dqn.updates() == 4 {
         let names = |network: &crate::networks::QNetwork| weights(network).unwrap();
-        assert_eq!(names(&dqn.target), names(&dqn.network));
+        assert_eq!(names(&dqn.target), names(&dqn.training.network));
     }
 }
 
@@ -226,13 +226,14 @@ fn a_double_target_takes_the_value_of_the_target_network() {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     let draws = dqn.replay.draw(32, 1.0, &mut rng);
     let minibatch =
-        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.device);
+        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
     let targets: Vec<f32> = dqn.targets(&minibatch).unwrap().try_into_vec_as().unwrap();
     let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
     let forward = |network: &crate::networks::QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
     };
-    let (of_target, of_online) = (forward(&dqn.target), forward(&burn::module::Module::valid(&dqn.network)));
+    let (of_target, of_online) =
+        (forward(&dqn.target), forward(&burn::module::Module::valid(&dqn.training.network)));
     let mut differ = 0;
     for (row, (&num_actions, of)) in minibatch.num_actions.iter().zip(&minibatch.returns).enumerate() {
         let legal = row * 5..row * 5 + num_actions;
@@ -267,7 +268,7 @@ fn rows_that_only_reset_never_train() {
         }
         assert!(resets > 5);
         assert_eq!(dqn.steps, 120 - resets);
-        weights(&dqn.network).unwrap()
+        weights(&dqn.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));
 }
@@ -289,7 +290,7 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
                 dqn.update().unwrap();
             }
         }
-        weights(&dqn.network).unwrap()
+        weights(&dqn.training.network).unwrap()
     };
     let undisturbed = run(|_, _| false);
     assert_eq!(undisturbed, run(|batch, env| batch.terminated[env]));
@@ -300,22 +301,22 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
 fn illegal_actions_have_no_part_in_anything() {
     // With enormous values for the actions that the first task does not have.
     let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
-    let mut parameters = weights(&dqn.network).unwrap();
+    let mut parameters = weights(&dqn.training.network).unwrap();
     let bias =
         parameters.iter_mut().find(|parameter| parameter.shape == [10]).expect("two tasks of five columns");
     for value in &mut bias.values[2..5] {
         *value = 1e9;
     }
-    dqn.network = crate::networks::load_weights(dqn.network, parameters.clone()).unwrap();
-    dqn.target = burn::module::Module::valid(&dqn.network);
-    dqn.actor.set_network(burn::module::Module::valid(&dqn.network));
+    dqn.training.network = crate::networks::load_weights(dqn.training.network, parameters.clone()).unwrap();
+    dqn.target = burn::module::Module::valid(&dqn.training.network);
+    dqn.actor.set_network(burn::module::Module::valid(&dqn.training.network));
     dqn.config.start_e = 0.0;
     for _ in 0..20 {
         if let Some(metrics) = step(&mut dqn, &mut noise) {
             assert!(metrics.td_loss < 100.0, "{metrics:?}");
         }
     }
-    let trained = weights(&dqn.network).unwrap();
+    let trained = weights(&dqn.training.network).unwrap();
     let bias = trained.iter().find(|parameter| parameter.shape == [10]).unwrap();
     assert_eq!(bias.values[2..5], [1e9; 3], "a gradient reached an illegal action");
 }
@@ -337,7 +338,7 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
     broken.rewards = vec![f32::MAX; 4];
     broken.autoreset = vec![false; 4];
     dqn.observe(&broken).unwrap();
-    let before = weights(&dqn.network).unwrap();
+    let before = weights(&dqn.training.network).unwrap();
     let error = loop {
         if dqn.is_ready() {
             match dqn.update() {
@@ -351,7 +352,7 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
         }
     };
     assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
-    let after = weights(&dqn.network).unwrap();
+    let after = weights(&dqn.training.network).unwrap();
     assert!(after.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
     assert_eq!(before.len(), after.len());
 }

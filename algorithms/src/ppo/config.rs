@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
-use crate::config_error::{check, check_count, check_positive, check_unit};
+use crate::config_error::{check, check_positive, check_unit};
+use crate::on_policy::RolloutPlan;
 
 /// The hyperparameters of PPO, by the names of the papers. The defaults are those of `CleanRL`'s `ppo_atari.py`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,39 +69,31 @@ impl PpoConfig {
     /// Checks every field, with `num_envs` environments in mind.
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
         let at_least_zero = |value: f32| value.is_finite() && value >= 0.0;
-        let batch_size = num_envs.saturating_mul(self.num_steps);
-        check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
-        check(
-            "total_steps",
-            &self.total_steps,
-            self.total_steps >= batch_size as u64,
-            format!("{batch_size} (num_envs * num_steps) or more"),
-        )?;
-        check(
-            "learning_rate",
-            &self.learning_rate,
-            self.learning_rate.is_finite() && self.learning_rate > 0.0,
-            "a number above 0",
-        )?;
-        check_unit("gamma", self.gamma)?;
+        self.plan().validate(num_envs)?;
         check_unit("gae_lambda", self.gae_lambda)?;
-        check(
-            "num_minibatches",
-            &self.num_minibatches,
-            (1..=batch_size).contains(&self.num_minibatches),
-            format!("in 1..={batch_size} (num_envs * num_steps)"),
-        )?;
-        check_count("update_epochs", self.update_epochs)?;
         check_positive("clip_coef", self.clip_coef)?;
         check("ent_coef", &self.ent_coef, at_least_zero(self.ent_coef), "a number from 0")?;
         check("vf_coef", &self.vf_coef, at_least_zero(self.vf_coef), "a number from 0")?;
-        check_positive("max_grad_norm", self.max_grad_norm)?;
         match self.target_kl {
             Some(target_kl) => {
                 let possible = target_kl.is_finite() && target_kl > 0.0;
                 check("target_kl", &target_kl, possible, "a number above 0, or absent")
             }
             None => Ok(()),
+        }
+    }
+
+    /// What every learner from rollouts has.
+    pub(super) fn plan(&self) -> RolloutPlan {
+        RolloutPlan {
+            total_steps: self.total_steps,
+            num_steps: self.num_steps,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+            gamma: self.gamma,
+            num_minibatches: self.num_minibatches,
+            update_epochs: self.update_epochs,
+            max_grad_norm: self.max_grad_norm,
         }
     }
 }

@@ -1,10 +1,6 @@
 use burn::module::Module;
-use burn::optim::GradientsParams;
+use burn::tensor::Device;
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Tensor};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
@@ -13,49 +9,20 @@ use super::minibatch::Minibatch;
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, weights};
-use crate::optimizer::{AdamOptimizer, clip_scale, global_norm};
-use crate::rollout::{Estimates, Rollout, rows_with_final_values, split};
-use crate::schedule::LinearSchedule;
-use crate::{EnvSpec, LearnerError, SpecError, categorical};
+use crate::on_policy::{OnPolicy, Stream};
+use crate::rollout::{Estimates, rows_with_final_values};
+use crate::training::{StepSize, Training};
+use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
 
 /// The optimiser's epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
 
-/// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
-enum Stream {
-    Initialization,
-    Actions,
-    Shuffling,
-}
-
-impl Stream {
-    fn rng(self, seed: u64) -> ChaCha8Rng {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(self as u64);
-        rng
-    }
-}
-
 /// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Ppo {
     pub(super) config: PpoConfig,
-    pub(super) spec: EnvSpec,
-    pub(super) layout: ObservationLayout,
-    /// With gradients.
-    pub(super) device: Device,
-    /// What is being trained.
-    pub(super) network: ActorCritic,
-    /// The same weights without gradients: what acts.
+    pub(super) on_policy: OnPolicy<ActorCritic>,
+    /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
-    pub(super) optimizer: AdamOptimizer,
-    pub(super) rollout: Rollout,
-    /// The values of the observations after a complete rollout.
-    pub(super) last_values: Vec<f32>,
-    pub(super) action_rng: ChaCha8Rng,
-    pub(super) shuffle_rng: ChaCha8Rng,
-    /// Updates made.
-    pub(super) updates: u64,
-    actions: Vec<i32>,
 }
 
 /// What one minibatch reports.
@@ -76,21 +43,9 @@ impl Ppo {
         let network = ActorCritic::new(layout, &spec.tasks, &mut Stream::Initialization.rng(seed), &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let actor = Policy::new(network.valid(), reader);
-        Ok(Self {
-            rollout: Rollout::new(spec.num_envs(), config.num_steps, layout.row_bytes()),
-            last_values: Vec::new(),
-            optimizer: AdamOptimizer::new(ADAM_EPSILON),
-            action_rng: Stream::Actions.rng(seed),
-            shuffle_rng: Stream::Shuffling.rng(seed),
-            updates: 0,
-            actions: Vec::new(),
-            config,
-            spec,
-            layout,
-            device,
-            network,
-            actor,
-        })
+        let training = Training::new(network, ADAM_EPSILON, device);
+        let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
+        Ok(Self { config, on_policy, actor })
     }
 
     /// The hyperparameters.
@@ -98,81 +53,26 @@ impl Ppo {
         &self.config
     }
 
-    /// The environments that the learner was made for.
-    pub fn spec(&self) -> &EnvSpec {
-        &self.spec
-    }
-
-    /// Updates made so far.
-    pub fn updates(&self) -> u64 {
-        self.updates
-    }
-
     /// Updates in `total_steps` steps; the learning rate is annealed over them.
     pub fn num_updates(&self) -> u64 {
-        self.config.total_steps / (self.spec.num_envs() * self.config.num_steps) as u64
-    }
-
-    /// Draws an action for each environment: one random number a row, in the order of the rows.
-    ///
-    /// `batch` is the one that `reset` or the last [`observe`](Self::observe) had.
-    pub fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        if self.rollout.is_acting() || self.rollout.is_full() {
-            return Err(LearnerError::OutOfOrder(
-                "act came before the last actions were observed and learned from",
-            ));
-        }
-        let evaluation = self.actor.evaluate_batch(batch)?;
-        self.actions.clear();
-        let mut log_probs = Vec::with_capacity(batch.len());
-        for row in &evaluation.log_probs {
-            let action = categorical::sample(row, &mut self.action_rng);
-            self.actions.push(action as i32);
-            log_probs.push(row[action]);
-        }
-        self.rollout.begin_step(batch, &self.actions, &log_probs, &evaluation.values);
-        Ok(&self.actions)
-    }
-
-    /// Takes what came of the actions of the last [`act`](Self::act).
-    pub fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        if !self.rollout.is_acting() {
-            return Err(LearnerError::OutOfOrder("observe came without an act before it"));
-        }
-        self.actor.check(batch)?;
-        check_rewards(batch)?;
-        let final_values = self.final_values(batch)?;
-        let is_last = self.rollout.steps_left() == 1;
-        if is_last {
-            self.last_values = self.actor.evaluate_batch(batch)?.values;
-        }
-        self.rollout.end_step(batch, &final_values);
-        Ok(())
-    }
-
-    /// Whether enough has been observed for an update; no more can be observed before it.
-    pub fn is_ready(&self) -> bool {
-        self.rollout.is_full()
-    }
-
-    /// Whether no rollout is under way. A state is small then.
-    pub fn is_resting(&self) -> bool {
-        self.rollout.is_empty()
+        self.config.plan().num_updates(self.on_policy.spec.num_envs())
     }
 
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
-        if !self.is_ready() {
-            return Err(LearnerError::OutOfOrder("update came before a rollout was complete"));
-        }
-        let learning_rate = self.learning_rate();
-        let estimates = self.rollout.estimates(&self.last_values, self.config.gamma, self.config.gae_lambda);
-        let entries = self.rollout.transitions();
+        self.on_policy.check_update()?;
+        let PpoConfig { gamma, gae_lambda, .. } = self.config;
+        let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
+        let rollout = &self.on_policy.rollout;
+        let estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
+        let entries = rollout.transitions();
         let transitions = entries.len();
-        let values: Vec<f32> = entries.iter().map(|&entry| self.rollout.value(entry)).collect();
+        let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
-        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, learning_rate)?;
-        self.finish_update()?;
+        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size)?;
+        self.on_policy.training.check_weights()?;
+        self.actor.set_network(self.on_policy.training.network.valid());
+        self.on_policy.finish_update();
 
         let last = minibatches.last().expect("two steps of an environment hold at least one transition");
         let clipfracs = minibatches.iter().map(|minibatch| minibatch.change.clipfrac);
@@ -184,7 +84,7 @@ impl Ppo {
             approx_kl: last.change.approx_kl,
             clipfrac: clipfracs.sum::<f32>() / minibatches.len() as f32,
             explained_variance: explained_variance(&values, &returns),
-            learning_rate,
+            learning_rate: step_size.learning_rate,
             grad_norm: last.grad_norm,
             epochs,
             transitions,
@@ -193,30 +93,19 @@ impl Ppo {
 
     /// All parameters of the present network.
     pub fn weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        weights(&self.network)
+        weights(&self.on_policy.training.network)
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
     /// but their tasks must be among its tasks.
     pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
-        self.spec.check_observations(spec)?;
+        self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
-    }
-
-    /// The step size of the next update.
-    fn learning_rate(&self) -> f64 {
-        let start = self.config.learning_rate;
-        let schedule = if self.config.anneal_lr {
-            LinearSchedule { start, end: 0.0, steps: self.num_updates() }
-        } else {
-            LinearSchedule::constant(start)
-        };
-        schedule.value(self.updates)
     }
 
     /// For each row the value of its final observation, where that is not what comes next in its environment.
     fn final_values(&self, batch: &Batch) -> Result<Vec<Option<f32>>, LearnerError> {
-        let rows = rows_with_final_values(batch, self.spec.autoreset_mode);
+        let rows = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
         let mut final_values = vec![None; batch.len()];
         if !rows.is_empty() {
             let evaluation = self.actor.evaluate(&batch.final_observations, &rows)?;
@@ -233,22 +122,22 @@ impl Ppo {
         &mut self,
         mut entries: Vec<usize>,
         estimates: &Estimates,
-        learning_rate: f64,
+        step_size: StepSize,
     ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
         for epoch in 1..=self.config.update_epochs {
-            entries.shuffle(&mut self.shuffle_rng);
-            for part in split(&entries, self.config.num_minibatches) {
+            for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
+                let on_policy = &self.on_policy;
                 let minibatch = Minibatch::gather(
-                    &self.rollout,
+                    &on_policy.rollout,
                     estimates,
                     part,
                     self.config.norm_adv,
-                    &self.spec,
-                    self.layout,
-                    &self.device,
+                    &on_policy.spec,
+                    on_policy.layout,
+                    &on_policy.training.device,
                 );
-                minibatches.push(self.learn(minibatch, learning_rate)?);
+                minibatches.push(self.learn(minibatch, step_size)?);
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -259,9 +148,9 @@ impl Ppo {
     }
 
     /// One step of the optimiser. On an error nothing has changed.
-    fn learn(&mut self, minibatch: Minibatch, learning_rate: f64) -> Result<MinibatchMetrics, LearnerError> {
+    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<MinibatchMetrics, LearnerError> {
         let config = &self.config;
-        let outputs = self.network.forward(minibatch.observations, &minibatch.rows);
+        let outputs = self.on_policy.training.network.forward(minibatch.observations, &minibatch.rows);
         let log_probs = log_softmax(outputs.logits, 1);
         let log_ratio = loss::log_prob(log_probs.clone(), minibatch.actions) - minibatch.log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
@@ -274,45 +163,65 @@ impl Ppo {
         let entropy = loss::entropy(log_probs);
         let total = policy_loss.clone() - entropy.clone().mul_scalar(config.ent_coef)
             + value_loss.clone().mul_scalar(config.vf_coef);
-        let mut gradients = GradientsParams::from_grads(total.backward(), &self.network);
-        let grad_norm = global_norm(&self.network, &gradients);
-
-        // One read, so that a device is waited for once a minibatch.
-        let numbers = Tensor::cat(
-            vec![policy_loss.inner(), value_loss.inner(), entropy.inner(), grad_norm, log_ratio.inner()],
-            0,
-        );
-        let numbers =
-            numbers.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
-        for (what, number) in
-            ["the policy loss", "the value loss", "the entropy", "the gradient's norm"].iter().zip(&numbers)
-        {
-            if !number.is_finite() {
-                return Err(LearnerError::NonFinite { what: (*what).to_owned() });
-            }
-        }
-        let scale = clip_scale(numbers[3], config.max_grad_norm);
-        let network = self.network.clone();
-        self.network = self.optimizer.step(network, &mut gradients, learning_rate, scale);
+        let terms =
+            vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];
+        let numbers = self.on_policy.training.step(&total, terms, log_ratio, step_size)?;
         Ok(MinibatchMetrics {
-            policy_loss: numbers[0],
-            value_loss: numbers[1],
-            entropy: numbers[2],
-            change: PolicyChange::of(&numbers[4..], config.clip_coef),
-            grad_norm: numbers[3],
+            policy_loss: numbers.terms[0],
+            value_loss: numbers.terms[1],
+            entropy: numbers.terms[2],
+            change: PolicyChange::of(&numbers.details, config.clip_coef),
+            grad_norm: numbers.grad_norm,
         })
     }
+}
 
-    /// Lets the new weights act and begins the next rollout.
-    fn finish_update(&mut self) -> Result<(), LearnerError> {
-        for parameter in weights(&self.network)? {
-            if parameter.values.iter().any(|value| !value.is_finite()) {
-                return Err(LearnerError::NonFinite { what: format!("a weight of {}", parameter.name) });
-            }
+impl Learner for Ppo {
+    fn spec(&self) -> &EnvSpec {
+        &self.on_policy.spec
+    }
+
+    /// Draws an action for each environment: one random number a row, in the order of the rows.
+    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+        self.on_policy.check_act()?;
+        let evaluation = self.actor.evaluate_batch(batch)?;
+        let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
+        actions.clear();
+        let mut log_probs = Vec::with_capacity(batch.len());
+        for row in &evaluation.log_probs {
+            let action = categorical::sample(row, action_rng);
+            actions.push(action as i32);
+            log_probs.push(row[action]);
         }
-        self.actor.set_network(self.network.valid());
-        self.rollout.clear();
-        self.updates += 1;
+        rollout.begin_step(batch, actions, &log_probs, &evaluation.values);
+        Ok(actions)
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        self.on_policy.check_observe()?;
+        self.actor.check(batch)?;
+        check_rewards(batch)?;
+        let final_values = self.final_values(batch)?;
+        if self.on_policy.rollout.steps_left() == 1 {
+            self.on_policy.last_values = self.actor.evaluate_batch(batch)?.values;
+        }
+        self.on_policy.rollout.end_step(batch, &final_values);
         Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.on_policy.rollout.is_full()
+    }
+
+    fn is_resting(&self) -> bool {
+        self.on_policy.rollout.is_empty()
+    }
+
+    fn updates(&self) -> u64 {
+        self.on_policy.updates
+    }
+
+    fn is_complete(&self) -> bool {
+        self.on_policy.updates >= self.num_updates()
     }
 }

@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::weights;
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, LearnerError, SpecError};
+use crate::{EnvSpec, Learner, LearnerError, SpecError};
 
 fn vectors() -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -120,7 +120,7 @@ fn rows_that_only_reset_never_train() {
         let metrics = ppo.update().unwrap();
         assert!(resets > 5);
         assert_eq!(metrics.transitions, 64 - resets);
-        weights(&ppo.network).unwrap()
+        weights(&ppo.on_policy.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));
 }
@@ -140,7 +140,7 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
             ppo.observe(&batch).unwrap();
         }
         ppo.update().unwrap();
-        weights(&ppo.network).unwrap()
+        weights(&ppo.on_policy.training.network).unwrap()
     };
     let undisturbed = run(|_, _| false);
     assert_eq!(undisturbed, run(|batch, env| !batch.truncated[env]));
@@ -215,7 +215,7 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
     }
     let error = ppo.update().unwrap_err();
     assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
-    let weights = weights(&ppo.network).unwrap();
+    let weights = weights(&ppo.on_policy.training.network).unwrap();
     assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
 }
 
@@ -277,5 +277,5 @@ fn damaged_states_are_refused() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, this program reads version 2");
+    assert_eq!(refused(&newer), "it has version 9, this program reads version 3");
 }

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
-use crate::config_error::{check, check_count, check_positive, check_unit};
+use crate::config_error::check_unit;
+use crate::on_policy::RolloutPlan;
 
 /// The hyperparameters of PQN. The defaults are those of `CleanRL`'s `pqn_atari_envpool.py`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,30 +59,26 @@ impl Default for PqnConfig {
 impl PqnConfig {
     /// Checks every field, with `num_envs` environments in mind.
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
-        let batch_size = num_envs.saturating_mul(self.num_steps);
-        check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
-        check(
-            "total_steps",
-            &self.total_steps,
-            self.total_steps >= batch_size as u64,
-            format!("{batch_size} (num_envs * num_steps) or more"),
-        )?;
-        let rate = self.learning_rate;
-        check("learning_rate", &rate, rate.is_finite() && rate > 0.0, "a number above 0")?;
-        check_unit("gamma", self.gamma)?;
+        self.plan().validate(num_envs)?;
         check_unit("q_lambda", self.q_lambda)?;
         check_unit("start_e", self.start_e)?;
         check_unit("end_e", self.end_e)?;
         check_unit("exploration_fraction", self.exploration_fraction)?;
-        check_unit("eval_epsilon", self.eval_epsilon)?;
-        check(
-            "num_minibatches",
-            &self.num_minibatches,
-            (1..=batch_size).contains(&self.num_minibatches),
-            format!("in 1..={batch_size} (num_envs * num_steps)"),
-        )?;
-        check_count("update_epochs", self.update_epochs)?;
-        check_positive("max_grad_norm", self.max_grad_norm)
+        check_unit("eval_epsilon", self.eval_epsilon)
+    }
+
+    /// What every learner from rollouts has.
+    pub(super) fn plan(&self) -> RolloutPlan {
+        RolloutPlan {
+            total_steps: self.total_steps,
+            num_steps: self.num_steps,
+            learning_rate: self.learning_rate,
+            anneal_lr: self.anneal_lr,
+            gamma: self.gamma,
+            num_minibatches: self.num_minibatches,
+            update_epochs: self.update_epochs,
+            max_grad_norm: self.max_grad_norm,
+        }
     }
 }
 

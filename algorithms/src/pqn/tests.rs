@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Space};
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::weights;
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, LearnerError};
+use crate::{EnvSpec, Learner, LearnerError};
 
 fn vectors(mode: AutoresetMode) -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), mode)
@@ -99,7 +99,7 @@ fn rows_that_only_reset_never_train() {
             pqn.observe(&batch).unwrap();
         }
         pqn.update().unwrap();
-        weights(&pqn.network).unwrap()
+        weights(&pqn.on_policy.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));
 }
@@ -120,13 +120,13 @@ fn what_is_not_finite_is_named_and_methods_have_an_order() {
     pqn.observe(&broken).unwrap();
     while !pqn.is_ready() {
         step(&mut pqn, &mut noise);
-        if pqn.rollout.steps_left() == 1 {
+        if pqn.on_policy.rollout.steps_left() == 1 {
             pqn.act(&noise.batch).unwrap();
             noise.step();
             pqn.observe(&noise.batch).unwrap();
         }
     }
     assert!(matches!(pqn.update(), Err(LearnerError::NonFinite { .. })));
-    let weights = weights(&pqn.network).unwrap();
+    let weights = weights(&pqn.on_policy.training.network).unwrap();
     assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
 }

@@ -1,0 +1,197 @@
+//! What the learners from rollouts share.
+
+use burn::module::Module;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::config_error::{check, check_count, check_positive, check_unit};
+use crate::networks::ObservationLayout;
+use crate::rollout::{Rollout, split};
+use crate::schedule::LinearSchedule;
+use crate::state_bytes::bad;
+use crate::training::{StepSize, Training, TrainingState};
+use crate::{ConfigError, EnvSpec, LearnerError};
+
+/// The settings that have the same names and ranges in the configuration of every such learner.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RolloutPlan {
+    pub(crate) total_steps: u64,
+    pub(crate) num_steps: usize,
+    pub(crate) learning_rate: f64,
+    pub(crate) anneal_lr: bool,
+    pub(crate) gamma: f32,
+    pub(crate) num_minibatches: usize,
+    pub(crate) update_epochs: usize,
+    pub(crate) max_grad_norm: f32,
+}
+
+impl RolloutPlan {
+    /// Checks every setting, with `num_envs` environments in mind.
+    pub(crate) fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
+        let batch_size = num_envs.saturating_mul(self.num_steps);
+        check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
+        check(
+            "total_steps",
+            &self.total_steps,
+            self.total_steps >= batch_size as u64,
+            format!("{batch_size} (num_envs * num_steps) or more"),
+        )?;
+        let rate = self.learning_rate;
+        check("learning_rate", &rate, rate.is_finite() && rate > 0.0, "a number above 0")?;
+        check_unit("gamma", self.gamma)?;
+        check(
+            "num_minibatches",
+            &self.num_minibatches,
+            (1..=batch_size).contains(&self.num_minibatches),
+            format!("in 1..={batch_size} (num_envs * num_steps)"),
+        )?;
+        check_count("update_epochs", self.update_epochs)?;
+        check_positive("max_grad_norm", self.max_grad_norm)
+    }
+
+    /// Updates in `total_steps` steps.
+    pub(crate) fn num_updates(&self, num_envs: usize) -> u64 {
+        self.total_steps / (num_envs * self.num_steps) as u64
+    }
+
+    /// How far the optimiser goes in the update after `updates` of `num_updates`.
+    pub(crate) fn step_size(&self, updates: u64, num_updates: u64) -> StepSize {
+        let start = self.learning_rate;
+        let end = if self.anneal_lr { 0.0 } else { start };
+        let learning_rate = LinearSchedule { start, end, steps: num_updates }.value(updates);
+        StepSize { learning_rate, max_grad_norm: Some(self.max_grad_norm) }
+    }
+}
+
+/// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
+pub(crate) enum Stream {
+    Initialization,
+    Actions,
+    Shuffling,
+}
+
+impl Stream {
+    pub(crate) fn rng(self, seed: u64) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(self as u64);
+        rng
+    }
+}
+
+/// Network, optimiser and rollout of a learner that learns from rollouts, and its randomness.
+pub(crate) struct OnPolicy<N> {
+    pub(crate) spec: EnvSpec,
+    pub(crate) layout: ObservationLayout,
+    pub(crate) training: Training<N>,
+    pub(crate) rollout: Rollout,
+    /// The values of the observations after a complete rollout.
+    pub(crate) last_values: Vec<f32>,
+    pub(crate) action_rng: ChaCha8Rng,
+    shuffle_rng: ChaCha8Rng,
+    /// Updates made.
+    pub(crate) updates: u64,
+    /// Of the present step.
+    pub(crate) actions: Vec<i32>,
+}
+
+/// All of it as a checkpoint has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct OnPolicyState {
+    /// Also the position of all schedules.
+    updates: u64,
+    training: TrainingState,
+    action_rng: ChaCha8Rng,
+    shuffle_rng: ChaCha8Rng,
+    /// Absent between an update and the next action.
+    rollout: Option<Rollout>,
+    last_values: Vec<f32>,
+}
+
+impl<N: Module> OnPolicy<N> {
+    pub(crate) fn new(
+        spec: EnvSpec,
+        layout: ObservationLayout,
+        training: Training<N>,
+        num_steps: usize,
+        seed: u64,
+    ) -> Self {
+        Self {
+            rollout: Rollout::new(spec.num_envs(), num_steps, layout.row_bytes()),
+            last_values: Vec::new(),
+            action_rng: Stream::Actions.rng(seed),
+            shuffle_rng: Stream::Shuffling.rng(seed),
+            updates: 0,
+            actions: Vec::new(),
+            spec,
+            layout,
+            training,
+        }
+    }
+
+    /// Fails where it is not time to act.
+    pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
+        let possible = !self.rollout.is_acting() && !self.rollout.is_full();
+        in_order(possible, "act came before the last actions were observed and learned from")
+    }
+
+    /// Fails where it is not time to observe.
+    pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
+        in_order(self.rollout.is_acting(), "observe came without an act before it")
+    }
+
+    /// Fails where it is not time to learn.
+    pub(crate) fn check_update(&self) -> Result<(), LearnerError> {
+        in_order(self.rollout.is_full(), "update came before a rollout was complete")
+    }
+
+    /// Puts `entries` into a new order and cuts them into minibatches.
+    pub(crate) fn minibatches<'a>(
+        &mut self,
+        entries: &'a mut [usize],
+        count: usize,
+    ) -> impl Iterator<Item = &'a [usize]> + use<'a, N> {
+        entries.shuffle(&mut self.shuffle_rng);
+        split(entries, count)
+    }
+
+    /// Begins the next rollout.
+    pub(crate) fn finish_update(&mut self) {
+        self.rollout.clear();
+        self.updates += 1;
+    }
+
+    pub(crate) fn state(&self) -> Result<OnPolicyState, LearnerError> {
+        Ok(OnPolicyState {
+            updates: self.updates,
+            training: self.training.state()?,
+            action_rng: self.action_rng.clone(),
+            shuffle_rng: self.shuffle_rng.clone(),
+            rollout: (!self.rollout.is_empty()).then(|| self.rollout.clone()),
+            last_values: self.last_values.clone(),
+        })
+    }
+
+    /// Puts back what [`state`](Self::state) described.
+    pub(crate) fn restore(&mut self, state: OnPolicyState) -> Result<(), LearnerError> {
+        self.training.restore(state.training)?;
+        if let Some(rollout) = state.rollout {
+            if !rollout.has_shape_of(&self.rollout) {
+                return Err(bad("its rollout has another shape than its configuration"));
+            }
+            self.rollout = rollout;
+        }
+        if self.rollout.is_full() && state.last_values.len() != self.spec.num_envs() {
+            return Err(bad("its last values are not one for each environment"));
+        }
+        self.last_values = state.last_values;
+        (self.action_rng, self.shuffle_rng) = (state.action_rng, state.shuffle_rng);
+        self.updates = state.updates;
+        Ok(())
+    }
+}
+
+fn in_order(possible: bool, problem: &'static str) -> Result<(), LearnerError> {
+    if possible { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
+}
