@@ -4,6 +4,8 @@
 //! [line by line](super::lines) such a write has no effect at all, since the moments of accesses do not matter, so one
 //! comparison recognises it.
 
+use std::mem::offset_of;
+
 use super::registers::{
     CTRLPF, CXCLR, ENABL, GRP0, GRP1, HMBL, HMOVE, HMP0, NUSIZ0, RESBL, RESP0, VSYNC, WSYNC,
 };
@@ -22,11 +24,13 @@ pub(super) struct Settled {
     values: [u16; REGISTERS],
     /// The CPU cycle from which on a write ends the frame; 0 where moments matter.
     until: u32,
+    /// CPU cycles of the present line that had passed when the frame began.
+    phase: u32,
 }
 
 impl Default for Settled {
     fn default() -> Self {
-        Self { values: [UNSETTLED; REGISTERS], until: 0 }
+        Self { values: [UNSETTLED; REGISTERS], until: 0, phase: 0 }
     }
 }
 
@@ -39,6 +43,26 @@ impl Settled {
     /// The motion registers have been cleared.
     pub(super) fn forget_motion(&mut self) {
         self.values[HMP0 as usize..=HMBL as usize].fill(UNSETTLED);
+    }
+}
+
+/// Whether the effect of writing the register depends on the moment, so that no value settles it.
+const fn is_strobe(register: u16) -> bool {
+    matches!(register, VSYNC | WSYNC | RESP0..=RESBL | HMOVE..)
+}
+
+/// Where translated code finds what it compares itself, instead of calling [`Tia::is_settled`].
+impl Tia {
+    /// An `u32`: the CPU cycle before which it has no effect that something is written.
+    pub(crate) const TIMELESS_UNTIL: usize = offset_of!(Self, settled) + offset_of!(Settled, until);
+    /// An `u32`: what to add to a CPU cycle of the frame to get a number that is a multiple of 76 where a line begins.
+    pub(crate) const LINE_PHASE: usize = offset_of!(Self, settled) + offset_of!(Settled, phase);
+
+    /// An `u16`: the value plus one that changes nothing if it is written to the register; `None` where all may.
+    pub(crate) fn settled_value(register: u16) -> Option<usize> {
+        let index = usize::from(register);
+        let values = offset_of!(Self, settled) + offset_of!(Settled, values);
+        (!is_strobe(register)).then_some(values + index * size_of::<u16>())
     }
 }
 
@@ -62,6 +86,7 @@ impl Tia {
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
         let timeless = self.drawing != Drawing::Pieces;
         self.settled.until = if timeless { end as u32 / 3 } else { 0 };
+        self.settled.phase = (-self.beam.frame_start) as u32 / 3;
     }
 
     /// From the end of a frame on moments matter.
@@ -73,8 +98,7 @@ impl Tia {
     #[inline]
     pub(super) fn settle(&mut self, register: u16, value: u8) {
         let settles = match register {
-            // The effect depends on the moment.
-            VSYNC | WSYNC | RESP0..=RESBL | HMOVE.. => false,
+            _ if is_strobe(register) => false,
             // The reflection may still be to come.
             CTRLPF => self.playfield.reflected == self.playfield.reflect,
             // The next line changes the missile's shape again.

@@ -54,17 +54,14 @@ pub(super) unsafe extern "C" fn idle_rounds(
     machine.riot.reads_before(least_and_period as u8, first_read, least_and_period >> 8).min(most)
 }
 
-/// Writes WSYNC, which holds the CPU until the line's end.
+/// Writes WSYNC where moments matter, which holds the CPU until the line's end.
 ///
 /// # Safety
 /// `machine` is valid and not borrowed.
 pub(super) unsafe extern "C" fn wait(machine: *mut Machine, _: u32, value: u32, cycles: u32) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
-    machine.open_bus = value as u8;
-    if !machine.tia.is_timeless(cycles) {
-        machine.tia.write(WSYNC, value as u8, cycles);
-    }
+    machine.tia.write(WSYNC, value as u8, cycles);
     (cycles + machine.tia.cycles_to_next_line((cycles as i32).wrapping_mul(3))) | stop(machine)
 }
 
@@ -87,17 +84,7 @@ unsafe extern "C" fn write_register<const REGISTER: u16>(
 ) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
-    machine.open_bus = value as u8;
-    if machine.tia.is_settled(REGISTER, value as u8, cycles) {
-        return 0;
-    }
-    write_unsettled::<REGISTER>(machine, value as u8, cycles)
-}
-
-/// Apart, so that the function above needs no stack.
-#[inline(never)]
-fn write_unsettled<const REGISTER: u16>(machine: &mut Machine, value: u8, cycles: u32) -> u32 {
-    machine.tia.write(REGISTER, value, cycles);
+    machine.tia.write(REGISTER, value as u8, cycles);
     stop(machine)
 }
 

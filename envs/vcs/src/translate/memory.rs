@@ -188,20 +188,15 @@ impl Emitter<'_> {
             self.code.ins().store(TRUSTED, value, self.machine, place);
             return;
         }
-        let is_tia = address & 0x1080 == 0;
-        let value = self.wide(value);
-        if let Some(function) = callbacks::register_write(address & 0x3F).filter(|_| is_tia) {
-            let result = self.call_register(function, value);
-            self.stop_if(result, instruction.next());
-        } else {
-            let function = if is_tia { callbacks::wait } else { callbacks::write };
-            let address = self.number(address.into());
-            self.write_chip(instruction, function, address, value);
+        if address & 0x1080 == 0 {
+            return self.write_tia(instruction, address & 0x3F, value);
         }
+        let (address, value) = (self.number(address.into()), self.wide(value));
+        self.write_chip(instruction, callbacks::write, address, value);
     }
 
     /// Writes an address below the cartridge; the CPU may be held until the line's end.
-    fn write_chip(
+    pub(super) fn write_chip(
         &mut self,
         instruction: Instruction,
         function: callbacks::Access,

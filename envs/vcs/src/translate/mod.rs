@@ -12,6 +12,7 @@ mod operations;
 mod region;
 #[cfg(test)]
 mod tests;
+mod tia;
 mod unit;
 mod wait;
 

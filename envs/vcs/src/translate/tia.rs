@@ -1,0 +1,92 @@
+//! Writes of the TIA's registers: most change nothing, which is seen without a call.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I16, I32, I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::callbacks;
+use super::emit::{Emitter, TRUSTED};
+use super::unit::Instruction;
+use crate::console::Machine;
+use crate::tia::{LINE, Tia};
+
+const TIA_OFFSET: usize = offset_of!(Machine, tia);
+const OPEN_BUS_OFFSET: i32 = offset_of!(Machine, open_bus) as i32;
+/// CPU cycles in a line.
+const LINE_CYCLES: u32 = LINE as u32 / 3;
+
+impl Emitter<'_> {
+    /// Writes a register, or waits for the line's end.
+    pub(super) fn write_tia(&mut self, instruction: Instruction, register: u16, value: Value) {
+        self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
+        let Some(function) = callbacks::register_write(register) else {
+            return self.wait(instruction);
+        };
+        let value = self.wide(value);
+        let on = self.code.create_block();
+        if let Some(settled) = Tia::settled_value(register) {
+            self.skip_if_settled(settled, value, on);
+        }
+        let result = self.call_register(function, value);
+        self.stop_if(result, instruction.next());
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// Goes to `on` if the register has settled for `value` and no moment matters.
+    fn skip_if_settled(&mut self, settled: usize, value: Value, on: Block) {
+        let [timeless, write] = std::array::from_fn(|_| self.code.create_block());
+        let settled = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + settled) as i32);
+        let settled = self.code.ins().uextend(I32, settled);
+        let marked = self.code.ins().iadd_imm_s(value, 1);
+        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, marked);
+        self.code.ins().brif(changes, write, &[], timeless, &[]);
+        self.code.switch_to_block(timeless);
+        let is_timeless = self.is_timeless();
+        self.code.ins().brif(is_timeless, on, &[], write, &[]);
+        self.code.switch_to_block(write);
+    }
+
+    fn is_timeless(&mut self) -> Value {
+        let now = self.now();
+        let until =
+            self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::TIMELESS_UNTIL) as i32);
+        self.code.ins().icmp(IntCC::UnsignedLessThan, now, until)
+    }
+
+    /// WSYNC: the CPU is held until the line's end.
+    fn wait(&mut self, instruction: Instruction) {
+        let [timeless, moment, on] = std::array::from_fn(|_| self.code.create_block());
+        let is_timeless = self.is_timeless();
+        self.code.ins().brif(is_timeless, timeless, &[], moment, &[]);
+        self.code.switch_to_block(moment);
+        self.code.set_cold_block(moment);
+        let nothing = self.number(0);
+        self.write_chip(instruction, callbacks::wait, nothing, nothing);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(timeless);
+        let line_end = self.line_end();
+        self.set_now(line_end);
+        self.code.ins().jump(on, &[]);
+        self.code.switch_to_block(on);
+    }
+
+    /// The CPU cycle at which the next line begins, or now if one does.
+    fn line_end(&mut self) -> Value {
+        /// Multiplying by this and shifting divides a number of 32 bits by a line's cycles.
+        const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);
+        const SHIFT: u32 = 38;
+        let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::LINE_PHASE) as i32);
+        let now = self.now();
+        let place = self.code.ins().iadd(now, phase);
+        let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
+        let wide = self.code.ins().uextend(I64, last);
+        let lines = self.code.ins().imul_imm_s(wide, RECIPROCAL as i64);
+        let lines = self.code.ins().ushr_imm_u(lines, i64::from(SHIFT));
+        let lines = self.code.ins().ireduce(I32, lines);
+        let line_end = self.code.ins().imul_imm_s(lines, i64::from(LINE_CYCLES));
+        self.code.ins().isub(line_end, phase)
+    }
+}
