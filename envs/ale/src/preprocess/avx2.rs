@@ -1,36 +1,8 @@
 //! The inner loops of the preprocessing for processors with AVX2. What they compute is what the plain loops compute,
 //! bit for bit; those run on all other processors.
 
-/// Elements of one vector of floats.
-pub(super) const LANES: usize = 8;
-
 /// Grey values of the even screen bytes, sixteen to a row: what a byte shuffle can look up at once.
 pub(super) type EvenGreys = [[u8; 16]; 8];
-
-/// How to make one vector of weighted sums from a row of bytes: two windows of the row, one for each half of the
-/// vector, and for every tap the bytes to take from the windows and their weights.
-#[derive(Clone, Debug)]
-pub(super) struct Gather {
-    /// Where the windows begin.
-    pub(super) windows: [usize; 2],
-    pub(super) taps: Vec<Tap>,
-}
-
-/// One source element of each lane. Aligned so that each field is a vector where it stands.
-#[derive(Clone, Debug)]
-#[repr(align(32))]
-pub(super) struct Tap {
-    /// For each lane four shuffle indices: the position in the window, and three that give zero.
-    pub(super) shuffle: [[u8; 4]; LANES],
-    pub(super) weights: [f32; LANES],
-}
-
-impl Tap {
-    /// A shuffle index that gives zero.
-    pub(super) const ZERO: u8 = 0x80;
-    /// Bytes of a window.
-    pub(super) const WINDOW: usize = 16;
-}
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86_64::Avx2;
@@ -49,9 +21,9 @@ mod x86_64 {
 
     use bytemuck::{cast, cast_ref};
 
-    use super::{EvenGreys, Gather, LANES, Tap};
+    use super::EvenGreys;
     use crate::preprocess::SCREEN_WIDTH;
-    use crate::preprocess::resize::area::sum_columns;
+    use crate::preprocess::resize::{Halves, sum_columns};
 
     /// Proof that the processor has AVX2.
     #[derive(Clone, Copy, Debug)]
@@ -78,7 +50,7 @@ mod x86_64 {
         }
 
         /// The weighted sums of a row of bytes, a vector from each gather.
-        pub(in crate::preprocess) fn sum_row(self, gathers: &[Gather], pixels: &[u8], sums: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(self, gathers: &[Halves], pixels: &[u8], sums: &mut [f32]) {
             // SAFETY: the value `self` exists only where `detect` has found AVX2.
             #[allow(unsafe_code)]
             unsafe {
@@ -138,14 +110,14 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn sum_row(gathers: &[Gather], pixels: &[u8], sums: &mut [f32]) {
-        for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<LANES>().0) {
+    fn sum_row(gathers: &[Halves], pixels: &[u8], sums: &mut [f32]) {
+        for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<8>().0) {
             let [low, high] = gather.windows;
             let windows = _mm256_set_m128i(cast(window(pixels, high)), cast(window(pixels, low)));
             let mut sum: __m256 = _mm256_setzero_ps();
             for tap in &gather.taps {
                 let (shuffle, weights): (&__m256i, &__m256) =
-                    (cast_ref(&tap.shuffle), cast_ref(&tap.weights));
+                    (cast_ref(&tap.elements), cast_ref(&tap.weights));
                 let elements = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(windows, *shuffle));
                 // Not fused: the product is rounded before it is added.
                 sum = _mm256_add_ps(sum, _mm256_mul_ps(elements, *weights));
@@ -154,7 +126,7 @@ mod x86_64 {
         }
     }
 
-    fn window(pixels: &[u8], start: usize) -> [u8; Tap::WINDOW] {
+    fn window(pixels: &[u8], start: usize) -> [u8; Halves::WINDOW] {
         *pixels[start..].first_chunk().expect("windows lie inside the row")
     }
 
@@ -166,8 +138,9 @@ mod x86_64 {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
-    use super::{EvenGreys, Gather};
+    use super::EvenGreys;
     use crate::preprocess::SCREEN_WIDTH;
+    use crate::preprocess::resize::Halves;
 
     /// A processor without AVX2 has no value of this.
     #[derive(Clone, Copy, Debug)]
@@ -187,7 +160,7 @@ mod elsewhere {
             match self {}
         }
 
-        pub(in crate::preprocess) fn sum_row(self, _: &[Gather], _: &[u8], _: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(self, _: &[Halves], _: &[u8], _: &mut [f32]) {
             match self {}
         }
 

@@ -1,5 +1,5 @@
-//! Looking grey values up with AVX-512: all of a palette's even bytes at once. What it computes is what the plain loop
-//! computes.
+//! The inner loops of the preprocessing for processors with AVX-512 and its permutations of bytes. What they compute is what
+//! the plain loops compute, bit for bit.
 
 /// Grey values of the even screen bytes.
 pub(super) type EvenGreys = [[u8; 64]; 2];
@@ -13,13 +13,19 @@ pub(super) use elsewhere::Avx512;
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m512i, _mm512_and_si512, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,
-        _mm512_max_epu8, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_srli_epi16,
-        _mm512_test_epi8_mask,
+        __m512, __m512i, _mm_mask_storeu_epi8, _mm512_add_ps, _mm512_and_si512, _mm512_cvtepi32_ps,
+        _mm512_cvtps_epi32, _mm512_cvtusepi32_epi8, _mm512_loadu_ps, _mm512_loadu_si512,
+        _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_max_epu8,
+        _mm512_mul_ps, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_set1_ps,
+        _mm512_setzero_ps, _mm512_srli_epi16, _mm512_storeu_ps, _mm512_test_epi8_mask,
     };
 
     use super::EvenGreys;
     use crate::preprocess::SCREEN_WIDTH;
+    use crate::preprocess::resize::Whole;
+
+    /// Floats of a vector.
+    const LANES: usize = 16;
 
     /// Proof that the processor has AVX-512 with the permutations of bytes (VBMI).
     #[derive(Clone, Copy, Debug)]
@@ -28,8 +34,10 @@ mod x86_64 {
     #[allow(clippy::unused_self)] // Having the value is what allows the call.
     impl Avx512 {
         pub(in crate::preprocess) fn detect() -> Option<Self> {
-            (is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi"))
-                .then_some(Self(()))
+            (is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vbmi"))
+            .then_some(Self(()))
         }
 
         /// Writes the larger grey of two rows of screen bytes. False, and nothing is to be relied on, if a byte is odd.
@@ -44,6 +52,80 @@ mod x86_64 {
             unsafe {
                 pool(greys, rows, pooled)
             }
+        }
+
+        /// The weighted sums of a row of bytes, a vector from each gather.
+        pub(in crate::preprocess) fn sum_row(self, gathers: &[Whole], pixels: &[u8], sums: &mut [f32]) {
+            // SAFETY: the value `self` exists only where `detect` has found the instructions.
+            #[allow(unsafe_code)]
+            unsafe {
+                sum_row(gathers, pixels, sums);
+            }
+        }
+
+        /// What [`sum_columns`](crate::preprocess::resize::sum_columns) computes.
+        pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
+            // SAFETY: the value `self` exists only where `detect` has found the instructions.
+            #[allow(unsafe_code)]
+            unsafe {
+                sum_columns(rows, weights, target);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512bw,avx512vbmi")]
+    fn sum_row(gathers: &[Whole], pixels: &[u8], sums: &mut [f32]) {
+        /// The lowest byte of each lane.
+        const LOWEST: u64 = 0x1111_1111_1111_1111;
+        for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<LANES>().0) {
+            let window: &[u8; Whole::WINDOW] =
+                pixels[gather.windows[0]..].first_chunk().expect("windows lie inside the row");
+            // SAFETY: the window is as long as a vector.
+            #[allow(unsafe_code)]
+            let window = unsafe { _mm512_loadu_si512(window.as_ptr().cast()) };
+            let mut sum = _mm512_setzero_ps();
+            for tap in &gather.taps {
+                // SAFETY: both are as long as a vector.
+                #[allow(unsafe_code)]
+                let elements = unsafe { _mm512_loadu_si512(tap.elements.as_ptr().cast()) };
+                let elements = _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(LOWEST, elements, window));
+                // Not fused: the product is rounded before it is added.
+                sum = _mm512_add_ps(sum, _mm512_mul_ps(elements, load(&tap.weights)));
+            }
+            // SAFETY: the chunk is as long as a vector.
+            #[allow(unsafe_code)]
+            unsafe {
+                _mm512_storeu_ps(sums.as_mut_ptr(), sum);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    fn sum_columns(rows: &[f32], weights: &[f32], target: &mut [u8]) {
+        let vectors = rows.as_chunks::<LANES>().0;
+        let row_vectors = vectors.len() / weights.len();
+        for (column, target) in target.chunks_mut(LANES).enumerate() {
+            let mut sum = _mm512_setzero_ps();
+            for (row, weight) in vectors.chunks_exact(row_vectors).zip(weights) {
+                sum = _mm512_add_ps(sum, _mm512_mul_ps(load(&row[column]), _mm512_set1_ps(*weight)));
+            }
+            // Halves go to the even neighbour, which is how the processor rounds unless told otherwise.
+            let bytes = _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum));
+            let lanes = u16::MAX >> (LANES - target.len());
+            // SAFETY: the mask has a bit for each byte of the target, and none beyond.
+            #[allow(unsafe_code)]
+            unsafe {
+                _mm_mask_storeu_epi8(target.as_mut_ptr().cast(), lanes, bytes);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn load(floats: &[f32; LANES]) -> __m512 {
+        // SAFETY: they are as many as a vector has.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm512_loadu_ps(floats.as_ptr())
         }
     }
 
@@ -91,6 +173,7 @@ mod x86_64 {
 mod elsewhere {
     use super::EvenGreys;
     use crate::preprocess::SCREEN_WIDTH;
+    use crate::preprocess::resize::Whole;
 
     /// A processor without AVX-512 has no value of this.
     #[derive(Clone, Copy, Debug)]
@@ -107,6 +190,14 @@ mod elsewhere {
             _: [&[u8; SCREEN_WIDTH]; 2],
             _: &mut [u8; SCREEN_WIDTH],
         ) -> bool {
+            match self {}
+        }
+
+        pub(in crate::preprocess) fn sum_row(self, _: &[Whole], _: &[u8], _: &mut [f32]) {
+            match self {}
+        }
+
+        pub(in crate::preprocess) fn sum_columns(self, _: &[f32], _: &[f32], _: &mut [u8]) {
             match self {}
         }
     }

@@ -6,6 +6,7 @@
 mod avx2;
 mod avx512;
 mod pool;
+mod pooled;
 mod resize;
 mod stack;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::palette::Palette;
 use pool::{Pool, Row};
+use pooled::{Frames, Pooled};
 pub(crate) use resize::{Resizer, Size};
 pub(crate) use stack::FrameStack;
 
@@ -48,8 +50,7 @@ impl Preprocessing {
 #[derive(Clone, Debug)]
 pub(crate) struct Preprocessor {
     how: Preprocessing,
-    /// The picture before the resize, in grey or RGB.
-    pooled: Box<[u8]>,
+    pooled: Pooled,
     /// The frame before the last one, where the console has overwritten it; else empty.
     kept_before: Vec<u8>,
     pool: Pool,
@@ -69,7 +70,7 @@ impl Preprocessor {
     pub(crate) fn new(how: Preprocessing) -> Self {
         let source = Size { height: how.screen_height, width: SCREEN_WIDTH };
         Self {
-            pooled: vec![0; how.screen_height * SCREEN_WIDTH * how.channels()].into(),
+            pooled: Pooled::new(how.screen_height, SCREEN_WIDTH * how.channels()),
             kept_before: Vec::new(),
             pool: Pool::new(how.palette, how.grayscale),
             resizer: Resizer::new(source, how.target, how.channels()),
@@ -98,18 +99,13 @@ impl Preprocessor {
         if last.is_none() && before.is_none() {
             return self.stack.repeat_newest();
         }
-        let (last, before) = (last.map(rows), before.map(rows));
-        let row_len = SCREEN_WIDTH * self.how.channels();
-        for row in 0..self.how.screen_height {
-            let repeats = |rows: Option<&[Row]>| rows.is_none_or(|rows| rows[row] == rows[row - 1]);
-            if row > 0 && last.is_some() && repeats(last) && repeats(before) {
-                self.pooled.copy_within((row - 1) * row_len..row * row_len, row * row_len);
-            } else {
-                let pooled = &mut self.pooled[row * row_len..][..row_len];
-                self.pool.row(last.map(|rows| &rows[row]), before.map(|rows| &rows[row]), pooled);
-            }
-        }
-        self.resizer.resize(&self.pooled, self.stack.push());
+        let before = before.map(rows);
+        let Some(last) = last.map(rows) else {
+            self.pooled.pool_again(&self.pool, before.unwrap_or_default());
+            return self.resizer.resize(&mut self.pooled, self.stack.push());
+        };
+        let mut frames = Frames { last, before, pool: &self.pool, pooled: &mut self.pooled };
+        self.resizer.resize(&mut frames, self.stack.push());
     }
 
     /// Writes the observation: the frames of the stack, oldest first.
@@ -125,17 +121,17 @@ impl Preprocessor {
     pub(crate) fn state(&self) -> PreprocessorState {
         let mut stack = vec![0; self.stack.byte_len()];
         self.stack.write(&mut stack);
-        PreprocessorState { pooled: self.pooled.to_vec(), stack }
+        PreprocessorState { pooled: self.pooled.pixels(), stack }
     }
 
     /// Whether a state is one of a preprocessor of the same sizes.
     pub(crate) fn fits(&self, state: &PreprocessorState) -> bool {
-        state.pooled.len() == self.pooled.len() && state.stack.len() == self.stack.byte_len()
+        state.pooled.len() == self.pooled.byte_len() && state.stack.len() == self.stack.byte_len()
     }
 
     /// Puts a state back that [`fits`](Self::fits).
     pub(crate) fn restore(&mut self, state: &PreprocessorState) {
-        self.pooled.copy_from_slice(&state.pooled);
+        self.pooled.set(&state.pooled);
         self.stack.read(&state.stack);
     }
 }

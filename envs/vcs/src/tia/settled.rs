@@ -51,36 +51,33 @@ const fn is_strobe(register: u16) -> bool {
     matches!(register, VSYNC | WSYNC | RESP0..=RESBL | HMOVE..)
 }
 
-/// Where translated code finds what it compares itself, instead of calling [`Tia::is_settled`].
+/// Where translated code finds what it compares before it writes.
+///
+/// Writing a value at CPU cycle `now` has no effect if `now` lies before [`TIMELESS_UNTIL`](Tia::TIMELESS_UNTIL), the register
+/// has [settled](Tia::settled_value) for the value, and the next access comes three cycles later at least: that is longer
+/// than any write's delay, which would count for an access within it.
 impl Tia {
-    /// An `u32`: the CPU cycle before which it has no effect that something is written.
+    /// An `u32`: the CPU cycle before which no moment matters.
     pub(crate) const TIMELESS_UNTIL: usize = offset_of!(Self, settled) + offset_of!(Settled, until);
     /// An `u32`: what to add to a CPU cycle of the frame to get a number that is a multiple of 76 where a line begins.
     pub(crate) const LINE_PHASE: usize = offset_of!(Self, settled) + offset_of!(Settled, phase);
 
-    /// An `u16`: the value plus one that changes nothing if it is written to the register; `None` where all may.
+    /// An `u16`: the value that changes nothing if it is written to the register, plus one. `None` if there never is one.
     pub(crate) fn settled_value(register: u16) -> Option<usize> {
-        let index = usize::from(register);
         let values = offset_of!(Self, settled) + offset_of!(Settled, values);
-        (!is_strobe(register)).then_some(values + index * size_of::<u16>())
+        let settles = usize::from(register) < REGISTERS && !is_strobe(register);
+        settles.then_some(values + usize::from(register) * size_of::<u16>())
+    }
+
+    /// Whether translated code would leave the write out.
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self, register: u16, value: u8, now: u32) -> bool {
+        let settled = self.settled.values.get(usize::from(register));
+        now < self.settled.until && settled.is_some_and(|&settled| settled == u16::from(value) + 1)
     }
 }
 
 impl Tia {
-    /// Whether writing this value at CPU cycle `now` has no effect, if the next access comes three cycles later at least.
-    /// That is longer than any write's delay, which would count for an access within it.
-    #[inline]
-    pub(crate) fn is_settled(&self, register: u16, value: u8, now: u32) -> bool {
-        let settled = self.settled.values.get(usize::from(register));
-        self.is_timeless(now) && settled.is_none_or(|&settled| settled == u16::from(value) + 1)
-    }
-
-    /// Whether it has no effect that something is written at CPU cycle `now`, but for what the value changes.
-    #[inline]
-    pub(crate) fn is_timeless(&self, now: u32) -> bool {
-        now < self.settled.until
-    }
-
     /// Begins a frame, in which moments matter or not.
     pub(super) fn start_settling(&mut self) {
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;

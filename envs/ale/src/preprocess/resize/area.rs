@@ -1,8 +1,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Axis;
-use crate::preprocess::avx2::{Avx2, Gather, LANES, Tap};
+use super::gather::{Elements, Halves, MOST_LANES, Whole};
+use super::{Axis, Rows};
+use crate::preprocess::avx2::Avx2;
+use crate::preprocess::avx512::Avx512;
 
 /// Weighted sums of the pixels that a target pixel covers, partly or wholly.
 ///
@@ -16,13 +18,12 @@ pub(in crate::preprocess) struct Area {
     /// The elements of one source row, a run for each tap.
     gathered: Box<[f32]>,
     avx2: Option<Avx2>,
+    avx512: Option<Avx512>,
 }
 
 #[derive(Debug)]
 struct Tables {
-    /// Elements (pixels times channels) of a source row.
-    source_len: usize,
-    /// Elements of a target row.
+    /// Elements (pixels times channels) of a target row.
     target_len: usize,
     /// Elements of a row of sums: those of the target row, and zeros up to a whole number of vectors.
     sums_len: usize,
@@ -30,8 +31,9 @@ struct Tables {
     sources: Box<[usize]>,
     /// Its weight. Sums with fewer elements than others have weight 0 for the rest, which adds nothing.
     weights: Box<[f32]>,
-    /// The same for AVX2, unless the elements of half a vector lie too far apart.
-    gathers: Option<Box<[Gather]>>,
+    /// The same for AVX2 and AVX-512, unless elements of a vector lie too far apart.
+    halves: Option<Box<[Halves]>>,
+    whole: Option<Box<[Whole]>>,
     /// For each target row its source rows and their weights.
     vertical: Box<[Taps]>,
 }
@@ -77,7 +79,7 @@ impl Tables {
     fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
         let horizontal = Taps::of(columns);
         let (source_len, target_len) = (columns.source * channels, columns.target * channels);
-        let sums_len = target_len.next_multiple_of(LANES);
+        let sums_len = target_len.next_multiple_of(MOST_LANES);
         let most_taps = horizontal.iter().map(|taps| taps.weights.len()).max().unwrap_or(0);
         let mut sources = vec![0; most_taps * sums_len];
         let mut weights = vec![0.0; most_taps * sums_len];
@@ -89,56 +91,17 @@ impl Tables {
                 weights[tap * sums_len + sum] = taps.weights.get(tap).copied().unwrap_or(0.0);
             }
         }
-        let gathers = (0..sums_len / LANES)
-            .map(|group| gather(group * LANES, &sources, &weights, sums_len, source_len))
-            .collect();
+        let elements = Elements { sources: &sources, weights: &weights, sums: sums_len, source_len };
         Self {
-            source_len,
             target_len,
             sums_len,
-            gathers,
+            halves: Halves::all(elements),
+            whole: Whole::all(elements),
             sources: sources.into(),
             weights: weights.into(),
             vertical: Taps::of(rows).into(),
         }
     }
-}
-
-/// The sums from `first` on as one gather, if the elements of each half lie in a window.
-fn gather(
-    first: usize,
-    sources: &[usize],
-    weights: &[f32],
-    sums_len: usize,
-    source_len: usize,
-) -> Option<Gather> {
-    let taps = || sources.chunks_exact(sums_len).zip(weights.chunks_exact(sums_len));
-    // Where the weight is 0 the element does not matter.
-    let used = |half: usize| {
-        let lanes = first + half * LANES / 2..first + (half + 1) * LANES / 2;
-        taps().flat_map(move |(sources, weights)| {
-            let lanes = sources[lanes.clone()].iter().zip(&weights[lanes.clone()]);
-            lanes.filter(|(_, weight)| **weight != 0.0).map(|(source, _)| *source)
-        })
-    };
-    let last_window = source_len.checked_sub(Tap::WINDOW)?;
-    let window = |half: usize| {
-        let start = used(half).min().unwrap_or(0).min(last_window);
-        used(half).all(|source| source - start < Tap::WINDOW).then_some(start)
-    };
-    let windows = [window(0)?, window(1)?];
-    let tap = |(sources, weights): (&[usize], &[f32])| {
-        let mut tap = Tap { shuffle: [[Tap::ZERO; 4]; LANES], weights: [0.0; LANES] };
-        for lane in 0..LANES {
-            let (source, weight) = (sources[first + lane], weights[first + lane]);
-            if weight != 0.0 {
-                tap.shuffle[lane][0] = (source - windows[lane / (LANES / 2)]) as u8;
-                tap.weights[lane] = weight;
-            }
-        }
-        tap
-    };
-    Some(Gather { windows, taps: taps().map(tap).collect() })
 }
 
 impl Area {
@@ -150,31 +113,30 @@ impl Area {
             rows: zeros(most_rows * tables.sums_len),
             gathered: zeros(tables.sources.len()),
             avx2: Avx2::detect(),
+            avx512: Avx512::detect(),
             tables: Arc::new(tables),
         }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
+    pub(super) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
         let tables = Arc::clone(&self.tables);
         let sums_len = tables.sums_len;
-        let pixels = |row: usize| &source[row * tables.source_len..][..tables.source_len];
         // The source row whose sums were made last, and where among the rows they are.
         let mut newest = None;
         for (taps, target) in tables.vertical.iter().zip(target.chunks_exact_mut(tables.target_len)) {
             for (place, row) in taps.sources.clone().enumerate() {
-                match newest {
-                    Some((made, from)) if made == row || pixels(made) == pixels(row) => {
+                // Two target rows may share a source row.
+                let pixels = if newest.is_some_and(|(made, _)| made == row) { None } else { source.row(row) };
+                match (pixels, newest) {
+                    (Some(pixels), _) => self.sum_row(pixels, place),
+                    (None, Some((_, from))) if from != place => {
                         self.rows.copy_within(from * sums_len..(from + 1) * sums_len, place * sums_len);
                     }
-                    _ => self.sum_row(pixels(row), place),
+                    _ => {}
                 }
                 newest = Some((row, place));
             }
-            let rows = &self.rows[..taps.sources.len() * sums_len];
-            match self.avx2 {
-                Some(avx2) => avx2.sum_columns(rows, &taps.weights, target),
-                None => sum_columns(rows, &taps.weights, target),
-            }
+            self.sum_columns(taps, target);
         }
     }
 
@@ -182,9 +144,22 @@ impl Area {
     fn sum_row(&mut self, pixels: &[u8], place: usize) {
         let tables = &self.tables;
         let row = &mut self.rows[place * tables.sums_len..][..tables.sums_len];
-        match (self.avx2, &tables.gathers) {
-            (Some(avx2), Some(gathers)) => avx2.sum_row(gathers, pixels, row),
-            _ => tables.sum_row(pixels, &mut self.gathered, row),
+        if let (Some(avx512), Some(whole)) = (self.avx512, &tables.whole) {
+            avx512.sum_row(whole, pixels, row);
+        } else if let (Some(avx2), Some(halves)) = (self.avx2, &tables.halves) {
+            avx2.sum_row(halves, pixels, row);
+        } else {
+            tables.sum_row(pixels, &mut self.gathered, row);
+        }
+    }
+
+    /// Makes a target row of the horizontal sums.
+    fn sum_columns(&self, taps: &Taps, target: &mut [u8]) {
+        let rows = &self.rows[..taps.sources.len() * self.tables.sums_len];
+        match (self.avx512, self.avx2) {
+            (Some(avx512), _) => avx512.sum_columns(rows, &taps.weights, target),
+            (None, Some(avx2)) => avx2.sum_columns(rows, &taps.weights, target),
+            (None, None) => sum_columns(rows, &taps.weights, target),
         }
     }
 }
@@ -210,6 +185,8 @@ impl Tables {
 /// vectors, the target may end within one.
 #[inline(always)]
 pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], target: &mut [u8]) {
+    /// Floats that a loop treats together.
+    const LANES: usize = 8;
     /// At 2^23 the spacing of `f32` is 1, so that the addition itself rounds, and the byte is what lies above it.
     const ONES: f32 = 8388608.0;
     let vectors = rows.as_chunks::<LANES>().0;
@@ -230,6 +207,7 @@ pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], target: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preprocess::resize::tests::Picture;
 
     /// 160 columns to 84: a target pixel covers 1.904... source pixels.
     #[test]
@@ -249,22 +227,34 @@ mod tests {
     #[test]
     fn halves_go_to_the_even_neighbour() {
         let mut target = [0; 6];
-        let row = [0.5, 1.5, 2.4999, 254.5, 255.4, 300.0, 0.0, 0.0];
+        let mut row = [0.0; MOST_LANES];
+        row[..6].copy_from_slice(&[0.5, 1.5, 2.4999, 254.5, 255.4, 300.0]);
+        let expected = [0, 2, 2, 254, 255, 255];
         sum_columns(&row, &[1.0], &mut target);
-        assert_eq!(target, [0, 2, 2, 254, 255, 255]);
+        assert_eq!(target, expected);
+        if let Some(avx512) = Avx512::detect() {
+            avx512.sum_columns(&row, &[1.0], &mut target);
+            assert_eq!(target, expected);
+        }
     }
 
     #[test]
-    fn with_and_without_avx2_the_result_is_the_same() {
+    fn with_and_without_vectors_the_result_is_the_same() {
         let (rows, columns) = (Axis::new(210, 84), Axis::new(160, 84));
         for channels in [1, 3] {
             let mut area = Area::new(&rows, &columns, channels);
             let source: Vec<u8> = (0..210 * 160 * channels).map(|i| (i * i / 7 + i) as u8).collect();
-            let mut targets = [vec![0; 84 * 84 * channels], vec![0; 84 * 84 * channels]];
-            area.resize(&source, &mut targets[0]);
-            area.avx2 = None;
-            area.resize(&source, &mut targets[1]);
-            assert_eq!(targets[0], targets[1]);
+            let mut resized = |change: fn(&mut Area)| {
+                change(&mut area);
+                let mut target = vec![0; 84 * 84 * channels];
+                area.resize(&mut Picture::new(&source, 160 * channels), &mut target);
+                target
+            };
+            let widest = resized(|_| ());
+            let narrow = resized(|area| area.avx512 = None);
+            let plain = resized(|area| area.avx2 = None);
+            assert_eq!(widest, plain);
+            assert_eq!(narrow, plain);
         }
     }
 
@@ -275,7 +265,7 @@ mod tests {
         let byte = |i: usize| ((i / 160 * 13 / 31) * 7 + i % 160 * (i % 160)) as u8;
         let source: Vec<u8> = (0..210 * 160).map(byte).collect();
         let mut target = vec![0; 84 * 84];
-        area.resize(&source, &mut target);
+        area.resize(&mut Picture::new(&source, 160), &mut target);
         let mut sums = vec![0.0; 210 * area.tables.sums_len];
         for (pixels, sums) in source.chunks_exact(160).zip(sums.chunks_exact_mut(area.tables.sums_len)) {
             area.tables.sum_row(pixels, &mut area.gathered, sums);

@@ -1,3 +1,5 @@
+use super::Rows;
+
 /// The mean of blocks of whole pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
@@ -10,34 +12,41 @@ pub(super) struct Blocks {
     target_len: usize,
     /// One target row of sums.
     sums: Box<[u32]>,
+    /// What the newest source row adds to it.
+    row_sums: Box<[u32]>,
 }
 
 impl Blocks {
     pub(super) fn new(rows: usize, columns: usize, target_width: usize, channels: usize) -> Self {
         let target_len = target_width * channels;
-        Self { rows, columns, channels, target_len, sums: vec![0; target_len].into() }
+        let zeros = vec![0; target_len].into_boxed_slice();
+        Self { rows, columns, channels, target_len, sums: zeros.clone(), row_sums: zeros }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
-        let source_len = self.target_len * self.columns;
-        let blocks = source.chunks_exact(source_len * self.rows);
-        let targets = target.chunks_exact_mut(self.target_len);
-        for (block, target) in blocks.zip(targets) {
-            self.sum(block);
+    pub(super) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
+        let rows = self.rows;
+        for (block, target) in target.chunks_exact_mut(self.target_len).enumerate() {
+            self.sums.fill(0);
+            for row in block * rows..(block + 1) * rows {
+                if let Some(pixels) = source.row(row) {
+                    self.sum_row(pixels);
+                }
+                for (sum, &in_row) in self.sums.iter_mut().zip(&self.row_sums) {
+                    *sum += in_row;
+                }
+            }
             self.divide(target);
         }
     }
 
-    /// Sums the blocks in a row of blocks.
-    fn sum(&mut self, rows: &[u8]) {
-        self.sums.fill(0);
-        for row in rows.chunks_exact(self.target_len * self.columns) {
-            let blocks = row.chunks_exact(self.columns * self.channels);
-            for (sums, pixels) in self.sums.chunks_exact_mut(self.channels).zip(blocks) {
-                for pixel in pixels.chunks_exact(self.channels) {
-                    for (sum, &element) in sums.iter_mut().zip(pixel) {
-                        *sum += u32::from(element);
-                    }
+    /// Sums the pixels of each block in one row.
+    fn sum_row(&mut self, pixels: &[u8]) {
+        self.row_sums.fill(0);
+        let blocks = pixels.chunks_exact(self.columns * self.channels);
+        for (sums, pixels) in self.row_sums.chunks_exact_mut(self.channels).zip(blocks) {
+            for pixel in pixels.chunks_exact(self.channels) {
+                for (sum, &element) in sums.iter_mut().zip(pixel) {
+                    *sum += u32::from(element);
                 }
             }
         }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::Axis;
+use super::{Axis, Rows};
 
 /// One in the weights' 11-bit fixed point.
 const ONE: f32 = 2048.0;
@@ -18,9 +18,7 @@ pub(super) struct Linear {
 
 #[derive(Debug)]
 struct Tables {
-    /// Elements (pixels times channels) of a source row.
-    source_len: usize,
-    /// Elements of a target row.
+    /// Elements (pixels times channels) of a target row.
     target_len: usize,
     horizontal: Box<[Pair]>,
     vertical: Box<[Pair]>,
@@ -65,7 +63,6 @@ impl Linear {
         let horizontal = Pair::of(columns)
             .flat_map(|pair| (0..channels).map(move |channel| pair.in_channel(channel, channels)));
         let tables = Tables {
-            source_len: columns.source * channels,
             target_len: columns.target * channels,
             horizontal: horizontal.collect(),
             vertical: Pair::of(rows).collect(),
@@ -73,14 +70,18 @@ impl Linear {
         Self { rows: vec![0; rows.source * tables.target_len].into(), tables: Arc::new(tables) }
     }
 
-    pub(super) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
+    pub(super) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
         let tables = &*self.tables;
-        let pixels = source.chunks_exact(tables.source_len);
-        let rows = self.rows.chunks_exact_mut(tables.target_len);
-        for (pixels, row) in pixels.zip(rows) {
-            for (element, pair) in row.iter_mut().zip(&tables.horizontal) {
-                *element = i32::from(pixels[pair.first]) * pair.first_weight
-                    + i32::from(pixels[pair.second]) * pair.second_weight;
+        let len = tables.target_len;
+        for row in 0..self.rows.len() / len {
+            match source.row(row) {
+                Some(pixels) => {
+                    for (element, pair) in self.rows[row * len..].iter_mut().zip(&tables.horizontal) {
+                        *element = i32::from(pixels[pair.first]) * pair.first_weight
+                            + i32::from(pixels[pair.second]) * pair.second_weight;
+                    }
+                }
+                None => self.rows.copy_within((row - 1) * len..row * len, row * len),
             }
         }
         let targets = target.chunks_exact_mut(tables.target_len);

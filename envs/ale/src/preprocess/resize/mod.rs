@@ -9,13 +9,22 @@
 //! | both at least 1              | [`area`]: weighted sums in `f32`                        |
 //! | one below 1                  | [`linear`]: two neighbours with 11-bit weights          |
 
-pub(super) mod area;
+mod area;
 mod blocks;
+mod gather;
 mod linear;
 
 use area::Area;
+pub(super) use area::sum_columns;
 use blocks::Blocks;
+pub(super) use gather::{Halves, Whole};
 use linear::Linear;
+
+/// A picture that is made row by row while it is resized.
+pub(crate) trait Rows {
+    /// The pixels of a row; `None` if they are those of the row above it. Every row is asked for once, in order.
+    fn row(&mut self, row: usize) -> Option<&[u8]>;
+}
 
 /// Height and width of a picture in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +41,7 @@ pub(crate) struct Resizer {
 
 #[derive(Clone, Debug)]
 enum Kernel {
-    Copy,
+    Copy { row_len: usize },
     Blocks(Blocks),
     Area(Area),
     Linear(Linear),
@@ -44,7 +53,7 @@ impl Resizer {
         let rows = Axis::new(source.height, target.height);
         let columns = Axis::new(source.width, target.width);
         let kernel = if source == target {
-            Kernel::Copy
+            Kernel::Copy { row_len: source.width * channels }
         } else if rows.scale < 1.0 || columns.scale < 1.0 {
             Kernel::Linear(Linear::new(&rows, &columns, channels))
         } else if let (Some(rows), Some(columns)) = (rows.whole_scale(), columns.whole_scale()) {
@@ -56,12 +65,22 @@ impl Resizer {
     }
 
     /// Resizes a picture.
-    pub(crate) fn resize(&mut self, source: &[u8], target: &mut [u8]) {
+    pub(crate) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
         match &mut self.kernel {
-            Kernel::Copy => target.copy_from_slice(source),
+            Kernel::Copy { row_len } => copy(source, target, *row_len),
             Kernel::Blocks(blocks) => blocks.resize(source, target),
             Kernel::Area(area) => area.resize(source, target),
             Kernel::Linear(linear) => linear.resize(source, target),
+        }
+    }
+}
+
+fn copy(source: &mut impl Rows, target: &mut [u8], row_len: usize) {
+    for row in 0..target.len() / row_len {
+        let start = row * row_len;
+        match source.row(row) {
+            Some(pixels) => target[start..start + row_len].copy_from_slice(pixels),
+            None => target.copy_within(start - row_len..start, start),
         }
     }
 }
