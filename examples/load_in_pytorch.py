@@ -1,9 +1,10 @@
-"""Loads what `ale-train export` writes into PyTorch, with the modules of CleanRL's ppo_atari.py.
+"""Loads what `ale-train export` writes into PyTorch, with the modules of CleanRL's agents.
 
     pip install torch safetensors
     python examples/load_in_pytorch.py agent.safetensors
 
-`load` returns a function from observations to the logits of one game's actions, and the values.
+`load` returns a function from observations to what the agent says of one game's actions: for PPO the logits, and the values
+beside them; for DQN and PQN the numbers of each action (one, or those of a distribution).
 """
 
 import json
@@ -14,24 +15,108 @@ from safetensors import safe_open
 from torch import nn
 
 
+class ResidualBlock(nn.Module):
+    def __init__(self, channels, norms):
+        super().__init__()
+        self.conv0, self.conv1 = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
+        self.norm0, self.norm1 = norms
+
+    def forward(self, x):
+        return x + self.conv1(torch.relu(self.norm1(self.conv0(torch.relu(self.norm0(x))))))
+
+
+class ConvSequence(nn.Module):
+    def __init__(self, channels, norms):
+        super().__init__()
+        self.conv = nn.LazyConv2d(channels, 3, padding=1)
+        self.res_block0, self.res_block1 = (ResidualBlock(channels, norms[i : i + 2]) for i in (0, 2))
+
+    def forward(self, x):
+        x = nn.functional.max_pool2d(self.conv(x), 3, stride=2, padding=1)
+        return self.res_block1(self.res_block0(x))
+
+
+class NoisyLinear(nn.Module):
+    """Without its noise."""
+
+    def __init__(self, weights, name):
+        super().__init__()
+        for part in ("weight_mu", "weight_sigma", "bias_mu", "bias_sigma"):
+            setattr(self, part, nn.Parameter(torch.empty_like(weights[f"{name}.{part}"])))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight_mu, self.bias_mu)
+
+
 def load(path, task=0):
     with safe_open(path, framework="pt") as file:
         weights = {name: file.get_tensor(name) for name in file.keys()}
-        tasks = json.loads(file.metadata()["tasks"])
-    if weights["network.0.weight"].dim() == 4:  # pictures
-        layers = [nn.LazyConv2d(32, 8, stride=4), nn.ReLU(), nn.LazyConv2d(64, 4, stride=2), nn.ReLU()]
-        layers += [nn.LazyConv2d(64, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(512), nn.ReLU()]
-    else:  # vectors
-        layers = [nn.LazyLinear(64), nn.Tanh(), nn.LazyLinear(64), nn.Tanh()]
-    heads = {"actor": nn.LazyLinear(len(weights["actor.bias"])), "critic": nn.LazyLinear(len(tasks))}
-    agent = nn.ModuleDict({"network": nn.Sequential(*layers), **heads})
+        meta = file.metadata()
+    tasks, atoms = json.loads(meta["tasks"]), int(meta["num_atoms"])
+    ppo, pictures = meta["algorithm"] == "ppo", len(json.loads(meta["observation_shape"])) == 3
+
+    def linear(name):
+        noisy = f"{name}.weight_mu" in weights
+        return NoisyLinear(weights, name) if noisy else nn.LazyLinear(len(weights[f"{name}.bias"]))
+
+    def norm(name):
+        found = f"{name}.weight" in weights
+        return [nn.LayerNorm(weights[f"{name}.weight"].shape)] if found else []
+
+    def hidden(name, place, activation=nn.ReLU):
+        return [linear(f"{name}.{place}"), *norm(f"{name}.{place + 1}"), activation()]
+
+    network = []  # a place of the sequence is the length so far
+    if pictures and json.loads(meta["torso"]) == "impala":
+        for i in range(3):
+            blocks = [f"network.{i}.res_block{block}.norm{n}" for block in (0, 1) for n in (0, 1)]
+            norms = [(norm(name) or [nn.Identity()])[0] for name in blocks]
+            network.append(ConvSequence(len(weights[f"network.{i}.conv.bias"]), norms))
+        last = norm("network.3")
+        network += [*last, nn.ReLU(), nn.Flatten()] if last else [nn.Flatten(), nn.ReLU()]
+    elif pictures:
+        for kernel, stride in ((8, 4), (4, 2), (3, 1)):
+            channels = len(weights[f"network.{len(network)}.bias"])
+            network += [nn.LazyConv2d(channels, kernel, stride), *norm(f"network.{len(network) + 1}"), nn.ReLU()]
+        network.append(nn.Flatten())
+    else:
+        network += hidden("network", 0, nn.Tanh if ppo else nn.ReLU)
+    heads = {}
+    if ppo:
+        last_hidden = hidden("network", len(network), nn.ReLU if pictures else nn.Tanh)
+        heads = {"actor": linear("actor"), "critic": linear("critic")}
+    elif any(name.startswith("value_head") for name in weights):
+        last_hidden = []
+        for head in ("advantage_head", "value_head"):
+            stream = hidden(head, 0)
+            heads[head] = nn.Sequential(*stream, linear(f"{head}.{len(stream)}"))
+    else:
+        last_hidden = hidden("network", len(network))
+        last_hidden.append(linear(f"network.{len(network) + len(last_hidden)}"))
+    features = len(network)
+    agent = nn.ModuleDict({"network": nn.Sequential(*network, *last_hidden), **heads})
+    embedding = weights.pop("game_embedding.weight", None)
     agent.load_state_dict(weights)
+
+    def own(all_actions, width):  # of the actions of all tasks, those of this one
+        if width == 1 and json.loads(meta["head"]) == "shared" and not ppo:
+            return all_actions.unflatten(1, (1, atoms))
+        if width > 1 and json.loads(meta["head"]) == "shared":
+            return all_actions.unflatten(1, (-1, atoms))[:, tasks[task]["shared"]]
+        return all_actions.unflatten(1, (len(tasks), -1, atoms))[:, task, : min(width, tasks[task]["num_actions"])]
 
     def act(observations):  # bytes of pictures, or floats
         scale = 255.0 if observations.dtype == torch.uint8 else 1.0
-        features = agent["network"](observations / scale)
-        logits = agent["actor"](features).unflatten(1, (len(tasks), -1))
-        return logits[:, task, : tasks[task]["num_actions"]], agent["critic"](features)[:, task]
+        x = agent["network"][:features](observations / scale)
+        if embedding is not None:
+            x = torch.cat([x, embedding[task].expand(len(x), -1)], 1)
+        x = agent["network"][features:](x)
+        if ppo:
+            return own(agent["actor"](x), 18).squeeze(2), agent["critic"](x)[:, task]
+        if heads:
+            advantage = own(agent["advantage_head"](x), 18)
+            return advantage - advantage.mean(1, keepdim=True) + own(agent["value_head"](x), 1)
+        return own(x, 18)
 
     return act, tasks
 

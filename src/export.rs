@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use algorithms::ppo::Ppo;
-use algorithms::{EnvSpec, Learner, networks};
-use anyhow::{Context, Result, ensure};
+use algorithms::dqn::Distribution;
+use algorithms::networks::PolicyConfig;
+use algorithms::{EnvSpec, Task};
+use anyhow::{Context, Result};
 use safetensors::{Dtype, View};
 use serde_json::json;
 use std::borrow::Cow;
 
 use crate::checkpoint;
 use crate::cli::ExportArgs;
-use crate::config::{self, Algorithm};
+use crate::config::{self, Algorithm, Experiment};
+use crate::learner;
 
 /// One tensor of 32-bit floats.
 struct Floats {
@@ -44,34 +46,40 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let checkpoint = checkpoint::load(&folder)?;
     let unusable = || format!("the checkpoint {} cannot be used", folder.display());
     let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
-    ensure!(
-        experiment.algorithm == Algorithm::Ppo,
-        "{} is of {}; only agents of PPO can be exported",
-        folder.display(),
-        experiment.algorithm.title()
-    );
-    let learner = Ppo::from_state(&checkpoint.learner, &experiment.device.device()).with_context(unusable)?;
-    let weights = networks::torch_weights(learner.weights()?);
+    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
+    let weights = learner.torch_weights()?;
     let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();
     let tensors = weights.into_iter().map(|weights| {
         let bytes = weights.values.iter().flat_map(|value| value.to_le_bytes()).collect();
         (weights.name, Floats { shape: weights.shape, bytes })
     });
-    let bytes = safetensors::serialize(tensors, Some(metadata(learner.spec())))?;
+    let bytes = safetensors::serialize(tensors, Some(metadata(&experiment, learner.spec())))?;
     std::fs::write(&args.out, bytes).with_context(|| format!("cannot write {}", args.out.display()))?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }
 
 /// What a reader has to know beside the weights. Safetensors takes texts only.
-fn metadata(spec: &EnvSpec) -> HashMap<String, String> {
-    let tasks: Vec<_> =
-        spec.tasks.iter().map(|task| json!({ "name": task.name, "num_actions": task.num_actions })).collect();
+fn metadata(experiment: &Experiment, spec: &EnvSpec) -> HashMap<String, String> {
+    let task =
+        |task: &Task| json!({ "name": task.name, "num_actions": task.num_actions, "shared": task.shared });
+    let tasks: Vec<_> = spec.tasks.iter().map(task).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
+    let PolicyConfig { torso, head, .. } = experiment.policy;
+    let num_atoms = match experiment.dqn.distribution {
+        Distribution::C51 | Distribution::Quantile if experiment.algorithm == Algorithm::Dqn => {
+            experiment.dqn.num_atoms
+        }
+        _ => 1,
+    };
     let texts = [
         ("format", "pt".to_owned()),
+        ("algorithm", experiment.algorithm.to_string()),
         ("tasks", json!(tasks).to_string()),
         ("observation_shape", json!(shape).to_string()),
+        ("torso", json!(torso).to_string()),
+        ("head", json!(head).to_string()),
+        ("num_atoms", num_atoms.to_string()),
     ];
     texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect()
 }

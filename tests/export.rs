@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use algorithms::Learner;
-use algorithms::ppo::{Policy, Ppo};
+use algorithms::dqn::Dqn;
+use algorithms::ppo::Ppo;
+use algorithms::pqn::Pqn;
+use algorithms::{Learner, LearnerError, ReplayStorage};
 use burn::tensor::Device;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,40 +21,64 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/load_in_pyto
 struct Exported {
     folder: TempDir,
     file: PathBuf,
-    policy: Policy,
+    judge: Judge,
     rows: usize,
 }
 
+/// What an agent says of each row's actions: log-probabilities, or values.
+type Judge = Box<dyn Fn(&Batch) -> Result<Vec<Vec<f32>>, LearnerError>>;
+
+/// How a learner that was restored from a checkpoint judges, and how many environments it has.
+fn judge(algorithm: &str, state: &[u8]) -> Result<(Judge, usize), LearnerError> {
+    let device = Device::flex();
+    let storage = ReplayStorage::Memory { available: u64::MAX };
+    Ok(match algorithm {
+        "ppo" => {
+            let ppo = Ppo::from_state(state, &device)?;
+            let policy = ppo.policy(ppo.spec())?;
+            (Box::new(move |batch| policy.log_probs(batch)), ppo.spec().num_envs())
+        }
+        "dqn" => {
+            let dqn = Dqn::from_state(state, storage, &device)?;
+            let policy = dqn.policy(dqn.spec())?;
+            (Box::new(move |batch| policy.values(batch)), dqn.spec().num_envs())
+        }
+        _ => {
+            let pqn = Pqn::from_state(state, &device)?;
+            let policy = pqn.policy(pqn.spec())?;
+            (Box::new(move |batch| policy.values(batch)), pqn.spec().num_envs())
+        }
+    })
+}
+
 impl Exported {
-    /// Trains for two updates, so that no bias is zero any more.
-    fn of(games: &str, frames: &str) -> Self {
+    /// Trains for two updates or more, so that no bias is zero any more.
+    fn of(algorithm: &str, games: &str, frames: &str, keys: &[&str]) -> Self {
         let folder = TempDir::new().expect("a folder");
         let [run, file] = ["run", "agent.safetensors"].map(|name| folder.path().join(name));
         let [run_dir, out] = [&run, &file].map(|path| path.to_str().expect("a name"));
-        succeed(&[
-            "ppo",
-            "--games",
-            games,
-            "--num-envs",
-            "2",
-            "--total-frames",
-            frames,
+        let mut arguments = vec![algorithm, "--games", games, "--num-envs", "2", "--total-frames", frames];
+        arguments.extend([
             "--num-threads",
             "1",
-            "--set",
-            "ppo.num_steps=16",
             "--set",
             "evaluation.episodes=0",
             "--quiet",
             "--run-dir",
             run_dir,
         ]);
+        let own_keys: &[&str] = match algorithm {
+            "ppo" => &["ppo.num_steps=16"],
+            "pqn" => &["pqn.num_steps=16"],
+            _ => &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.batch_size=8"],
+        };
+        arguments.extend(own_keys.iter().chain(keys).flat_map(|key| ["--set", key]));
+        succeed(&arguments);
         succeed(&["export", run_dir, "--out", out]);
         let checkpoint = fs::read_dir(run.join("checkpoints")).expect("checkpoints").next().expect("one");
         let state = fs::read(checkpoint.expect("an entry").path().join("learner.bin")).expect("a learner");
-        let learner = Ppo::from_state(&state, &Device::flex()).expect("a learner");
-        let policy = learner.policy(learner.spec()).expect("its own environments");
-        Self { folder, file, policy, rows: learner.spec().num_envs() }
+        let (judge, rows) = judge(algorithm, &state).expect("a learner");
+        Self { folder, file, judge, rows }
     }
 
     /// Random observations of `row_bytes` bytes, written to a file too.
@@ -96,7 +122,7 @@ fn python() -> String {
     std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
-/// Log-probabilities of one task's actions by PyTorch, row by row.
+/// What PyTorch says of one task's actions, row by row: log-probabilities of a policy, values of the rest.
 fn by_torch(
     exported: &Exported,
     observations: &Path,
@@ -110,7 +136,9 @@ fn by_torch(
          script = importlib.util.module_from_spec(spec); spec.loader.exec_module(script)\n\
          act, tasks = script.load(r'{}', {task})\n\
          rows = torch.frombuffer(bytearray(open(r'{}', 'rb').read()), dtype=torch.{dtype}).reshape({shape})\n\
-         print(json.dumps(torch.log_softmax(act(rows)[0], 1).tolist()))",
+         said = act(rows)\n\
+         said = torch.log_softmax(said[0], 1) if isinstance(said, tuple) else said.mean(2)\n\
+         print(json.dumps(said.tolist()))",
         exported.file.display(),
         observations.display()
     );
@@ -127,9 +155,29 @@ fn assert_close(ours: &[f32], theirs: &[f64]) {
     }
 }
 
+/// Fails unless PyTorch says the same of `tasks` as the agent; each task has `num_envs` rows.
+fn compare(exported: &Exported, shape: &str, floats: bool, tasks: usize) {
+    if !has_torch() {
+        return;
+    }
+    let row_bytes: usize = shape.split(',').map(|side| side.trim().parse::<usize>().unwrap_or(1)).product();
+    let (batch, file) = exported.observations(if floats { 4 * row_bytes } else { row_bytes }, floats);
+    let ours = (exported.judge)(&batch).expect("numbers of actions");
+    let dtype = if floats { "float32" } else { "uint8" };
+    let rows = exported.rows / tasks;
+    for task in 0..tasks {
+        let theirs = by_torch(exported, &file, shape, dtype, task);
+        for row in task * rows..(task + 1) * rows {
+            assert_close(&ours[row], &theirs[row]);
+        }
+    }
+}
+
+const PICTURES: &str = "-1, 4, 44, 44";
+
 #[test]
 fn weights_of_pictures_have_the_names_and_shapes_of_pytorch_and_the_same_logits() {
-    let exported = Exported::of("harvest", "1024");
+    let exported = Exported::of("ppo", "harvest", "1024", &[]);
     let bytes = fs::read(&exported.file).expect("a file");
     let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
     for (name, shape) in [
@@ -142,31 +190,58 @@ fn weights_of_pictures_have_the_names_and_shapes_of_pytorch_and_the_same_logits(
         assert_eq!(tensors.tensor(name).expect(name).shape(), shape, "{name}");
     }
     assert_eq!(tensors.len(), 12);
-    if has_torch() {
-        let (batch, file) = exported.observations(4 * 44 * 44, false);
-        let theirs = by_torch(&exported, &file, "-1, 4, 44, 44", "uint8", 0);
-        for (ours, theirs) in
-            exported.policy.log_probs(&batch).expect("log-probabilities").iter().zip(&theirs)
-        {
-            assert_close(ours, theirs);
-        }
-    }
+    compare(&exported, PICTURES, false, 1);
 }
 
 #[test]
 fn every_task_has_its_own_rows_of_the_heads() {
-    let exported = Exported::of("CartPole-v1,Acrobot-v1", "256");
+    let exported = Exported::of("ppo", "CartPole-v1,Acrobot-v1", "256", &[]);
     let bytes = fs::read(&exported.file).expect("a file");
     let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
     assert_eq!(tensors.tensor("actor.weight").expect("a head").shape(), [2 * 3, 64]);
-    if has_torch() {
-        let (batch, file) = exported.observations(6 * 4, true);
-        let ours = exported.policy.log_probs(&batch).expect("log-probabilities");
-        for (task, rows) in [(0, 0..2), (1, 2..4)] {
-            let theirs = by_torch(&exported, &file, "-1, 6", "float32", task);
-            for row in rows {
-                assert_close(&ours[row], &theirs[row]);
-            }
-        }
+    compare(&exported, "-1, 6", true, 2);
+}
+
+#[test]
+fn impala_is_exported_with_and_without_normalisation() {
+    let keys = ["policy.torso=impala", "policy.width=0.25", "policy.hidden_size=32"];
+    compare(&Exported::of("ppo", "harvest", "1024", &keys), PICTURES, false, 1);
+    let normal = ["policy.layer_norm=true", "policy.head=shared"];
+    compare(&Exported::of("ppo", "harvest", "1024", &[&keys[..], &normal].concat()), PICTURES, false, 1);
+    // PQN normalises without being asked.
+    compare(&Exported::of("pqn", "harvest", "1024", &keys), PICTURES, false, 1);
+}
+
+#[test]
+fn a_shared_head_and_an_embedding_are_exported() {
+    let keys = ["policy.head=shared", "policy.game_embedding=3"];
+    for algorithm in ["ppo", "dqn", "pqn"] {
+        let exported = Exported::of(algorithm, "CartPole-v1,Acrobot-v1", "256", &keys);
+        compare(&exported, "-1, 6", true, 2);
     }
+}
+
+#[test]
+fn action_values_are_exported_by_the_names_of_cleanrl() {
+    let names_of = |exported: &Exported| -> Vec<String> {
+        let bytes = fs::read(&exported.file).expect("a file");
+        let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
+        tensors.names().into_iter().map(str::to_owned).collect()
+    };
+    let dqn = Exported::of("dqn", "harvest", "1024", &["dqn.dueling=false"]);
+    assert!(names_of(&dqn).contains(&"network.9.weight".to_owned()));
+    compare(&dqn, PICTURES, false, 1);
+    let pqn = Exported::of("pqn", "harvest", "1024", &[]);
+    assert!(names_of(&pqn).contains(&"network.13.weight".to_owned()));
+    compare(&pqn, PICTURES, false, 1);
+    let rainbow = [
+        "dqn.dueling=true",
+        "dqn.noisy=true",
+        "dqn.distribution=quantile",
+        "dqn.num_atoms=5",
+        "dqn.n_step=3",
+    ];
+    let rainbow = Exported::of("dqn", "CartPole-v1,Acrobot-v1", "512", &rainbow);
+    assert!(names_of(&rainbow).contains(&"value_head.2.weight_mu".to_owned()));
+    compare(&rainbow, "-1, 6", true, 2);
 }

@@ -23,7 +23,8 @@ impl BatchReader {
     /// The same for other environments, whose tasks must be among the known ones.
     pub(crate) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
         let head = |task: &Task| {
-            self.tasks.iter().position(|known| known == task).ok_or_else(|| SpecError::UnknownTask {
+            let same = |known: &Task| known.name == task.name && known.num_actions == task.num_actions;
+            self.tasks.iter().position(same).ok_or_else(|| SpecError::UnknownTask {
                 task: task.name.clone(),
                 num_actions: task.num_actions,
                 known: names(&self.tasks),

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use rl_env::{AutoresetMode, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -9,6 +11,23 @@ pub struct Task {
     pub name: String,
     /// Number of discrete actions; legal are `0..num_actions`.
     pub num_actions: usize,
+    /// What each of them is among the [actions of all tasks](EnvSpec::shared_actions), each once.
+    pub shared: Vec<usize>,
+}
+
+impl Task {
+    /// A task whose actions are the first of those that all tasks share.
+    pub fn new(name: impl Into<String>, num_actions: usize) -> Self {
+        Self { name: name.into(), num_actions, shared: (0..num_actions).collect() }
+    }
+
+    /// Whether each action is another one of `count`.
+    fn is_sound(&self, count: usize) -> bool {
+        let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
+        distinct.len() == self.num_actions
+            && self.shared.len() == self.num_actions
+            && distinct.last().is_none_or(|&last| last < count)
+    }
 }
 
 /// All that a learner has to know about a vector environment before the first batch.
@@ -20,6 +39,8 @@ pub struct EnvSpec {
     pub tasks: Vec<Task>,
     /// For each environment its index into `tasks`.
     pub task_ids: Vec<usize>,
+    /// The number of different actions, all tasks together: what a head has that all of them share.
+    pub shared_actions: usize,
     /// What happens at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
@@ -61,6 +82,18 @@ pub enum SpecError {
         got: usize,
         /// The number of actions of the task's first environment.
         expected: usize,
+    },
+    /// Actions of a task are not different ones of those that all tasks share.
+    #[error(
+        "the actions {actions:?} of the task {task} are not, each once, among {count} that all tasks share"
+    )]
+    SharedActions {
+        /// Name of the task.
+        task: String,
+        /// What its actions were said to be.
+        actions: Vec<usize>,
+        /// How many there are.
+        count: usize,
     },
     /// No torso of the network fits the observation space.
     #[error(
@@ -104,17 +137,43 @@ impl EnvSpec {
         if envs.autoreset_mode() == AutoresetMode::Disabled {
             return Err(SpecError::NoAutoreset);
         }
+        let tasks = tasks_of(envs)?;
         Ok(Self {
             observation_space: envs.single_observation_space().clone(),
-            tasks: tasks_of(envs)?,
+            shared_actions: tasks.iter().map(|task| task.num_actions).max().unwrap_or(0),
+            tasks,
             task_ids: envs.task_ids().to_vec(),
             autoreset_mode: envs.autoreset_mode(),
         })
     }
 
+    /// The same with what the actions of tasks are among `count` that all of them share; a task for which `actions` has
+    /// nothing keeps what it had.
+    pub fn with_shared_actions(
+        mut self,
+        count: usize,
+        actions: impl Fn(&Task) -> Option<Vec<usize>>,
+    ) -> Result<Self, SpecError> {
+        self.shared_actions = count;
+        for task in &mut self.tasks {
+            if let Some(shared) = actions(task) {
+                task.shared = shared;
+            }
+            if !task.is_sound(count) {
+                return Err(SpecError::SharedActions {
+                    task: task.name.clone(),
+                    actions: task.shared.clone(),
+                    count,
+                });
+            }
+        }
+        Ok(self)
+    }
+
     /// Whether every environment has a task and every task an environment: false for a damaged specification.
     pub(crate) fn is_sound(&self) -> bool {
-        self.task_ids.iter().all(|&task| task < self.tasks.len())
+        self.tasks.iter().all(|task| task.is_sound(self.shared_actions))
+            && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }
 
@@ -142,15 +201,14 @@ impl EnvSpec {
 
 /// The tasks with their action counts, once all environments agree on them.
 fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
-    let mut tasks: Vec<Task> =
-        envs.tasks().iter().map(|name| Task { name: name.clone(), num_actions: 0 }).collect();
+    let mut tasks: Vec<Task> = envs.tasks().iter().map(|name| Task::new(name, 0)).collect();
     for (env, (space, &task_id)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
         let &Space::Discrete { n: got @ 1.., start: 0 } = space else {
             return Err(SpecError::ActionSpace { env, space: space.to_string() });
         };
         let task = &mut tasks[task_id];
         match task.num_actions {
-            0 => task.num_actions = got,
+            0 => *task = Task::new(&task.name, got),
             expected if expected == got => {}
             expected => {
                 return Err(SpecError::UnequalActions { env, task: task.name.clone(), got, expected });

@@ -1,5 +1,6 @@
 //! A made-up vector environment for the learners' tests.
 
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
@@ -57,11 +58,32 @@ impl Noise {
 
 /// Four environments of two tasks with 2 and 5 actions.
 pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> EnvSpec {
-    let task = |name: &str, num_actions| Task { name: name.to_owned(), num_actions };
+    let mut two = Task::new("two", 2);
+    two.shared = vec![6, 3];
     EnvSpec {
         observation_space,
-        tasks: vec![task("two", 2), task("five", 5)],
+        tasks: vec![two, Task::new("five", 5)],
         task_ids: vec![0, 1, 1, 0],
+        shared_actions: 7,
         autoreset_mode,
+    }
+}
+
+/// Up to eleven environments of up to five tasks, each with some of 18 actions in random order.
+pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> EnvSpec {
+    let tasks: Vec<Task> = (0..rng.random_range(1..6))
+        .map(|index: usize| {
+            let mut actions: Vec<usize> = (0..18).collect();
+            actions.shuffle(rng);
+            actions.truncate(rng.random_range(1..=18));
+            Task { name: index.to_string(), num_actions: actions.len(), shared: actions }
+        })
+        .collect();
+    EnvSpec {
+        observation_space: Space::floats(3, -1.0, 1.0),
+        task_ids: (0..rng.random_range(1..12)).map(|_| rng.random_range(0..tasks.len())).collect(),
+        tasks,
+        shared_actions: 18,
+        autoreset_mode: AutoresetMode::NextStep,
     }
 }

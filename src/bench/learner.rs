@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use ale::AtariOptions;
+use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{EnvSpec, Learner};
 use anyhow::Result;
@@ -46,7 +47,8 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
     let config = PpoConfig::default();
-    let mut learner = Ppo::new(config.clone(), EnvSpec::of(&env)?, &Device::flex(), SEED)?;
+    let mut learner =
+        Ppo::new(config.clone(), PolicyConfig::default(), EnvSpec::of(&env)?, &Device::flex(), SEED)?;
     let (act, update) = measure(&mut env, &mut learner, duration)?;
 
     let (act, update) = (act.samples_per_second(), update.samples_per_second());

@@ -43,9 +43,10 @@ const fn key(name: &'static str, kind: Kind, range: &'static str, meaning: &'sta
 }
 
 /// The sections, in their order, with what they are about.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 9] = [
     ("experiment", "What is made of the whole run."),
     ("environments", "What is played, and how it is shown to the learner."),
+    ("policy", "What the agent's network looks like, whatever it learns by."),
     ("ppo", "Proximal Policy Optimization, by the names of the papers."),
     ("dqn", "DQN and what was added to it, up to Rainbow, by the names of the papers."),
     ("pqn", "The parallelised Q-network, by the names of the papers."),
@@ -132,6 +133,39 @@ pub(super) const KEYS: &[Key] = {
             Integer,
             "0 or more; 0 for no end",
             "Frames after which an episode is cut off",
+        ),
+        key(
+            "policy.torso",
+            Text,
+            "nature or impala",
+            "The convolutions that see pictures: three (Mnih et al. 2015), or fifteen in residual blocks (Espeholt et al. 2018)",
+        ),
+        key("policy.width", Float, "more than 0", "The factor of the convolutions' channels"),
+        key(
+            "policy.layer_norm",
+            Switch,
+            "true, false or absent",
+            "Whether every layer is normalised before its rectifier; absent, PQN does and the others do not",
+        ),
+        key(
+            "policy.head",
+            Text,
+            "per_game or shared",
+            "Whether each game has a head of its own, or all have one over the 18 actions, with those masked that a game \
+             does not have. Values of PPO are each game's own in both cases",
+        ),
+        key(
+            "policy.game_embedding",
+            Integer,
+            "0 or more; 0 for none",
+            "Learned numbers of each game that the last hidden layer reads beside the features",
+        ),
+        key(
+            "policy.hidden_size",
+            Integer,
+            "1 or more, or absent",
+            "Width of the last hidden layer; absent, 512 behind `nature`, 256 behind `impala`, and behind vectors 64 for PPO \
+             and 128 for DQN and PQN, there of both layers",
         ),
         key("ppo.num_steps", Integer, "2 or more", "Steps of each environment between two updates"),
         key("ppo.learning_rate", Float, "more than 0", "The optimiser's step size at the beginning"),

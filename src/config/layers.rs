@@ -198,8 +198,8 @@ fn check_keys(layer: &Table) -> Result<()> {
             Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
             None => {
                 bail!(
-                    "unknown key '{key}'; the sections are experiment, environments, ppo, dqn, pqn, replay, evaluation \
-                     and checkpoints"
+                    "unknown key '{key}'; the sections are experiment, environments, policy, ppo, dqn, pqn, replay, \
+                     evaluation and checkpoints"
                 )
             }
         }

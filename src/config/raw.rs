@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use algorithms::dqn::DqnConfig;
+use algorithms::networks::PolicyConfig;
 use algorithms::ppo::PpoConfig;
 use algorithms::pqn::PqnConfig;
 use serde::de::{self, SeqAccess, Visitor};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub(crate) struct RawConfig {
     pub(crate) experiment: RawExperiment,
     pub(crate) environments: RawEnvironments,
+    pub(crate) policy: PolicyConfig,
     pub(crate) ppo: PpoConfig,
     pub(crate) dqn: DqnConfig,
     pub(crate) pqn: PqnConfig,

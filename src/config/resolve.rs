@@ -4,6 +4,7 @@ use std::thread;
 
 use ale::Game;
 use algorithms::dqn::DqnConfig;
+use algorithms::networks::PolicyConfig;
 use algorithms::ppo::PpoConfig;
 use algorithms::pqn::PqnConfig;
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +17,7 @@ use crate::selection;
 /// A complete experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment {
-    /// How the agent learns. Of the three configurations below only this one's means anything.
+    /// How the agent learns. Of the configurations of algorithms below only this one's means anything.
     pub(crate) algorithm: Algorithm,
     pub(crate) seed: u64,
     /// Emulated frames over all environments; at most so many are emulated in training.
@@ -27,6 +28,8 @@ pub(crate) struct Experiment {
     pub(crate) games: Games,
     /// The settings of the environments, as they were written.
     pub(crate) environments: RawEnvironments,
+    /// What the network looks like.
+    pub(crate) policy: PolicyConfig,
     pub(crate) ppo: PpoConfig,
     pub(crate) dqn: DqnConfig,
     pub(crate) pqn: PqnConfig,
@@ -145,6 +148,7 @@ impl RawConfig {
             }
         };
         valid.map_err(|error| anyhow::anyhow!("{algorithm}.{error}"))?;
+        raw.policy.validate().map_err(|error| anyhow::anyhow!("policy.{error}"))?;
         Ok(Experiment {
             algorithm,
             seed: raw.experiment.seed,
@@ -153,6 +157,7 @@ impl RawConfig {
             device: device(&raw.experiment.device)?,
             games,
             environments,
+            policy: raw.policy.clone(),
             ppo: raw.ppo.clone(),
             dqn: raw.dqn.clone(),
             pqn: raw.pqn.clone(),

@@ -72,6 +72,11 @@ fn complaints_name_the_key_and_what_was_allowed() {
     let complaint = |set| experiment(&["--set", set]).unwrap_err();
     assert!(complaint("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
     assert!(complaint("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
+    assert!(complaint("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
+    assert!(complaint("policy.torso=resnet").contains("expected `nature` or `impala`"));
+    assert!(
+        complaint("policy.width=0").contains("policy.width = 0 is not possible: it must be a number above 0")
+    );
     assert!(complaint("ppo.total_steps=9").contains("experiment.total_frames"));
     assert!(complaint("nonsense").contains("expected KEY=VALUE"));
     let wrong_type = complaint("ppo.gamma=high");

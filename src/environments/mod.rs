@@ -4,7 +4,8 @@ mod padded;
 
 use std::sync::Arc;
 
-use ale::{AtariEnv, AtariOptions, Game, PoweredGame};
+use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame};
+use algorithms::{EnvSpec, Task};
 use anyhow::{Context, Result};
 use rl_env::{AutoresetMode, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
@@ -89,6 +90,20 @@ impl Builder {
             }
             Tasks::Registered(ids) => Ok(Box::new(PoolVectorEnv::new(registered(ids, num_envs)?, pool)?)),
         }
+    }
+
+    /// What a learner has to know about environments that were built here: that of [`EnvSpec::of`], and which of the
+    /// console's actions a game's own are.
+    pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<EnvSpec> {
+        let spec = EnvSpec::of(environments)?;
+        let Tasks::Atari(games) = &self.tasks else { return Ok(spec) };
+        let full = self.settings.full_action_space;
+        let actions = |task: &Task| {
+            let (game, _) = games.iter().find(|(game, _)| game.id == task.name)?;
+            let actions = if full { game.legal_actions } else { game.minimal_actions };
+            Some(actions.iter().map(|&action| usize::from(action)).collect())
+        };
+        Ok(spec.with_shared_actions(usize::from(ACTIONS), actions)?)
     }
 
     /// A single environment of the first game, which shows its screen. Whole games.

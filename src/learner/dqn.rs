@@ -1,4 +1,5 @@
 use algorithms::dqn::{Dqn, DqnMetrics, Policy};
+use algorithms::networks::NamedWeights;
 use algorithms::{EnvSpec, Learner as _, LearnerError, SpecError};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -64,6 +65,10 @@ impl Learner for DqnLearner {
 
     fn state(&self) -> Result<Vec<u8>, LearnerError> {
         self.dqn.state(self.replay_in_checkpoint)
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.dqn.torch_weights()
     }
 
     fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

@@ -6,6 +6,7 @@ mod pqn;
 mod replay_storage;
 
 use algorithms::dqn::Dqn;
+use algorithms::networks::NamedWeights;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
 use algorithms::{EnvSpec, LearnerError, ReplayStorage, SpecError};
@@ -34,6 +35,9 @@ pub(crate) trait Learner: algorithms::Learner {
     /// The state for a checkpoint.
     fn state(&self) -> Result<Vec<u8>, LearnerError>;
 
+    /// The network's parameters, as PyTorch would have them.
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;
+
     /// Someone who plays with what was learned, in environments like `spec`: `greedy`, or with chance as in training, the
     /// chance coming from `seed`.
     fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
@@ -42,14 +46,15 @@ pub(crate) trait Learner: algorithms::Learner {
 /// A new learner for an experiment.
 pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn Learner>> {
     let (device, seed) = (experiment.device.device(), experiment.seed);
+    let policy = experiment.policy.clone();
     Ok(match experiment.algorithm {
-        Algorithm::Ppo => Box::new(Ppo::new(experiment.ppo.clone(), spec, &device, seed)?),
+        Algorithm::Ppo => Box::new(Ppo::new(experiment.ppo.clone(), policy, spec, &device, seed)?),
         Algorithm::Dqn => {
             let storage = replay_storage::of(experiment, &spec)?;
-            let dqn = Dqn::new(experiment.dqn.clone(), spec, storage, &device, seed)?;
+            let dqn = Dqn::new(experiment.dqn.clone(), policy, spec, storage, &device, seed)?;
             Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
         }
-        Algorithm::Pqn => Box::new(Pqn::new(experiment.pqn.clone(), spec, &device, seed)?),
+        Algorithm::Pqn => Box::new(Pqn::new(experiment.pqn.clone(), policy, spec, &device, seed)?),
     })
 }
 

@@ -1,3 +1,4 @@
+use algorithms::networks::NamedWeights;
 use algorithms::ppo::{Policy, Ppo, PpoMetrics};
 use algorithms::{EnvSpec, LearnerError, SpecError};
 use rand::SeedableRng;
@@ -14,6 +15,10 @@ impl Learner for Ppo {
 
     fn state(&self) -> Result<Vec<u8>, LearnerError> {
         self.state()
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.torch_weights()
     }
 
     fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

@@ -1,3 +1,4 @@
+use algorithms::networks::NamedWeights;
 use algorithms::pqn::{Pqn, PqnMetrics};
 use algorithms::{EnvSpec, LearnerError, SpecError};
 
@@ -12,6 +13,10 @@ impl Learner for Pqn {
 
     fn state(&self) -> Result<Vec<u8>, LearnerError> {
         self.state()
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.torch_weights()
     }
 
     fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

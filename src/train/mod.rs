@@ -8,7 +8,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use algorithms::EnvSpec;
 use anyhow::{Context, Result, ensure};
 
 use crate::checkpoint::{self, Progress};
@@ -33,7 +32,7 @@ pub(crate) fn start(
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
-    let spec = EnvSpec::of(environments.as_ref())?;
+    let spec = builder.spec(environments.as_ref())?;
     let learner = learner::create(&experiment, spec)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
     checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
@@ -64,7 +63,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
     let environments = builder.build(Purpose::Training)?;
-    let spec = EnvSpec::of(environments.as_ref())?;
+    let spec = builder.spec(environments.as_ref())?;
     let learner = learner::restore(&experiment, &spec, &checkpoint.learner).with_context(unusable)?;
     ensure!(
         *learner.spec() == spec,

@@ -1,4 +1,5 @@
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
+use algorithms::networks::PolicyConfig;
 use algorithms::{EnvSpec, Learner, ReplayStorage};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
@@ -8,7 +9,9 @@ use super::{cart_pole, mean_return, solve_probes, vectorize};
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
     let storage = ReplayStorage::Memory { available: 1 << 30 };
-    let mut dqn = Dqn::new(config, EnvSpec::of(envs).unwrap(), storage, &Device::flex(), seed).unwrap();
+    let mut dqn =
+        Dqn::new(config, PolicyConfig::default(), EnvSpec::of(envs).unwrap(), storage, &Device::flex(), seed)
+            .unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while !dqn.is_complete() {
         let actions = dqn.act(batch).unwrap();

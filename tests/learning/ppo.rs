@@ -1,3 +1,4 @@
+use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{EnvSpec, Learner};
 use burn::tensor::Device;
@@ -7,7 +8,8 @@ use super::{cart_pole, mean_return, solve_probes, vectorize};
 
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
-    let mut ppo = Ppo::new(config, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let mut ppo =
+        Ppo::new(config, PolicyConfig::default(), EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while ppo.updates() < ppo.num_updates() {
         let actions = ppo.act(batch).unwrap();

@@ -1,3 +1,4 @@
+use algorithms::networks::PolicyConfig;
 use algorithms::pqn::{Pqn, PqnConfig};
 use algorithms::{EnvSpec, Learner};
 use burn::tensor::Device;
@@ -7,7 +8,8 @@ use super::{cart_pole, mean_return, solve_probes, vectorize};
 
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
-    let mut pqn = Pqn::new(config, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let mut pqn =
+        Pqn::new(config, PolicyConfig::default(), EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while pqn.updates() < pqn.num_updates() {
         let actions = pqn.act(batch).unwrap();

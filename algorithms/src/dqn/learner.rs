@@ -10,7 +10,9 @@ use super::minibatch::Minibatch;
 use super::policy::explore;
 use super::{DqnConfig, DqnMetrics, Policy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
-use crate::networks::{ObservationLayout, QNetwork, QNetworkOptions, RowTasks, soft_update};
+use crate::networks::{
+    NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks, soft_update,
+};
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::training::{StepSize, Training, host};
@@ -35,6 +37,7 @@ impl Stream {
 /// A learner of action values. [`dqn`](crate::dqn) shows the order of its methods.
 pub struct Dqn {
     pub(super) config: DqnConfig,
+    pub(super) policy: PolicyConfig,
     pub(super) spec: EnvSpec,
     pub(super) layout: ObservationLayout,
     pub(super) head: Head,
@@ -61,12 +64,14 @@ impl Dqn {
     /// comes from `seed`.
     pub fn new(
         config: DqnConfig,
+        policy: PolicyConfig,
         spec: EnvSpec,
         storage: ReplayStorage,
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
         config.validate()?;
+        policy.validate()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
@@ -78,7 +83,7 @@ impl Dqn {
             layer_norm: false,
         };
         let mut rng = Stream::Initialization.rng(seed);
-        let network = QNetwork::new(layout, &spec.tasks, options, &mut rng, &device);
+        let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         Ok(Self {
             actor: Policy::new(network.valid(), head.clone(), reader),
@@ -92,6 +97,7 @@ impl Dqn {
             due: 0.0,
             actions: Vec::new(),
             config,
+            policy,
             spec,
             layout,
             head,
@@ -142,6 +148,11 @@ impl Dqn {
             replay_steps: self.replay.len(),
             gradient_steps: steps.len(),
         })
+    }
+
+    /// All parameters of the present network, as PyTorch would have them.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{Dqn, DqnConfig};
-use crate::networks::{NamedWeights, load_weights, weights};
+use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
 use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
@@ -17,6 +17,7 @@ const HEADER: Header = Header { magic: b"DQNSTATE", version: 2 };
 #[derive(Serialize, Deserialize)]
 struct State {
     config: DqnConfig,
+    policy: PolicyConfig,
     spec: EnvSpec,
     /// Also the position of all schedules.
     steps: u64,
@@ -43,6 +44,7 @@ impl Dqn {
         }
         HEADER.encode(&State {
             config: self.config.clone(),
+            policy: self.policy.clone(),
             spec: self.spec.clone(),
             steps: self.steps,
             updates: self.updates,
@@ -64,7 +66,7 @@ impl Dqn {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.
-        let mut dqn = Self::new(state.config, state.spec, storage, device, 0)?;
+        let mut dqn = Self::new(state.config, state.policy, state.spec, storage, device, 0)?;
         dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
         dqn.actor.set_network(dqn.training.network.valid());

@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
-use crate::networks::weights;
+use crate::networks::{PolicyConfig, weights};
 use crate::testing::{Noise, spec};
 use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError};
 
@@ -56,7 +56,7 @@ fn memory() -> ReplayStorage {
 }
 
 fn learner(config: DqnConfig, spec: EnvSpec) -> Dqn {
-    Dqn::new(config, spec, memory(), &Device::flex(), 7).unwrap()
+    Dqn::new(config, PolicyConfig::default(), spec, memory(), &Device::flex(), 7).unwrap()
 }
 
 fn restored(dqn: &Dqn, with_replay: bool) -> Dqn {
@@ -218,7 +218,8 @@ fn a_double_target_takes_the_value_of_the_target_network() {
     let (mut dqn, mut noise) = (learner(config, spec.clone()), Noise::new(spec.clone()));
     // Another target network than the trained one.
     dqn.target = learner(DqnConfig::default(), spec.clone()).target;
-    let other = Dqn::new(DqnConfig::default(), spec, memory(), &Device::flex(), 99).unwrap();
+    let other =
+        Dqn::new(DqnConfig::default(), PolicyConfig::default(), spec, memory(), &Device::flex(), 99).unwrap();
     dqn.target = other.target;
     for _ in 0..20 {
         step(&mut dqn, &mut noise);
@@ -405,7 +406,7 @@ fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
     let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
     let size = Dqn::replay_size(&config, &pictures).unwrap();
     assert!(size.total_bytes() > 7_000_000_000_000);
-    let refused = Dqn::new(config, pictures, memory(), &Device::flex(), 7).err();
+    let refused = Dqn::new(config, PolicyConfig::default(), pictures, memory(), &Device::flex(), 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }
 

@@ -2,8 +2,10 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Heads, Initializer, Mlp, Nature, ObservationLayout, RowTasks};
-use crate::Task;
+use super::body::{Body, Hidden, VectorLayers};
+use super::norm::Activation;
+use super::{Heads, Initializer, ObservationLayout, PolicyConfig, RowTasks, TorsoKind};
+use crate::EnvSpec;
 
 /// What a network says about a batch of observations.
 #[derive(Clone, Debug)]
@@ -14,44 +16,46 @@ pub struct Outputs {
     pub values: Tensor<1>,
 }
 
-/// The part of a network that depends on what observations look like.
-#[derive(Module, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a network has one torso and is moved a few times an update")]
-enum Torso {
-    Nature(Nature),
-    Mlp(Mlp),
-}
+/// Width of both layers behind vectors, unless it is configured.
+const VECTOR_WIDTH: usize = 64;
 
-/// A torso shared by policy and value, and heads for every task.
+/// Layers that policy and value share, and heads for every task.
 #[derive(Module, Debug)]
 pub struct ActorCritic {
-    torso: Torso,
+    pub(super) body: Body,
+    hidden: Hidden,
     heads: Heads,
 }
 
 impl ActorCritic {
-    /// A network for observations of `layout` and the given tasks: [`Nature`] for pictures, [`Mlp`] for vectors.
-    pub fn new(layout: ObservationLayout, tasks: &[Task], rng: &mut ChaCha8Rng, device: &Device) -> Self {
+    /// A network for observations of `layout` and the tasks of `spec`: convolutions and a hidden layer for pictures, two
+    /// hidden layers with hyperbolic tangents for vectors.
+    pub fn new(
+        layout: ObservationLayout,
+        spec: &EnvSpec,
+        config: &PolicyConfig,
+        rng: &mut ChaCha8Rng,
+        device: &Device,
+    ) -> Self {
         let mut initializer = Initializer { rng, device };
-        let (torso, features) = match layout {
-            ObservationLayout::Pictures { channels, height, width } => {
-                (Torso::Nature(Nature::new([height, width, channels], &mut initializer)), Nature::FEATURES)
-            }
-            ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => {
-                (Torso::Mlp(Mlp::new(length, &mut initializer)), Mlp::FEATURES)
-            }
+        let layer_norm = config.layer_norm.unwrap_or(false);
+        let width = config.hidden_size.unwrap_or(VECTOR_WIDTH);
+        let vector = VectorLayers { width, tanh: true };
+        let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
+        let inputs = body.features();
+        let pictures = matches!(layout, ObservationLayout::Pictures { .. });
+        let width = if pictures { config.picture_hidden_size() } else { width };
+        let linear = match config.torso {
+            TorsoKind::Impala if pictures => initializer.uniform_linear(inputs, width),
+            _ => initializer.linear(inputs, width, 2f64.sqrt()),
         };
-        let max_actions = tasks.iter().map(|task| task.num_actions).max().unwrap_or(0);
-        let heads = Heads::new(features, tasks.len(), max_actions, &mut initializer);
-        Self { torso, heads }
+        let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !pictures, device));
+        let heads = Heads::new(width, spec, config.head, &mut initializer);
+        Self { body, hidden, heads }
     }
 
     /// Logits and values of observations `[rows, length]` as [`ObservationLayout::tensor`] makes them.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Outputs {
-        let features = match &self.torso {
-            Torso::Nature(nature) => nature.forward(observations),
-            Torso::Mlp(mlp) => mlp.forward(observations),
-        };
-        self.heads.forward(features, rows)
+        self.heads.forward(self.hidden.forward(self.body.forward(observations, rows)), rows)
     }
 }

@@ -2,8 +2,8 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-use super::{Initializer, Outputs, illegal_actions, mask_logits};
-use crate::Task;
+use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
+use crate::{EnvSpec, Task};
 
 /// Which task each row of a batch belongs to, ready for the heads.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct RowTasks {
     task_ids: Tensor<1, Int>,
     /// `[rows, max_actions]`.
     illegal: Tensor<2, Bool>,
+    /// For each row and each of its task's actions which of the shared ones it is; 0 where there is no such action.
+    shared: Vec<i32>,
     num_tasks: usize,
 }
 
@@ -22,7 +24,12 @@ impl RowTasks {
         let counts: Vec<usize> = task_ids.iter().map(|&task| tasks[task].num_actions).collect();
         let max_actions = tasks.iter().map(|task| task.num_actions).max().unwrap_or(0);
         let ids: Vec<i32> = task_ids.iter().map(|&task| task as i32).collect();
+        let shared = task_ids.iter().flat_map(|&task| {
+            let shared = tasks[task].shared.iter().map(|&action| action as i32);
+            shared.chain(std::iter::repeat(0)).take(max_actions)
+        });
         Self {
+            shared: shared.collect(),
             task_ids: Tensor::from_data(TensorData::new(ids, [counts.len()]), device),
             illegal: illegal_actions(&counts, max_actions, device),
             num_tasks: tasks.len(),
@@ -43,40 +50,104 @@ impl RowTasks {
         let index = self.task_ids.clone().reshape([rows, 1, 1]).expand([rows, 1, columns]);
         all.reshape([rows, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
     }
+
+    /// Each row's own task's numbers: `[tasks, numbers]` to `[rows, numbers]`.
+    pub fn embed(&self, of_tasks: Tensor<2>) -> Tensor<2> {
+        of_tasks.select(0, self.task_ids.clone())
+    }
+
+    /// What is said of each row's own actions: `[rows, shared actions, columns]` to `[rows, max_actions, columns]`.
+    fn pick_shared(&self, all: Tensor<3>) -> Tensor<3> {
+        let [rows, _, columns] = all.dims();
+        let max_actions = self.shared.len() / rows;
+        let index = TensorData::new(self.shared.clone(), [rows, max_actions, 1]);
+        let index: Tensor<3, Int> = Tensor::from_data(index, &self.task_ids.device());
+        all.gather(1, index.expand([rows, max_actions, columns]))
+    }
 }
 
-/// One policy head and one value head for each task, all evaluated in one operation.
+/// Which columns of a layer's output are whose action.
+#[derive(Module, Debug)]
+pub(super) struct ActionColumns {
+    #[module(skip)]
+    kind: HeadKind,
+    num_tasks: usize,
+    max_actions: usize,
+    shared_actions: usize,
+}
+
+impl ActionColumns {
+    pub(super) fn new(spec: &EnvSpec, kind: HeadKind) -> Self {
+        Self {
+            kind,
+            num_tasks: spec.tasks.len(),
+            max_actions: spec.max_actions(),
+            shared_actions: spec.shared_actions,
+        }
+    }
+
+    /// Layers that stand side by side, and actions of each.
+    pub(super) fn layers(&self) -> (usize, usize) {
+        match self.kind {
+            HeadKind::PerGame => (self.num_tasks, self.max_actions),
+            HeadKind::Shared => (1, self.shared_actions),
+        }
+    }
+
+    /// The numbers of each row's own actions, `[rows, max_actions, columns]`, of those of all,
+    /// `[rows, layers * actions * columns]`. Those of illegal actions mean nothing.
+    pub(super) fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
+        let [count, _] = all.dims();
+        match self.kind {
+            HeadKind::PerGame => {
+                rows.pick(all, self.max_actions * columns).reshape([count, self.max_actions, columns])
+            }
+            HeadKind::Shared => rows.pick_shared(all.reshape([count, self.shared_actions, columns])),
+        }
+    }
+
+    /// The same of layers that say one thing of all actions: `[rows, layers * columns]` to `[rows, 1, columns]`.
+    pub(super) fn pick_value(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
+        let [count, _] = all.dims();
+        let picked = match self.kind {
+            HeadKind::PerGame => rows.pick(all, columns),
+            HeadKind::Shared => all,
+        };
+        picked.reshape([count, 1, columns])
+    }
+}
+
+/// Policy and value heads for all tasks, all evaluated in one operation.
 ///
-/// The policy heads are columns of one matrix, `max_actions` for each task; each row's task picks its own, and the
-/// columns beyond the task's action count are masked.
+/// With heads of their own the tasks' policies are columns of one matrix, `max_actions` for each task; each row's task
+/// picks its own, and the columns beyond the task's action count are masked. A shared head has a column for each action
+/// of any task, of which a row's task picks its own. Returns differ in size from task to task, so that each has a value
+/// head of its own in both cases.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
     value: Linear,
-    max_actions: usize,
+    columns: ActionColumns,
 }
 
 impl Heads {
-    /// Heads for `num_tasks` tasks of at most `max_actions` actions over `features` features.
+    /// Heads for the tasks of `spec` over `features` features.
     ///
     /// Each task's heads start as if they were alone: the policy almost uniform (gain 0.01), the value with gain 1.
-    pub fn new(
-        features: usize,
-        num_tasks: usize,
-        max_actions: usize,
-        initializer: &mut Initializer<'_>,
-    ) -> Self {
+    pub fn new(features: usize, spec: &EnvSpec, kind: HeadKind, initializer: &mut Initializer<'_>) -> Self {
+        let columns = ActionColumns::new(spec, kind);
+        let (layers, actions) = columns.layers();
         Self {
-            policy: initializer.linears(features, max_actions, num_tasks, 0.01),
-            value: initializer.linears(features, 1, num_tasks, 1.0),
-            max_actions,
+            policy: initializer.linears(features, actions, layers, 0.01),
+            value: initializer.linears(features, 1, spec.tasks.len(), 1.0),
+            columns,
         }
     }
 
     /// Masked logits and values of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let logits = self.policy.forward(features.clone());
-        let logits = rows.pick(logits, self.max_actions);
+        let logits = self.columns.pick(logits, 1, rows).squeeze_dim(2);
         let values = rows.pick(self.value.forward(features), 1);
         Outputs { logits: mask_logits(logits, rows.illegal()), values: values.squeeze_dim(1) }
     }
@@ -90,40 +161,52 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::testing::random_spec;
 
     const FEATURES: usize = 5;
 
-    /// Heads, features and rows of random tasks with random action counts.
+    /// Heads, features and rows of random tasks with random actions.
     struct Case {
-        tasks: Vec<Task>,
-        task_ids: Vec<usize>,
+        spec: EnvSpec,
         heads: Heads,
         features: Tensor<2>,
         rows: RowTasks,
     }
 
     impl Case {
-        fn random(seed: u64) -> Self {
-            println!("seed {seed}");
+        fn random(seed: u64, kind: HeadKind) -> Self {
+            println!("seed {seed}, {kind:?}");
             let device = Device::flex().autodiff();
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let tasks: Vec<Task> = (0..rng.random_range(1..6))
-                .map(|index| Task { name: index.to_string(), num_actions: rng.random_range(1..=18) })
-                .collect();
-            let max_actions = tasks.iter().map(|task| task.num_actions).max().unwrap();
-            let task_ids: Vec<usize> =
-                (0..rng.random_range(1..12)).map(|_| rng.random_range(0..tasks.len())).collect();
+            let spec = random_spec(&mut rng);
             let numbers: Vec<f32> =
-                (0..task_ids.len() * FEATURES).map(|_| rng.random_range(-300.0..300.0)).collect();
-            let features = Tensor::from_data(TensorData::new(numbers, [task_ids.len(), FEATURES]), &device);
+                (0..spec.num_envs() * FEATURES).map(|_| rng.random_range(-300.0..300.0)).collect();
+            let features = Tensor::from_data(TensorData::new(numbers, [spec.num_envs(), FEATURES]), &device);
             let mut initializer = Initializer { rng: &mut rng, device: &device };
-            let heads = Heads::new(FEATURES, tasks.len(), max_actions, &mut initializer);
-            let rows = RowTasks::new(task_ids.iter().copied(), &tasks, &device);
-            Self { tasks, task_ids, heads, features, rows }
+            let heads = Heads::new(FEATURES, &spec, kind, &mut initializer);
+            let rows = RowTasks::new(spec.task_ids.iter().copied(), &spec.tasks, &device);
+            Self { spec, heads, features, rows }
+        }
+
+        /// Fifty of each kind.
+        fn all() -> impl Iterator<Item = Self> {
+            let kinds = [HeadKind::PerGame, HeadKind::Shared];
+            kinds.into_iter().flat_map(|kind| (0..50).map(move |seed| Self::random(seed, kind)))
         }
 
         fn log_probs(&self) -> Tensor<2> {
             log_softmax(self.heads.forward(self.features.clone(), &self.rows).logits, 1)
+        }
+
+        /// The columns of the policy's matrix that are the legal actions of a task, in their order.
+        fn columns(&self, task: usize) -> Vec<usize> {
+            let Task { num_actions, shared, .. } = &self.spec.tasks[task];
+            match self.heads.columns.kind {
+                HeadKind::PerGame => {
+                    (0..*num_actions).map(|action| task * self.spec.max_actions() + action).collect()
+                }
+                HeadKind::Shared => shared.clone(),
+            }
         }
     }
 
@@ -133,15 +216,14 @@ mod tests {
 
     #[test]
     fn illegal_actions_have_probability_zero_and_are_never_sampled() {
-        for seed in 0..50 {
-            let case = Case::random(seed);
+        for case in Case::all() {
             let log_probs = case.log_probs();
             let probabilities = host(log_probs.clone().exp());
             let log_probs = host(log_probs);
-            let width = case.heads.max_actions;
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            for (row, &task) in case.task_ids.iter().enumerate() {
-                let legal = case.tasks[task].num_actions;
+            let width = case.spec.max_actions();
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            for (row, &task) in case.spec.task_ids.iter().enumerate() {
+                let legal = case.spec.tasks[task].num_actions;
                 let probabilities = &probabilities[row * width..(row + 1) * width];
                 assert!(probabilities[legal..].iter().all(|&probability| probability == 0.0));
                 assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-5);
@@ -156,8 +238,7 @@ mod tests {
 
     #[test]
     fn no_gradient_reaches_illegal_actions_and_absent_tasks() {
-        for seed in 0..50 {
-            let case = Case::random(seed);
+        for case in Case::all() {
             let log_probs = case.log_probs();
             // Any loss over all log-probabilities, the illegal ones too, as the entropy is.
             let loss = (log_probs.clone().exp() * log_probs.clone()).sum() + log_probs.exp().square().sum();
@@ -165,23 +246,22 @@ mod tests {
             let bias = case.heads.policy.bias.as_ref().unwrap();
             let gradient = host(gradients.get::<1>(bias.id).unwrap());
             assert!(gradient.iter().all(|number| number.is_finite()));
-            for (task, gradient) in gradient.chunks_exact(case.heads.max_actions).enumerate() {
-                let legal = if case.task_ids.contains(&task) { case.tasks[task].num_actions } else { 0 };
-                assert!(gradient[legal..].iter().all(|&number| number == 0.0), "{gradient:?}");
+            let legal: Vec<usize> = case.spec.task_ids.iter().flat_map(|&task| case.columns(task)).collect();
+            for (column, &number) in gradient.iter().enumerate() {
+                assert!(number == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
             }
         }
     }
 
     #[test]
     fn every_row_is_judged_by_its_own_task_alone() {
-        for seed in 0..50 {
-            let case = Case::random(seed);
+        for case in Case::all() {
             let outputs = case.heads.forward(case.features.clone(), &case.rows);
             let (logits, values) = (host(outputs.logits), host(outputs.values));
             let (policy, value) = (host(case.heads.policy.weight.val()), host(case.heads.value.weight.val()));
             let features = host(case.features.clone());
-            let (width, num_tasks) = (case.heads.max_actions, case.tasks.len());
-            for (row, &task) in case.task_ids.iter().enumerate() {
+            let [_, all] = case.heads.policy.weight.dims();
+            for (row, &task) in case.spec.task_ids.iter().enumerate() {
                 let product = |weights: &[f32], column: usize, columns: usize| -> f32 {
                     (0..FEATURES)
                         .map(|feature| {
@@ -189,10 +269,10 @@ mod tests {
                         })
                         .sum()
                 };
-                assert!((values[row] - product(&value, task, num_tasks)).abs() < 1e-2);
-                for action in 0..case.tasks[task].num_actions {
-                    let expected = product(&policy, task * width + action, num_tasks * width);
-                    assert!((logits[row * width + action] - expected).abs() < 1e-3);
+                assert!((values[row] - product(&value, task, case.spec.tasks.len())).abs() < 1e-2);
+                for (action, column) in case.columns(task).into_iter().enumerate() {
+                    let expected = product(&policy, column, all);
+                    assert!((logits[row * case.spec.max_actions() + action] - expected).abs() < 1e-3);
                 }
             }
         }

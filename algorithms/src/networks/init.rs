@@ -68,21 +68,46 @@ impl Initializer<'_> {
         }
     }
 
-    /// A fully connected layer with noise, by the rules of its paper: weights and biases uniform within
-    /// `1 / sqrt(inputs)` of 0, the noise's scale `sigma / sqrt(inputs)` everywhere.
+    /// A fully connected layer with noise, by the rules of its paper: weights and biases as PyTorch has them, the noise's
+    /// scale `sigma / sqrt(inputs)` everywhere.
     pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
-        let bound = 1.0 / (inputs as f64).sqrt();
-        let mut uniform = |count: usize| {
-            (0..count).map(|_| self.rng.random_range(-bound..bound) as f32).collect::<Vec<f32>>()
-        };
-        let (weight, bias) = (uniform(inputs * outputs), uniform(outputs));
-        let scale = (sigma * bound) as f32;
+        let Linear { weight, bias } = self.uniform_linear(inputs, outputs);
+        let scale = (sigma / (inputs as f64).sqrt()) as f32;
         NoisyLinear {
-            weight: Param::from_data(TensorData::new(weight, [inputs, outputs]), self.device),
-            bias: Param::from_data(TensorData::new(bias, [outputs]), self.device),
+            weight,
+            bias: bias.expect("the layer has biases"),
             weight_sigma: Param::from_tensor(Tensor::full([inputs, outputs], scale, self.device)),
             bias_sigma: Param::from_tensor(Tensor::full([outputs], scale, self.device)),
         }
+    }
+
+    /// A fully connected layer as PyTorch begins with: weights and biases uniform within `1 / sqrt(inputs)` of 0.
+    pub fn uniform_linear(&mut self, inputs: usize, outputs: usize) -> Linear {
+        let (weight, bias) = (self.uniform(inputs * outputs, inputs), self.uniform(outputs, inputs));
+        Linear {
+            weight: Param::from_data(TensorData::new(weight, [inputs, outputs]), self.device),
+            bias: Some(Param::from_data(TensorData::new(bias, [outputs]), self.device)),
+        }
+    }
+
+    /// A convolution of 3 x 3 that keeps the size of pictures, as PyTorch begins with.
+    pub fn uniform_conv(&mut self, channels: [usize; 2], rectify: bool) -> Conv {
+        let [inputs, outputs] = channels;
+        let patch = 9 * inputs;
+        let (weight, bias) = (self.uniform(patch * outputs, patch), self.uniform(outputs, patch));
+        Conv {
+            weight: Param::from_data(TensorData::new(weight, [3, 3, inputs, outputs]), self.device),
+            bias: Param::from_data(TensorData::new(bias, [outputs]), self.device),
+            stride: 1,
+            padding: 1,
+            rectify,
+        }
+    }
+
+    /// Numbers uniform within `1 / sqrt(inputs)` of 0.
+    fn uniform(&mut self, count: usize, inputs: usize) -> Vec<f32> {
+        let bound = 1.0 / (inputs as f64).sqrt();
+        (0..count).map(|_| self.rng.random_range(-bound..bound) as f32).collect()
     }
 
     /// A convolution with a square kernel, made for being followed by a rectifier, its own if `rectify` says so.
@@ -93,6 +118,7 @@ impl Initializer<'_> {
             weight: Param::from_data(TensorData::new(weight, [kernel, kernel, inputs, outputs]), self.device),
             bias: Param::from_tensor(Tensor::zeros([outputs], self.device)),
             stride,
+            padding: 0,
             rectify,
         }
     }

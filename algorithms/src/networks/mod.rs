@@ -1,16 +1,22 @@
 //! Networks: a torso that turns observations into features, and heads that turn features into logits and values.
 
 mod actor_critic;
+mod body;
 mod conv;
 mod heads;
+mod impala;
 mod init;
 mod mask;
-mod mlp;
+mod max_pool;
 mod nature;
 mod noisy;
+mod norm;
 mod observation;
+mod policy_config;
 mod q_network;
 mod soft_update;
+#[cfg(test)]
+mod tests;
 mod torch;
 mod weights;
 
@@ -19,11 +25,9 @@ pub use conv::Conv;
 pub use heads::{Heads, RowTasks};
 pub use init::{Initializer, orthogonal};
 pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
-pub use mlp::Mlp;
-pub use nature::{Nature, NatureConvs};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
+pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_update::soft_update;
-pub use torch::torch_weights;
 pub use weights::{NamedWeights, load_weights, weights};

@@ -1,7 +1,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::{Dtype, Space};
 
-use super::Nature;
+use super::nature::MIN_SIDE;
 use crate::SpecError;
 
 /// How the bytes of an observation row become the numbers that a torso reads.
@@ -35,7 +35,7 @@ impl ObservationLayout {
             return Err(SpecError::ObservationSpace(space.to_string()));
         };
         let layout = match (dtype, shape.as_slice()) {
-            (Dtype::U8, &[channels, height, width]) if height.min(width) >= Nature::MIN_SIDE => {
+            (Dtype::U8, &[channels, height, width]) if height.min(width) >= MIN_SIDE => {
                 Self::Pictures { channels, height, width }
             }
             (Dtype::U8, &[length]) => Self::Bytes { length },

@@ -1,13 +1,14 @@
 use burn::module::Module;
-use burn::nn::{LayerNorm, LayerNormConfig, Linear};
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Dense, Initializer, LayerNoise, NatureConvs, ObservationLayout, RowTasks};
-use crate::Task;
+use super::body::{Body, VectorLayers};
+use super::heads::ActionColumns;
+use super::norm::Activation;
+use super::{Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
+use crate::EnvSpec;
 
-/// How a [`QNetwork`] is built.
+/// What a learner asks of a [`QNetwork`] beside its [`PolicyConfig`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QNetworkOptions {
     /// Numbers of each action: 1 for its value, more for the distribution of its return.
@@ -16,36 +17,15 @@ pub struct QNetworkOptions {
     pub dueling: bool,
     /// The scale with which the noise of the fully connected layers begins; without it they have none.
     pub noisy_sigma: Option<f64>,
-    /// Whether every layer is normalised before its rectifier (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
+    /// Whether every layer is normalised before its rectifier, where the configuration does not say.
     pub layer_norm: bool,
-}
-
-/// The layers that depend on what observations look like.
-#[derive(Module, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a network has one body and is moved a few times an update")]
-enum Body {
-    Pictures(NatureConvs),
-    Vector(Hidden),
-}
-
-/// A fully connected layer and its rectifier.
-#[derive(Module, Debug)]
-struct Hidden {
-    linear: Linear,
-    rectifier: Rectifier,
-}
-
-/// A rectifier, if wanted after a layer normalisation.
-#[derive(Module, Debug)]
-struct Rectifier {
-    norm: Option<LayerNorm>,
 }
 
 /// A hidden layer with a rectifier, and an output layer.
 #[derive(Module, Debug)]
-struct Stream {
+pub(super) struct Stream {
     hidden: Dense,
-    rectifier: Rectifier,
+    activation: Activation,
     output: Dense,
 }
 
@@ -63,78 +43,64 @@ pub struct Noise {
     value: Option<StreamNoise>,
 }
 
-/// Action values, or the distributions of returns, of every task: the network of Mnih et al. 2015 for pictures, two
-/// layers of 128 for vectors.
+/// Action values, or the distributions of returns, of every task: the network of Mnih et al. 2015 or of Espeholt et al.
+/// 2018 for pictures, two layers of 128 for vectors.
 ///
 /// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) there are two streams after the body, and
 /// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; else there is one.
 #[derive(Module, Debug)]
 pub struct QNetwork {
-    body: Body,
+    pub(super) body: Body,
     advantage: Stream,
-    value: Option<Stream>,
-    max_actions: usize,
+    pub(super) value: Option<Stream>,
+    columns: ActionColumns,
     num_atoms: usize,
 }
 
-/// Width of the hidden layers behind pictures.
-const PICTURE_WIDTH: usize = 512;
-/// Width of both hidden layers behind vectors.
+/// Width of both hidden layers behind vectors, unless it is configured.
 const VECTOR_WIDTH: usize = 128;
 
 impl QNetwork {
-    /// A network for observations of `layout` and the given tasks.
+    /// A network for observations of `layout` and the tasks of `spec`.
     pub fn new(
         layout: ObservationLayout,
-        tasks: &[Task],
+        spec: &EnvSpec,
+        config: &PolicyConfig,
         options: QNetworkOptions,
         rng: &mut ChaCha8Rng,
         device: &Device,
     ) -> Self {
         let QNetworkOptions { num_atoms, dueling, noisy_sigma, layer_norm } = options;
+        let layer_norm = config.layer_norm.unwrap_or(layer_norm);
         let mut initializer = Initializer { rng, device };
-        let rectifier =
-            |width: usize| Rectifier { norm: layer_norm.then(|| LayerNormConfig::new(width).init(device)) };
-        let (body, features, width) = match layout {
-            ObservationLayout::Pictures { channels, height, width } => {
-                let convs = NatureConvs::new([height, width, channels], layer_norm, &mut initializer);
-                let features = convs.features();
-                (Body::Pictures(convs), features, PICTURE_WIDTH)
-            }
-            ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => {
-                let linear = initializer.linear(length, VECTOR_WIDTH, 2f64.sqrt());
-                (
-                    Body::Vector(Hidden { linear, rectifier: rectifier(VECTOR_WIDTH) }),
-                    VECTOR_WIDTH,
-                    VECTOR_WIDTH,
-                )
-            }
+        let vector = VectorLayers { width: config.hidden_size.unwrap_or(VECTOR_WIDTH), tanh: false };
+        let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
+        let features = body.features();
+        let width = match layout {
+            ObservationLayout::Pictures { .. } => config.picture_hidden_size(),
+            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => vector.width,
         };
-        let max_actions = tasks.iter().map(|task| task.num_actions).max().unwrap_or(0);
+        let columns = ActionColumns::new(spec, config.head);
+        let (layers, actions) = columns.layers();
         let mut stream = |columns: usize| Stream {
             hidden: Dense::new(features, width, 2f64.sqrt(), noisy_sigma, &mut initializer),
-            rectifier: rectifier(width),
-            output: Dense::new(width, tasks.len() * columns * num_atoms, 1.0, noisy_sigma, &mut initializer),
+            activation: Activation::new(width, layer_norm, false, device),
+            output: Dense::new(width, layers * columns * num_atoms, 1.0, noisy_sigma, &mut initializer),
         };
-        let advantage = stream(max_actions);
+        let advantage = stream(actions);
         let value = dueling.then(|| stream(1));
-        Self { body, advantage, value, max_actions, num_atoms }
+        Self { body, advantage, value, columns, num_atoms }
     }
 
     /// The numbers of every action of each row's own task, `[rows, max_actions, num_atoms]`, of observations
     /// `[rows, length]` as [`ObservationLayout::tensor`] makes them. Those of illegal actions mean nothing.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
-        let features = match &self.body {
-            Body::Pictures(convs) => convs.forward(observations),
-            Body::Vector(hidden) => hidden.rectifier.forward(hidden.linear.forward(observations)),
-        };
-        let [count, _] = features.dims();
-        let columns = self.max_actions * self.num_atoms;
+        let features = self.body.forward(observations, rows);
         let advantage = self.advantage.forward(features.clone(), noise.map(|noise| &noise.advantage));
-        let advantage = rows.pick(advantage, columns).reshape([count, self.max_actions, self.num_atoms]);
+        let advantage = self.columns.pick(advantage, self.num_atoms, rows);
         let Some(value) = &self.value else { return advantage };
         let value = value.forward(features, noise.and_then(|noise| noise.value.as_ref()));
-        let value = rows.pick(value, self.num_atoms).reshape([count, 1, self.num_atoms]);
+        let value = self.columns.pick_value(value, self.num_atoms, rows);
         let mean = mean_of_legal(advantage.clone(), rows);
         advantage - mean + value
     }
@@ -149,20 +115,11 @@ impl QNetwork {
     }
 }
 
-impl Rectifier {
-    fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        relu(match &self.norm {
-            Some(norm) => norm.forward(input),
-            None => input,
-        })
-    }
-}
-
 impl Stream {
     fn forward(&self, features: Tensor<2>, noise: Option<&StreamNoise>) -> Tensor<2> {
         let layer =
             |layer: fn(&StreamNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
-        let hidden = self.rectifier.forward(self.hidden.forward(features, layer(|noise| &noise.hidden)));
+        let hidden = self.activation.forward(self.hidden.forward(features, layer(|noise| &noise.hidden)));
         self.output.forward(hidden, layer(|noise| &noise.output))
     }
 
@@ -184,28 +141,55 @@ fn mean_of_legal(numbers: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
 
 #[cfg(test)]
 mod tests {
+    use burn::optim::GradientsParams;
     use rand::SeedableRng;
+    use rl_env::{AutoresetMode, Space};
 
     use super::*;
+    use crate::Task;
+    use crate::networks::HeadKind;
+    use crate::testing::random_spec;
 
     const LAYOUT: ObservationLayout = ObservationLayout::Floats { length: 3 };
 
-    fn tasks() -> Vec<Task> {
-        [("two", 2), ("four", 4)]
-            .map(|(name, num_actions)| Task { name: name.to_owned(), num_actions })
-            .to_vec()
+    fn spec() -> EnvSpec {
+        let mut two = Task::new("two", 2);
+        two.shared = vec![3, 1];
+        EnvSpec {
+            observation_space: Space::floats(3, -1.0, 1.0),
+            tasks: vec![two, Task::new("four", 4)],
+            task_ids: vec![1, 0, 1],
+            shared_actions: 4,
+            autoreset_mode: AutoresetMode::SameStep,
+        }
+    }
+
+    fn device() -> Device {
+        Device::flex().autodiff()
+    }
+
+    fn network_of(layout: ObservationLayout, head: HeadKind, options: QNetworkOptions) -> QNetwork {
+        let config = PolicyConfig { head, ..PolicyConfig::default() };
+        QNetwork::new(
+            layout,
+            &spec(),
+            &config,
+            options,
+            &mut ChaCha8Rng::seed_from_u64(1),
+            &Device::flex().autodiff(),
+        )
     }
 
     fn network(options: QNetworkOptions) -> QNetwork {
-        QNetwork::new(LAYOUT, &tasks(), options, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex())
+        network_of(LAYOUT, HeadKind::PerGame, options)
     }
 
     fn observations() -> Tensor<2> {
-        Tensor::from_floats([[1.0, -2.0, 0.5], [0.3, 0.1, -1.0], [2.0, 2.0, 2.0]], &Device::flex())
+        Tensor::from_floats([[1.0, -2.0, 0.5], [0.3, 0.1, -1.0], [2.0, 2.0, 2.0]], &device())
     }
 
     fn rows() -> RowTasks {
-        RowTasks::new([1, 0, 1].into_iter(), &tasks(), &Device::flex())
+        RowTasks::new([1, 0, 1].into_iter(), &spec().tasks, &device())
     }
 
     #[test]
@@ -214,8 +198,7 @@ mod tests {
         let network = network(options);
         let outputs = network.forward(observations(), &rows(), None);
         assert_eq!(outputs.dims(), [3, 4, 3]);
-        let Body::Vector(Hidden { linear, .. }) = &network.body else { unreachable!("vectors") };
-        let features = relu(linear.forward(observations()));
+        let features = network.body.forward(observations(), &rows());
         let value = rows().pick(network.value.as_ref().unwrap().forward(features, None), 3);
         // The mean over legal actions of Q is V.
         let mean = mean_of_legal(outputs, &rows()).squeeze_dim::<2>(1);
@@ -227,11 +210,9 @@ mod tests {
     fn layer_norm_takes_scale_and_shift_out_of_every_layer() {
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let layout = ObservationLayout::Pictures { channels: 2, height: 36, width: 44 };
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let network = QNetwork::new(layout, &tasks(), options, &mut rng, &Device::flex());
+        let network = network_of(layout, HeadKind::PerGame, options);
         let numbers: Vec<f32> = (0..3 * layout.length()).map(|index| (index % 97) as f32 / 97.0).collect();
-        let pictures =
-            Tensor::<1>::from_floats(numbers.as_slice(), &Device::flex()).reshape([3, layout.length()]);
+        let pictures = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([3, layout.length()]);
         let outputs = |scale: f32| -> Vec<f32> {
             network.forward(pictures.clone().mul_scalar(scale), &rows(), None).try_into_vec_as().unwrap()
         };
@@ -247,7 +228,7 @@ mod tests {
     #[test]
     fn the_mean_leaves_illegal_actions_out() {
         let numbers = [[1.0, 3.0, 5.0, 7.0], [1.0, 3.0, 1e9, -1e9], [2.0, 2.0, 2.0, 6.0]];
-        let numbers = Tensor::<2>::from_floats(numbers, &Device::flex()).unsqueeze_dim::<3>(2);
+        let numbers = Tensor::<2>::from_floats(numbers, &device()).unsqueeze_dim::<3>(2);
         let means: Vec<f32> = mean_of_legal(numbers, &rows()).try_into_vec_as().unwrap();
         assert_eq!(means, [4.0, 2.0, 3.0]);
     }
@@ -257,7 +238,7 @@ mod tests {
         let options =
             QNetworkOptions { num_atoms: 1, dueling: true, noisy_sigma: Some(0.5), layer_norm: false };
         let network = network(options);
-        let device = Device::flex();
+        let device = device();
         let outputs = |noise: Option<&Noise>| -> Vec<f32> {
             network.forward(observations(), &rows(), noise).try_into_vec_as().unwrap()
         };
@@ -268,5 +249,56 @@ mod tests {
         assert_eq!(outputs(None), outputs(None));
         let plain = self::network(QNetworkOptions { noisy_sigma: None, ..options });
         assert!(plain.draw_noise(&mut rng, &device).is_none());
+    }
+
+    #[test]
+    fn a_shared_head_says_the_same_of_the_same_action_in_every_task() {
+        let options = QNetworkOptions { num_atoms: 2, dueling: false, noisy_sigma: None, layer_norm: false };
+        let network = network_of(LAYOUT, HeadKind::Shared, options);
+        let observation = || Tensor::<2>::from_floats([[1.0, -2.0, 0.5]; 2], &device());
+        let rows = RowTasks::new([0, 1].into_iter(), &spec().tasks, &device());
+        let values: Vec<f32> = network.forward(observation(), &rows, None).try_into_vec_as().unwrap();
+        let (two, four) = values.split_at(8);
+        // The first task's actions are 3 and 1 of those that are shared, the second one's are all of them.
+        assert_eq!(two[..4], [&four[6..8], &four[2..4]].concat());
+    }
+
+    /// The columns of the last layer that belong to legal actions of the rows' tasks.
+    fn legal_columns(spec: &EnvSpec, head: HeadKind, atoms: usize) -> Vec<usize> {
+        let actions = spec.task_ids.iter().flat_map(|&task| match head {
+            HeadKind::PerGame => {
+                let first = task * spec.max_actions();
+                (first..first + spec.tasks[task].num_actions).collect()
+            }
+            HeadKind::Shared => spec.tasks[task].shared.clone(),
+        });
+        actions.flat_map(|action| action * atoms..(action + 1) * atoms).collect()
+    }
+
+    #[test]
+    fn no_gradient_of_a_legal_action_reaches_an_illegal_one() {
+        for (seed, head) in (0..40).flat_map(|seed| [(seed, HeadKind::PerGame), (seed, HeadKind::Shared)]) {
+            println!("seed {seed}, {head:?}");
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (spec, dueling) = (random_spec(&mut rng), seed % 2 == 0);
+            let options = QNetworkOptions { num_atoms: 2, dueling, noisy_sigma: None, layer_norm: false };
+            let config = PolicyConfig { head, game_embedding: 3, ..PolicyConfig::default() };
+            let network = QNetwork::new(LAYOUT, &spec, &config, options, &mut rng, &device());
+            let rows = RowTasks::new(spec.task_ids.iter().copied(), &spec.tasks, &device());
+            let count = spec.num_envs();
+            let numbers: Vec<f32> = (0..count * 3).map(|index| (index % 7) as f32 - 3.0).collect();
+            let observations = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([count, 3]);
+            let values = network.forward(observations, &rows, None);
+            let illegal = rows.illegal().unsqueeze_dim::<3>(2).expand(values.dims());
+            let loss = values.square().mask_fill(illegal, 0.0).sum();
+            let gradients = GradientsParams::from_grads(loss.backward(), &network);
+            let Dense::Plain(output) = &network.advantage.output else { unreachable!("no noise") };
+            let bias = output.bias.as_ref().unwrap();
+            let gradient: Vec<f32> = gradients.get::<1>(bias.id).unwrap().try_into_vec_as().unwrap();
+            let legal = legal_columns(&spec, head, 2);
+            for (column, &number) in gradient.iter().enumerate() {
+                assert!(number == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
+            }
+        }
     }
 }

@@ -1,45 +1,135 @@
-use super::NamedWeights;
+//! Weights by the names, and with the order of axes, of PyTorch modules like `CleanRL`'s.
+//!
+//! PyTorch has the outputs of a layer first and the channels of a picture before its rows, here both come last. All layers
+//! up to the head are an `nn.Sequential` called `network`, whose layers are counted with their normalisations, rectifiers
+//! and the flattening of pictures.
 
-/// Channels that come out of the last convolution of [`Nature`](super::Nature).
-const LAST_CHANNELS: usize = 64;
+use super::{ActorCritic, NamedWeights, QNetwork, weights};
+use crate::LearnerError;
 
-/// The names of layers here and in the PyTorch modules of `CleanRL`'s `ppo_atari.py`.
-const LAYERS: [(&str, &str); 8] = [
-    ("torso.Nature.convs.conv1", "network.0"),
-    ("torso.Nature.convs.conv2", "network.2"),
-    ("torso.Nature.convs.conv3", "network.4"),
-    ("torso.Nature.linear", "network.7"),
-    ("torso.Mlp.linear1", "network.0"),
-    ("torso.Mlp.linear2", "network.2"),
-    ("heads.policy", "actor"),
-    ("heads.value", "critic"),
-];
-
-/// The parameters of an [`ActorCritic`](super::ActorCritic) by the names, and with the order of axes, of the PyTorch
-/// modules of `CleanRL`'s `ppo_atari.py`: an `nn.Sequential` called `network`, and two `nn.Linear`, `actor` and `critic`.
-///
-/// PyTorch has the outputs of a layer first and the channels of a picture before its rows, here both come last. With
-/// several tasks `actor` has the rows of all, as many for each as the one with the most actions needs.
-pub fn torch_weights(weights: Vec<NamedWeights>) -> Vec<NamedWeights> {
-    weights.into_iter().map(for_torch).collect()
+impl ActorCritic {
+    /// All parameters, by the names of `CleanRL`'s `ppo_atari.py` (for IMPALA's convolutions `ppo_procgen.py`): `network`
+    /// and two `nn.Linear`, `actor` and `critic`.
+    ///
+    /// With several games `actor` has the rows of all, as many for each as the one with the most actions needs, or with a
+    /// shared head a row for each action; `critic` has one for each game.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        let weights = weights(self)?;
+        let mut names = Names::of_body(&weights);
+        names.push("hidden.linear", "network", names.next);
+        names.push("hidden.activation.norm", "network", names.next + 1);
+        names.pairs.extend([("heads.policy", "actor"), ("heads.value", "critic")].map(owned));
+        let picture = self.body.picture();
+        Ok(weights.into_iter().map(|weights| names.for_torch(weights, picture)).collect())
+    }
 }
 
-fn for_torch(weights: NamedWeights) -> NamedWeights {
-    let NamedWeights { name, shape, values } = weights;
-    let renamed =
-        LAYERS.iter().find_map(|(ours, theirs)| Some(format!("{theirs}{}", name.strip_prefix(ours)?)));
-    let (shape, values) = match *shape {
-        [height, width, inputs, outputs] => {
-            (vec![outputs, inputs, height, width], transposed(&values, height * width, inputs, outputs))
+impl QNetwork {
+    /// All parameters, by the names of `CleanRL`'s `dqn_atari.py`, `pqn_atari_envpool.py` and `rainbow_atari.py`: `network`,
+    /// and for a dueling network `advantage_head` and `value_head`.
+    ///
+    /// The last layer's rows are those of all games, as many for each as the one with the most actions needs, or with a
+    /// shared head those of each action; an action has as many rows as it has numbers.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        let weights = weights(self)?;
+        let mut names = Names::of_body(&weights);
+        let streams: &[(&str, &str, usize)] = match self.value {
+            Some(_) => &[("advantage", "advantage_head", 0), ("value", "value_head", 0)],
+            None => &[("advantage", "network", names.next)],
+        };
+        for &(ours, theirs, first) in streams {
+            for dense in ["Plain", "Noisy"] {
+                names.push(&format!("{ours}.hidden.{dense}"), theirs, first);
+                names.push(&format!("{ours}.output.{dense}"), theirs, first + names.layer);
+            }
+            names.push(&format!("{ours}.activation.norm"), theirs, first + 1);
         }
-        // The rows of this one are the pixels of a picture.
-        [rows, outputs] if name.starts_with("torso.Nature.") => {
-            (vec![outputs, rows], transposed(&values, rows / LAST_CHANNELS, LAST_CHANNELS, outputs))
+        let picture = self.body.picture();
+        Ok(weights.into_iter().map(|weights| names.for_torch(weights, picture)).collect())
+    }
+}
+
+/// Names of layers here and there.
+struct Names {
+    pairs: Vec<(String, String)>,
+    /// Places that a layer takes in a sequence: itself, its rectifier, and the normalisation that may be between.
+    layer: usize,
+    /// The place of the first layer behind the body.
+    next: usize,
+}
+
+impl Names {
+    /// Those of the layers up to the last hidden one.
+    fn of_body(weights: &[NamedWeights]) -> Self {
+        let has = |part: &str| weights.iter().any(|weights| weights.name.contains(part));
+        let layer = if has("norm") { 3 } else { 2 };
+        let mut names =
+            Self { pairs: vec![owned(("body.embedding", "game_embedding.weight"))], layer, next: 0 };
+        if has("layers.Nature") {
+            for index in 0..3 {
+                names.push(&format!("body.layers.Nature.conv{}", index + 1), "network", index * layer);
+                names.push(&format!("body.layers.Nature.norms.{index}"), "network", index * layer + 1);
+            }
+            names.next = 3 * layer + 1;
+        } else if has("layers.Impala") {
+            for index in 0..3 {
+                names.push(&format!("body.layers.Impala.section{index}"), "network", index);
+            }
+            names.push("body.layers.Impala.norm", "network", 3);
+            names.next = 3 + layer;
+        } else {
+            names.push("body.layers.Vector.linear", "network", 0);
+            names.push("body.layers.Vector.activation.norm", "network", 1);
+            names.next = layer;
         }
-        [inputs, outputs] => (vec![outputs, inputs], transposed(&values, 1, inputs, outputs)),
-        _ => (shape, values),
-    };
-    NamedWeights { name: renamed.unwrap_or(name), shape, values }
+        names
+    }
+
+    fn push(&mut self, ours: &str, theirs: &str, place: usize) {
+        self.pairs.push((ours.to_owned(), format!("{theirs}.{place}")));
+    }
+
+    fn rename(&self, name: &str) -> String {
+        let renamed = self.pairs.iter().find_map(|(ours, theirs)| {
+            let rest = name.strip_prefix(ours.as_str())?;
+            (rest.is_empty() || rest.starts_with('.')).then(|| format!("{theirs}{rest}"))
+        });
+        let renamed = renamed.unwrap_or_else(|| name.to_owned());
+        let Some((layer, parameter)) = renamed.rsplit_once('.') else { return renamed };
+        let parameter = match parameter {
+            "gamma" => "weight",
+            "beta" => "bias",
+            "weight" if name.contains(".Noisy.") => "weight_mu",
+            "bias" if name.contains(".Noisy.") => "bias_mu",
+            other => other,
+        };
+        format!("{layer}.{parameter}")
+    }
+
+    /// `picture` is height, width and channels of the features that the layer behind the body reads.
+    fn for_torch(&self, weights: NamedWeights, picture: [usize; 3]) -> NamedWeights {
+        let NamedWeights { name, shape, values } = weights;
+        let reads_body = ["hidden.linear.", "advantage.hidden.", "value.hidden."];
+        let (shape, values) = match *shape {
+            [height, width, inputs, outputs] => {
+                (vec![outputs, inputs, height, width], transposed(&values, height * width, inputs, outputs))
+            }
+            [height, width, channels] => {
+                (vec![channels, height, width], transposed(&values, height * width, channels, 1))
+            }
+            [_, _] if name == "body.embedding" => (shape, values),
+            [inputs, outputs] if reads_body.iter().any(|layer| name.starts_with(layer)) => {
+                (vec![outputs, inputs], of_picture(&values, picture, outputs))
+            }
+            [inputs, outputs] => (vec![outputs, inputs], transposed(&values, 1, inputs, outputs)),
+            _ => (shape, values),
+        };
+        NamedWeights { name: self.rename(&name), shape, values }
+    }
+}
+
+fn owned((ours, theirs): (&str, &str)) -> (String, String) {
+    (ours.to_owned(), theirs.to_owned())
 }
 
 /// (pixels, inputs, outputs) to (outputs, inputs, pixels).
@@ -52,6 +142,20 @@ fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> V
         .collect()
 }
 
+/// The same of a layer that reads a picture, and behind it perhaps a game's embedding: (pixels of channels, and numbers of
+/// the embedding; outputs) to (outputs; channels of pixels, and numbers of the embedding).
+fn of_picture(values: &[f32], picture: [usize; 3], outputs: usize) -> Vec<f32> {
+    let [height, width, channels] = picture;
+    let (pictures, embeddings) = values.split_at(height * width * channels * outputs);
+    let pictures = transposed(pictures, height * width, channels, outputs);
+    let embedding = embeddings.len() / outputs;
+    let embeddings = transposed(embeddings, 1, embedding, outputs);
+    let rows = pictures.chunks_exact(pictures.len() / outputs).enumerate();
+    rows.flat_map(|(output, row)| row.iter().chain(&embeddings[output * embedding..][..embedding]))
+        .copied()
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,30 +165,53 @@ mod tests {
         NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
     }
 
+    fn names(of: &[&str]) -> Names {
+        Names::of_body(&of.iter().map(|name| weights(name, &[1])).collect::<Vec<_>>())
+    }
+
     #[test]
     fn convolutions_have_their_outputs_first_and_their_pixels_last() {
-        let ours = weights("torso.Nature.convs.conv2.weight", &[1, 2, 3, 2]);
-        let theirs = for_torch(ours);
+        let ours = weights("body.layers.Nature.conv2.weight", &[1, 2, 3, 2]);
+        let theirs = names(&[&ours.name]).for_torch(ours, [1, 1, 1]);
         assert_eq!((theirs.name.as_str(), theirs.shape.as_slice()), ("network.2.weight", &[2, 3, 1, 2][..]));
         // Output 0: input 0 at both pixels, input 1, input 2; then output 1.
         assert_eq!(theirs.values, [0., 6., 2., 8., 4., 10., 1., 7., 3., 9., 5., 11.]);
     }
 
     #[test]
-    fn the_features_of_a_picture_are_read_channel_by_channel() {
-        let ours = weights("torso.Nature.linear.weight", &[2 * LAST_CHANNELS, 1]);
-        let theirs = for_torch(ours);
-        assert_eq!(theirs.name, "network.7.weight");
-        assert_eq!(theirs.shape, [1, 128]);
-        assert_eq!(theirs.values[..4], [0., 64., 1., 65.]);
+    fn the_features_of_a_picture_are_read_channel_by_channel_and_an_embedding_last() {
+        // One pixel above another, with three channels each; two numbers of an embedding; one output.
+        let ours = weights("hidden.linear.weight", &[8, 1]);
+        let theirs = names(&["body.layers.Nature"]).for_torch(ours, [2, 1, 3]);
+        assert_eq!(theirs.shape, [1, 8]);
+        assert_eq!(theirs.values, [0., 3., 1., 4., 2., 5., 6., 7.]);
     }
 
     #[test]
-    fn other_layers_are_transposed_and_biases_are_left_alone() {
-        let theirs = for_torch(weights("heads.policy.weight", &[2, 3]));
-        assert_eq!((theirs.name.as_str(), theirs.shape), ("actor.weight", vec![3, 2]));
-        assert_eq!(theirs.values, [0., 3., 1., 4., 2., 5.]);
-        assert_eq!(for_torch(weights("heads.value.bias", &[2])), weights("critic.bias", &[2]));
-        assert_eq!(for_torch(weights("torso.Mlp.linear2.bias", &[2])), weights("network.2.bias", &[2]));
+    fn normalisations_of_pictures_have_their_channels_first() {
+        let ours = weights("body.layers.Nature.norms.1.gamma", &[2, 1, 2]);
+        let theirs = names(&[&ours.name, "body.layers.Nature.conv1.weight"]).for_torch(ours, [1, 1, 1]);
+        assert_eq!((theirs.name.as_str(), theirs.shape), ("network.4.weight", vec![2, 2, 1]));
+        assert_eq!(theirs.values, [0., 2., 1., 3.]);
+    }
+
+    #[test]
+    fn layers_are_counted_as_in_a_sequence() {
+        let plain = names(&["body.layers.Impala.section0.conv.weight"]);
+        assert_eq!(plain.next, 5);
+        let block = "body.layers.Impala.section2.res_block1.conv0.bias";
+        assert_eq!(plain.rename(block), "network.2.res_block1.conv0.bias");
+        let normal = names(&["body.layers.Nature.norms.0.gamma"]);
+        assert_eq!(normal.rename("body.layers.Nature.conv3.bias"), "network.6.bias");
+        assert_eq!((normal.next, normal.layer), (10, 3));
+        assert_eq!(names(&["body.layers.Vector.linear.weight"]).next, 2);
+    }
+
+    #[test]
+    fn the_noise_of_layers_has_the_names_of_rainbow() {
+        let mut names = names(&["body.layers.Vector.linear.weight"]);
+        names.push("value.hidden.Noisy", "value_head", 0);
+        assert_eq!(names.rename("value.hidden.Noisy.weight"), "value_head.0.weight_mu");
+        assert_eq!(names.rename("value.hidden.Noisy.bias_sigma"), "value_head.0.bias_sigma");
     }
 }

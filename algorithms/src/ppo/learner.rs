@@ -8,7 +8,7 @@ use super::metrics::explained_variance;
 use super::minibatch::Minibatch;
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
-use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, weights};
+use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Estimates, rows_with_final_values};
 use crate::training::{StepSize, Training};
@@ -20,6 +20,7 @@ const ADAM_EPSILON: f32 = 1e-5;
 /// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Ppo {
     pub(super) config: PpoConfig,
+    pub(super) policy: PolicyConfig,
     pub(super) on_policy: OnPolicy<ActorCritic>,
     /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
@@ -36,16 +37,24 @@ struct MinibatchMetrics {
 
 impl Ppo {
     /// A learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
-    pub fn new(config: PpoConfig, spec: EnvSpec, device: &Device, seed: u64) -> Result<Self, LearnerError> {
+    pub fn new(
+        config: PpoConfig,
+        policy: PolicyConfig,
+        spec: EnvSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
         config.validate(spec.num_envs())?;
+        policy.validate()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
-        let network = ActorCritic::new(layout, &spec.tasks, &mut Stream::Initialization.rng(seed), &device);
+        let mut rng = Stream::Initialization.rng(seed);
+        let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let actor = Policy::new(network.valid(), reader);
         let training = Training::new(network, ADAM_EPSILON, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
-        Ok(Self { config, on_policy, actor })
+        Ok(Self { config, policy, on_policy, actor })
     }
 
     /// The hyperparameters.
@@ -91,9 +100,9 @@ impl Ppo {
         })
     }
 
-    /// All parameters of the present network.
-    pub fn weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        weights(&self.on_policy.training.network)
+    /// All parameters of the present network, as PyTorch would have them.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.on_policy.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,

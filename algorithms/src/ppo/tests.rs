@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Ppo, PpoConfig, PpoMetrics};
-use crate::networks::weights;
+use crate::networks::{PolicyConfig, weights};
 use crate::testing::{Noise, spec};
 use crate::{EnvSpec, Learner, LearnerError, SpecError};
 
@@ -18,7 +18,7 @@ fn config() -> PpoConfig {
 }
 
 fn learner(spec: EnvSpec) -> Ppo {
-    Ppo::new(config(), spec, &Device::flex(), 7).unwrap()
+    Ppo::new(config(), PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
 /// One step of the learner in the noise, and an update if one is due.
@@ -48,7 +48,7 @@ fn the_same_seed_gives_the_same_bytes() {
         let spec = spec(Space::floats(3, -1.0, 1.0), mode);
         assert_eq!(train(spec.clone(), 35).1, train(spec, 35).1);
     }
-    let other = Ppo::new(config(), vectors(), &Device::flex(), 8).unwrap();
+    let other = Ppo::new(config(), PolicyConfig::default(), vectors(), &Device::flex(), 8).unwrap();
     assert_ne!(other.state().unwrap(), learner(vectors()).state().unwrap());
 }
 
@@ -151,7 +151,7 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
 fn a_first_minibatch_finds_the_policy_unmoved() {
     let spec = vectors();
     let config = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
-    let mut ppo = Ppo::new(config, spec.clone(), &Device::flex(), 7).unwrap();
+    let mut ppo = Ppo::new(config, PolicyConfig::default(), spec.clone(), &Device::flex(), 7).unwrap();
     let mut noise = Noise::new(spec);
     let metrics = loop {
         if let Some(metrics) = step(&mut ppo, &mut noise) {
@@ -182,7 +182,7 @@ fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
 #[test]
 fn a_divergence_beyond_the_target_ends_the_update() {
     let config = PpoConfig { target_kl: Some(1e-9), ..config() };
-    let mut ppo = Ppo::new(config, vectors(), &Device::flex(), 7).unwrap();
+    let mut ppo = Ppo::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
     let mut noise = Noise::new(vectors());
     let metrics = loop {
         if let Some(metrics) = step(&mut ppo, &mut noise) {

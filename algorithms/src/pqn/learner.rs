@@ -5,7 +5,7 @@ use rl_env::Batch;
 use super::{Policy, PqnConfig, PqnMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::dqn::{Head, LossKind, StepMetrics, explore};
-use crate::networks::{ObservationLayout, QNetwork, QNetworkOptions, RowTasks};
+use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::rows_with_final_values;
 use crate::schedule::LinearSchedule;
@@ -18,6 +18,7 @@ const ADAM_EPSILON: f32 = 1e-8;
 /// A learner of action values without a replay. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Pqn {
     pub(super) config: PqnConfig,
+    pub(super) policy: PolicyConfig,
     /// The values of its rollout are those of the best action.
     pub(super) on_policy: OnPolicy<QNetwork>,
     /// The network's weights without gradients: what acts.
@@ -26,18 +27,25 @@ pub struct Pqn {
 
 impl Pqn {
     /// A learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
-    pub fn new(config: PqnConfig, spec: EnvSpec, device: &Device, seed: u64) -> Result<Self, LearnerError> {
+    pub fn new(
+        config: PqnConfig,
+        policy: PolicyConfig,
+        spec: EnvSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
         config.validate(spec.num_envs())?;
+        policy.validate()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let mut rng = Stream::Initialization.rng(seed);
-        let network = QNetwork::new(layout, &spec.tasks, options, &mut rng, &device);
+        let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let actor = Policy::new(network.valid(), Head::Mean(LossKind::Mse), reader);
         let training = Training::new(network, ADAM_EPSILON, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
-        Ok(Self { config, on_policy, actor })
+        Ok(Self { config, policy, on_policy, actor })
     }
 
     /// The hyperparameters.
@@ -81,6 +89,11 @@ impl Pqn {
         let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
         let learning_rate = step_size.learning_rate;
         Ok(PqnMetrics { td_loss, q_values, grad_norm, learning_rate, epsilon, transitions })
+    }
+
+    /// All parameters of the present network, as PyTorch would have them.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.on_policy.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,

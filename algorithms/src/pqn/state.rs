@@ -5,6 +5,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::{Pqn, PqnConfig};
+use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
 use crate::{EnvSpec, LearnerError};
@@ -14,6 +15,7 @@ const HEADER: Header = Header { magic: b"PQNSTATE", version: 2 };
 #[derive(Serialize, Deserialize)]
 struct State {
     config: PqnConfig,
+    policy: PolicyConfig,
     spec: EnvSpec,
     on_policy: OnPolicyState,
 }
@@ -23,6 +25,7 @@ impl Pqn {
     pub fn state(&self) -> Result<Vec<u8>, LearnerError> {
         HEADER.encode(&State {
             config: self.config.clone(),
+            policy: self.policy.clone(),
             spec: self.on_policy.spec.clone(),
             on_policy: self.on_policy.state()?,
         })
@@ -36,7 +39,7 @@ impl Pqn {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.
-        let mut pqn = Self::new(state.config, state.spec, device, 0)?;
+        let mut pqn = Self::new(state.config, state.policy, state.spec, device, 0)?;
         pqn.on_policy.restore(state.on_policy)?;
         pqn.actor.set_network(pqn.on_policy.training.network.valid());
         Ok(pqn)

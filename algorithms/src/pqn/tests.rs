@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
-use crate::networks::weights;
+use crate::networks::{PolicyConfig, weights};
 use crate::testing::{Noise, spec};
 use crate::{EnvSpec, Learner, LearnerError};
 
@@ -15,7 +15,7 @@ fn vectors(mode: AutoresetMode) -> EnvSpec {
 
 fn learner(spec: EnvSpec) -> Pqn {
     let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PqnConfig::default() };
-    Pqn::new(config, spec, &Device::flex(), 7).unwrap()
+    Pqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
 /// One step of the learner in the noise, and an update if one is due.

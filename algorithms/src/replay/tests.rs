@@ -116,11 +116,12 @@ fn naive_return(steps: &[NaiveStep], t: usize, n: usize, gamma: f32) -> Option<(
 
 fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> EnvSpec {
     let count = tasks.iter().max().unwrap() + 1;
-    let task = |index: usize| Task { name: index.to_string(), num_actions: 4 };
+    let task = |index: usize| Task::new(index.to_string(), 4);
     EnvSpec {
         observation_space: space,
         tasks: (0..count).map(task).collect(),
         task_ids: tasks.to_vec(),
+        shared_actions: 4,
         autoreset_mode: mode,
     }
 }

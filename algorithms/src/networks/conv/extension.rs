@@ -9,7 +9,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::{Tensor, TensorData};
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, Window};
 use super::kernel;
 
 /// [`Conv::forward`](super::Conv::forward) on flex, with gradients where the arguments have them.
@@ -17,11 +17,11 @@ pub(super) fn conv(
     input: Tensor<4>,
     weight: Tensor<4>,
     bias: Tensor<1>,
-    stride: usize,
+    window: Window,
     rectify: bool,
 ) -> Tensor<4> {
     let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, stride, rectify))
+    Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, window, rectify))
 }
 
 /// Backends with the operation.
@@ -33,7 +33,7 @@ trait FusedConv: Backend {
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
-        stride: usize,
+        window: Window,
         rectify: bool,
     ) -> FloatTensor<Self>;
 }
@@ -43,10 +43,10 @@ impl FusedConv for Flex {
         input: FlexTensor,
         weight: FlexTensor,
         bias: FlexTensor,
-        stride: usize,
+        window: Window,
         rectify: bool,
     ) -> FlexTensor {
-        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), stride);
+        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
         let output = kernel::forward(geometry, numbers(&input), numbers(&weight), numbers(&bias), rectify);
         tensor(output, geometry.output_shape())
@@ -58,17 +58,17 @@ impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
-        stride: usize,
+        window: Window,
         rectify: bool,
     ) -> FloatTensor<Self> {
         let (input, input_node) = input.into_parts();
         let (weight, weight_node) = weight.into_parts();
         let (bias, bias_node) = bias.into_parts();
-        let output = Flex::fused_conv(input.clone(), weight.clone(), bias, stride, rectify);
+        let output = Flex::fused_conv(input.clone(), weight.clone(), bias, window, rectify);
         let nodes = [input_node, weight_node, bias_node];
         match FusedConvBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {
-                let forward = Forward { input, weight, output: output.clone(), stride, rectify };
+                let forward = Forward { input, weight, output: output.clone(), window, rectify };
                 preparation.finish(forward, output)
             }
             OpsKind::UnTracked(preparation) => preparation.finish(output),
@@ -82,7 +82,7 @@ struct Forward {
     input: FlexTensor,
     weight: FlexTensor,
     output: FlexTensor,
-    stride: usize,
+    window: Window,
     rectify: bool,
 }
 
@@ -94,9 +94,9 @@ impl Backward<Flex, 3> for FusedConvBackward {
 
     fn backward(self, ops: Ops<Forward, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let Forward { input, weight, output, stride, rectify } = ops.state;
+        let Forward { input, weight, output, window, rectify } = ops.state;
         let (input_shape, weight_shape) = (input.shape().dims(), weight.shape().dims());
-        let geometry = Geometry::new(input_shape, weight_shape, stride);
+        let geometry = Geometry::new(input_shape, weight_shape, window);
         let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
         let backward = kernel::Backward {
             input: numbers(&input),

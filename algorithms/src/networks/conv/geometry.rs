@@ -1,3 +1,12 @@
+/// How a kernel moves over an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Pixels from one position of the kernel to the next.
+    pub(super) stride: usize,
+    /// Rows and columns of zeros around an image.
+    pub(super) padding: usize,
+}
+
 /// The sizes of a convolution over a batch of images, all with the channels last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
@@ -13,6 +22,8 @@ pub(super) struct Geometry {
     pub(super) kernel: usize,
     /// Pixels from one position of the kernel to the next.
     pub(super) stride: usize,
+    /// Rows and columns of zeros around an image.
+    pub(super) padding: usize,
     /// Channels of the result.
     pub(super) outputs: usize,
 }
@@ -22,24 +33,38 @@ impl Geometry {
     ///
     /// # Panics
     /// Panics if the two do not fit.
-    pub(super) fn new(input: [usize; 4], weight: [usize; 4], stride: usize) -> Self {
+    pub(super) fn new(input: [usize; 4], weight: [usize; 4], window: Window) -> Self {
+        let Window { stride, padding } = window;
         let [images, height, width, inputs] = input;
         let [kernel, kernel_width, kernel_inputs, outputs] = weight;
         assert!(
-            kernel == kernel_width && inputs == kernel_inputs && kernel <= height.min(width) && stride > 0,
-            "a kernel {weight:?} with stride {stride} for images {input:?}"
+            kernel == kernel_width
+                && inputs == kernel_inputs
+                && kernel <= height.min(width) + 2 * padding
+                && stride > 0,
+            "a kernel {weight:?} with stride {stride} and padding {padding} for images {input:?}"
         );
-        Self { images, height, width, inputs, kernel, stride, outputs }
+        Self { images, height, width, inputs, kernel, stride, padding, outputs }
+    }
+
+    /// Rows of an image with its padding.
+    pub(super) fn padded_height(self) -> usize {
+        self.height + 2 * self.padding
+    }
+
+    /// Columns of an image with its padding.
+    pub(super) fn padded_width(self) -> usize {
+        self.width + 2 * self.padding
     }
 
     /// Positions of the kernel along the height.
     pub(super) fn output_height(self) -> usize {
-        (self.height - self.kernel) / self.stride + 1
+        (self.padded_height() - self.kernel) / self.stride + 1
     }
 
     /// Positions of the kernel along the width.
     pub(super) fn output_width(self) -> usize {
-        (self.width - self.kernel) / self.stride + 1
+        (self.padded_width() - self.kernel) / self.stride + 1
     }
 
     /// Positions of the kernel in an image.

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::geometry::Geometry;
-use super::patches::{gather, scatter};
+use super::patches::Patches;
 use super::product::{Matrix, Onto, multiply};
 
 /// Positions of the kernel whose patches are gathered before they are multiplied: enough that a product is worth its
@@ -31,9 +31,8 @@ pub(super) fn forward(
     input
         .par_chunks(block * geometry.image())
         .zip(output.par_chunks_mut(block * geometry.output()))
-        .for_each_init(Vec::new, |patches, (input, output)| {
-            let patches = gather_block(geometry, input, patches);
-            multiply(patches, weight, output, Onto::Nothing);
+        .for_each_init(Patches::default, |patches, (input, output)| {
+            multiply(patches.gather(geometry, input), weight, output, Onto::Nothing);
             for pixel in output.chunks_exact_mut(geometry.outputs) {
                 for (number, bias) in pixel.iter_mut().zip(bias) {
                     *number = (*number + bias).max(least);
@@ -102,7 +101,7 @@ impl Backward<'_> {
         let mut weight_gradient = vec![0.0; geometry.patch() * geometry.outputs];
         let mut bias_gradient = vec![0.0; geometry.outputs];
         let block = block_images(geometry);
-        let (mut patches, mut before_relu) = (Vec::new(), Vec::new());
+        let (mut patches, mut before_relu) = (Patches::default(), Vec::new());
         let outputs = self.output.chunks(block * geometry.output());
         let gradients = self.gradient.chunks(block * geometry.output());
         let inputs = self.input.chunks(block * geometry.image());
@@ -119,18 +118,14 @@ impl Backward<'_> {
             }
             let positions = before_relu.len() / geometry.outputs;
             let gradient = Matrix::new(&before_relu, positions, geometry.outputs);
-            let gathered = gather_block(geometry, input, &mut patches);
+            let gathered = patches.gather(geometry, input);
             multiply(gathered.transposed(), gradient, &mut weight_gradient, Onto::Sum);
 
             if let Some(input_gradient) = &mut input_gradient {
                 let weight = Matrix::new(self.weight, geometry.patch(), geometry.outputs);
-                multiply(gradient, weight.transposed(), &mut patches, Onto::Nothing);
+                multiply(gradient, weight.transposed(), &mut patches.numbers, Onto::Nothing);
                 let start = index * block * geometry.image();
-                let images = input_gradient[start..start + input.len()].chunks_exact_mut(geometry.image());
-                let patches = patches.chunks_exact(geometry.positions() * geometry.patch());
-                for (image, patches) in images.zip(patches) {
-                    scatter(geometry, patches, image);
-                }
+                patches.scatter(geometry, &mut input_gradient[start..start + input.len()]);
             }
         }
         (weight_gradient, bias_gradient)
@@ -140,15 +135,6 @@ impl Backward<'_> {
 /// Images whose patches are gathered together.
 fn block_images(geometry: Geometry) -> usize {
     (BLOCK_POSITIONS / geometry.positions()).clamp(1, PART_IMAGES)
-}
-
-/// The patches of some images in one matrix, written into `buffer`.
-fn gather_block<'a>(geometry: Geometry, images: &[f32], buffer: &'a mut Vec<f32>) -> Matrix<'a> {
-    buffer.clear();
-    for image in images.chunks_exact(geometry.image()) {
-        gather(geometry, image, buffer);
-    }
-    Matrix::new(buffer, buffer.len() / geometry.patch(), geometry.patch())
 }
 
 fn add(sum: &mut [f32], numbers: &[f32]) {

@@ -22,7 +22,9 @@ use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{DType, Device, Tensor};
 
-/// A convolution without padding, its bias and, if wanted, a rectifier, on pictures with the channels last.
+use geometry::Window;
+
+/// A convolution, its bias and, if wanted, a rectifier, on pictures with the channels last.
 #[derive(Module, Debug)]
 pub struct Conv {
     /// `[kernel, kernel, input channels, output channels]`.
@@ -31,6 +33,8 @@ pub struct Conv {
     pub bias: Param<Tensor<1>>,
     /// Distance between two positions of the kernel, in pixels of the input, on both axes.
     pub stride: usize,
+    /// Rows and columns of zeros on every side of the input.
+    pub padding: usize,
     /// Whether negative outputs become 0.
     pub rectify: bool,
 }
@@ -38,23 +42,24 @@ pub struct Conv {
 impl Conv {
     /// Height or width of the output for an input of height or width `side`, which is not smaller than the kernel.
     pub fn output_side(&self, side: usize) -> usize {
-        (side - self.weight.dims()[0]) / self.stride + 1
+        (side + 2 * self.padding - self.weight.dims()[0]) / self.stride + 1
     }
 
     /// `[rows, height, width, input channels]` to `[rows, output height, output width, output channels]`.
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (self.weight.val(), self.bias.val());
+        let window = Window { stride: self.stride, padding: self.padding };
         if input.device() == Device::flex() && input.dtype() == DType::F32 {
-            extension::conv(input, weight, bias, self.stride, self.rectify)
+            extension::conv(input, weight, bias, window, self.rectify)
         } else {
-            stock(input, weight, bias, self.stride, self.rectify)
+            stock(input, weight, bias, window, self.rectify)
         }
     }
 }
 
 /// The same by burn's operations, on any device.
-fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, stride: usize, rectify: bool) -> Tensor<4> {
-    let options = ConvOptions::new([stride; 2], [0; 2], [1; 2], 1);
+fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
+    let options = ConvOptions::new([window.stride; 2], [window.padding; 2], [1; 2], 1);
     let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
     let output = if rectify { relu(output) } else { output };
     output.permute([0, 2, 3, 1])

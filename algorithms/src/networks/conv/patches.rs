@@ -2,38 +2,81 @@
 //! row after kernel row, each of which is one piece of memory in an image with the channels last.
 
 use super::geometry::Geometry;
+use super::product::Matrix;
 
-/// Appends the patches of `image`, `[positions, patch]`, to `patches`.
-pub(super) fn gather(geometry: Geometry, image: &[f32], patches: &mut Vec<f32>) {
-    let piece = geometry.kernel * geometry.inputs;
-    for corner in corners(geometry) {
-        for start in pieces(geometry, corner) {
-            patches.extend_from_slice(&image[start..start + piece]);
+/// The patches of some images, in memory that is used again for the next ones.
+#[derive(Default)]
+pub(super) struct Patches {
+    /// `[positions, patch]`, image after image.
+    pub(super) numbers: Vec<f32>,
+    /// An image with the zeros around it.
+    padded: Vec<f32>,
+}
+
+impl Patches {
+    /// Takes the patches of `images`.
+    pub(super) fn gather(&mut self, geometry: Geometry, images: &[f32]) -> Matrix<'_> {
+        let piece = geometry.kernel * geometry.inputs;
+        self.numbers.clear();
+        for image in images.chunks_exact(geometry.image()) {
+            let image = if geometry.padding == 0 { image } else { pad(geometry, image, &mut self.padded) };
+            for start in pieces(geometry) {
+                self.numbers.extend_from_slice(&image[start..start + piece]);
+            }
+        }
+        Matrix::new(&self.numbers, self.numbers.len() / geometry.patch(), geometry.patch())
+    }
+
+    /// Adds the patches to the places in `images` that [`gather`](Self::gather) took them from.
+    pub(super) fn scatter(&mut self, geometry: Geometry, images: &mut [f32]) {
+        let patches = self.numbers.chunks_exact(geometry.positions() * geometry.patch());
+        for (image, patches) in images.chunks_exact_mut(geometry.image()).zip(patches) {
+            if geometry.padding == 0 {
+                scatter(geometry, patches, image);
+                continue;
+            }
+            self.padded.clear();
+            self.padded.resize(geometry.padded_height() * geometry.padded_width() * geometry.inputs, 0.0);
+            scatter(geometry, patches, &mut self.padded);
+            for (row, padded) in image.chunks_exact_mut(geometry.width * geometry.inputs).zip(rows(geometry))
+            {
+                row.copy_from_slice(&self.padded[padded..padded + row.len()]);
+            }
         }
     }
 }
 
-/// Adds patches, `[positions, patch]`, to the places in `image` that [`gather`] took them from.
-pub(super) fn scatter(geometry: Geometry, patches: &[f32], image: &mut [f32]) {
+/// `image` with zeros around it, in `padded`.
+fn pad<'a>(geometry: Geometry, image: &[f32], padded: &'a mut Vec<f32>) -> &'a [f32] {
+    padded.clear();
+    padded.resize(geometry.padded_height() * geometry.padded_width() * geometry.inputs, 0.0);
+    for (row, start) in image.chunks_exact(geometry.width * geometry.inputs).zip(rows(geometry)) {
+        padded[start..start + row.len()].copy_from_slice(row);
+    }
+    padded
+}
+
+/// Where each row of an image begins in the padded one.
+fn rows(geometry: Geometry) -> impl Iterator<Item = usize> {
+    let Geometry { height, inputs, padding, .. } = geometry;
+    (padding..padding + height).map(move |y| (y * geometry.padded_width() + padding) * inputs)
+}
+
+/// Adds the patches of one image to a padded image.
+fn scatter(geometry: Geometry, patches: &[f32], image: &mut [f32]) {
     let piece = geometry.kernel * geometry.inputs;
-    let starts = corners(geometry).flat_map(|corner| pieces(geometry, corner));
-    for (start, patch) in starts.zip(patches.chunks_exact(piece)) {
+    for (start, patch) in pieces(geometry).zip(patches.chunks_exact(piece)) {
         for (pixel, part) in image[start..start + piece].iter_mut().zip(patch) {
             *pixel += part;
         }
     }
 }
 
-/// Where each patch begins in an image, in the order of the positions.
-fn corners(geometry: Geometry) -> impl Iterator<Item = usize> {
-    let row = geometry.width * geometry.inputs;
-    (0..geometry.output_height()).flat_map(move |y| {
+/// Where each kernel row of each patch begins in a padded image, in the order of the positions.
+fn pieces(geometry: Geometry) -> impl Iterator<Item = usize> {
+    let row = geometry.padded_width() * geometry.inputs;
+    let corners = (0..geometry.output_height()).flat_map(move |y| {
         (0..geometry.output_width()).map(move |x| (y * row + x * geometry.inputs) * geometry.stride)
-    })
-}
-
-/// Where each kernel row of the patch at `corner` begins.
-fn pieces(geometry: Geometry, corner: usize) -> impl Iterator<Item = usize> {
-    let row = geometry.width * geometry.inputs;
-    (0..geometry.kernel).map(move |y| corner + y * row)
+    });
+    corners.flat_map(move |corner| (0..geometry.kernel).map(move |y| corner + y * row))
 }

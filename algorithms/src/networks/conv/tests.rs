@@ -13,17 +13,27 @@ struct Sizes {
     input: [usize; 4],
     kernel: usize,
     stride: usize,
+    padding: usize,
     outputs: usize,
 }
 
-/// The layers of Nature's network on 84 x 84, and shapes with remainders on every side.
-const SIZES: [Sizes; 6] = [
-    Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, outputs: 32 },
-    Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, outputs: 64 },
-    Sizes { input: [19, 9, 9, 64], kernel: 3, stride: 1, outputs: 64 },
-    Sizes { input: [2, 7, 10, 3], kernel: 3, stride: 2, outputs: 5 },
-    Sizes { input: [1, 4, 4, 1], kernel: 4, stride: 3, outputs: 1 },
-    Sizes { input: [5, 6, 11, 2], kernel: 1, stride: 4, outputs: 3 },
+impl Sizes {
+    fn window(self) -> Window {
+        Window { stride: self.stride, padding: self.padding }
+    }
+}
+
+/// The layers of Nature's network on 84 x 84, shapes with remainders on every side, and padding: a layer of IMPALA's, and two odd ones.
+const SIZES: [Sizes; 9] = [
+    Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, padding: 0, outputs: 32 },
+    Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, padding: 0, outputs: 64 },
+    Sizes { input: [19, 9, 9, 64], kernel: 3, stride: 1, padding: 0, outputs: 64 },
+    Sizes { input: [2, 7, 10, 3], kernel: 3, stride: 2, padding: 0, outputs: 5 },
+    Sizes { input: [1, 4, 4, 1], kernel: 4, stride: 3, padding: 0, outputs: 1 },
+    Sizes { input: [5, 6, 11, 2], kernel: 1, stride: 4, padding: 0, outputs: 3 },
+    Sizes { input: [18, 6, 7, 32], kernel: 3, stride: 1, padding: 1, outputs: 32 },
+    Sizes { input: [2, 5, 4, 3], kernel: 3, stride: 2, padding: 2, outputs: 2 },
+    Sizes { input: [1, 1, 2, 2], kernel: 3, stride: 1, padding: 1, outputs: 3 },
 ];
 
 /// Input, weight and bias with gradients.
@@ -53,12 +63,12 @@ fn loss(output: Tensor<4>) -> Tensor<1> {
     (output * factors).sum()
 }
 
-type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, usize, bool) -> Tensor<4>;
+type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, Window, bool) -> Tensor<4>;
 
 /// Output and gradients of input, weight and bias.
 fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     let (input, weight, bias) = arguments(sizes);
-    let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.stride, rectify);
+    let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
     let gradients = loss(output.clone()).backward();
     let gradient = |tensor: Option<Tensor<4>>| host(tensor.unwrap());
     [
@@ -87,11 +97,17 @@ fn outputs_and_gradients_equal_the_stock_convolution() {
 
 #[test]
 fn gradients_equal_finite_differences() {
-    let sizes = SIZES[3];
+    check_gradients(SIZES[3], true);
+    // Without a rectifier the loss is linear in each argument.
+    check_gradients(SIZES[7], false);
+    check_gradients(SIZES[8], false);
+}
+
+fn check_gradients(sizes: Sizes, rectify: bool) {
     let (input, weight, bias) = arguments(sizes);
-    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv, true);
+    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv, rectify);
     let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
-        let output = extension::conv(input.clone(), weight.clone(), bias.clone(), sizes.stride, true);
+        let output = extension::conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
         f64::from(loss(output).into_scalar::<f32>())
     };
     let check = |gradient: &[f32], value_at: &dyn Fn(usize, f32) -> f64| {
@@ -102,7 +118,11 @@ fn gradients_equal_finite_differences() {
         });
         // The loss is linear in each argument, but for the few rectifiers that bend within the step.
         let wrong = wrong.count();
-        assert!(wrong * 20 <= gradient.len(), "{wrong} of {}", gradient.len());
+        assert!(
+            if rectify { wrong * 20 <= gradient.len() } else { wrong == 0 },
+            "{wrong} of {}",
+            gradient.len()
+        );
     };
     check(&of_input, &|index, step| value(&moved(&input, index, step), &weight, &bias));
     check(&of_weight, &|index, step| value(&input, &moved(&weight, index, step), &bias));
@@ -136,7 +156,7 @@ fn results_are_the_same_bits_on_one_two_and_three_threads() {
 fn an_input_without_gradient_gets_none() {
     let (input, weight, bias) = arguments(SIZES[3]);
     let constant = input.detach().set_require_grad(false);
-    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[3].stride, true);
+    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[3].window(), true);
     let gradients = loss(output).backward();
     assert!(constant.grad(&gradients).is_none());
     assert!(weight.grad(&gradients).is_some());

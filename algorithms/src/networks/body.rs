@@ -1,0 +1,125 @@
+use burn::module::{Module, Param};
+use burn::nn::Linear;
+use burn::tensor::{Tensor, TensorData};
+
+use super::impala::Impala;
+use super::init::standard_normal;
+use super::nature::Nature;
+use super::norm::Activation;
+use super::{Initializer, ObservationLayout, PolicyConfig, RowTasks, TorsoKind};
+
+/// All layers of a network up to the last hidden one, and the games' embedding beside their features.
+#[derive(Module, Debug)]
+pub(super) struct Body {
+    layers: Layers,
+    /// `[tasks, numbers]`.
+    embedding: Option<Param<Tensor<2>>>,
+    /// Height, width and channels of the pictures that are the features; those of vectors count as one pixel.
+    #[module(skip)]
+    picture: [usize; 3],
+    #[module(skip)]
+    input: [usize; 3],
+}
+
+/// The layers that depend on what observations look like.
+#[derive(Module, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a network has one body and is moved a few times an update")]
+enum Layers {
+    Nature(Nature),
+    Impala(Impala),
+    Vector(Hidden),
+}
+
+/// A fully connected layer and what follows it.
+#[derive(Module, Debug)]
+pub(super) struct Hidden {
+    linear: Linear,
+    activation: Activation,
+}
+
+impl Hidden {
+    pub(super) fn new(linear: Linear, activation: Activation) -> Self {
+        Self { linear, activation }
+    }
+
+    /// `[rows, inputs]` to `[rows, outputs]`.
+    pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
+        self.activation.forward(self.linear.forward(input))
+    }
+}
+
+/// The fully connected layers of a network for vectors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VectorLayers {
+    pub(super) width: usize,
+    /// Whether hyperbolic tangents follow them, not rectifiers.
+    pub(super) tanh: bool,
+}
+
+impl Body {
+    /// For observations of `layout` and so many tasks.
+    pub(super) fn new(
+        layout: ObservationLayout,
+        num_tasks: usize,
+        config: &PolicyConfig,
+        layer_norm: bool,
+        vector: VectorLayers,
+        initializer: &mut Initializer<'_>,
+    ) -> Self {
+        let (layers, input, picture) = match layout {
+            ObservationLayout::Pictures { channels, height, width } => {
+                let input = [height, width, channels];
+                let (layers, picture) = match config.torso {
+                    TorsoKind::Nature => {
+                        let (nature, picture) = Nature::new(input, layer_norm, config, initializer);
+                        (Layers::Nature(nature), picture)
+                    }
+                    TorsoKind::Impala => {
+                        let (impala, picture) = Impala::new(input, layer_norm, config, initializer);
+                        (Layers::Impala(impala), picture)
+                    }
+                };
+                (layers, input, picture)
+            }
+            ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => {
+                let linear = initializer.linear(length, vector.width, 2f64.sqrt());
+                let activation = Activation::new(vector.width, layer_norm, vector.tanh, initializer.device);
+                (Layers::Vector(Hidden { linear, activation }), [1, 1, length], [1, 1, vector.width])
+            }
+        };
+        let embedding = (config.game_embedding > 0).then(|| {
+            let shape = [num_tasks, config.game_embedding];
+            let numbers: Vec<f32> =
+                (0..shape[0] * shape[1]).map(|_| standard_normal(initializer.rng) as f32).collect();
+            Param::from_data(TensorData::new(numbers, shape), initializer.device)
+        });
+        Self { layers, embedding, picture, input }
+    }
+
+    /// Numbers that come out for each row, the embedding's included.
+    pub(super) fn features(&self) -> usize {
+        let embedding = self.embedding.as_ref().map_or(0, |embedding| embedding.dims()[1]);
+        self.picture.iter().product::<usize>() + embedding
+    }
+
+    /// Height, width and channels of the pictures that are the features, without the embedding.
+    pub(super) fn picture(&self) -> [usize; 3] {
+        self.picture
+    }
+
+    /// Features `[rows, features]` of observations `[rows, length]`.
+    pub(super) fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
+        let [count, _] = observations.dims();
+        let [height, width, channels] = self.input;
+        let pictures = |flat: Tensor<2>| flat.reshape([count, height, width, channels]);
+        let features = match &self.layers {
+            Layers::Nature(nature) => nature.forward(pictures(observations)).flatten(1, 3),
+            Layers::Impala(impala) => impala.forward(pictures(observations)).flatten(1, 3),
+            Layers::Vector(hidden) => hidden.forward(observations),
+        };
+        match &self.embedding {
+            Some(embedding) => Tensor::cat(vec![features, rows.embed(embedding.val())], 1),
+            None => features,
+        }
+    }
+}

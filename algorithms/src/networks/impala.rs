@@ -1,0 +1,105 @@
+use burn::module::Module;
+use burn::tensor::Tensor;
+use burn::tensor::activation::relu;
+
+use super::max_pool::{max_pool, pooled_side};
+use super::norm::PictureNorm;
+use super::{Conv, Initializer, PolicyConfig};
+
+/// The convolutions of Espeholt et al. 2018, "IMPALA: Scalable distributed deep-RL with importance weighted actor-learner
+/// architectures" (the large ones of figure 3): three sections of 16, 32 and 32 channels, and a rectifier.
+///
+/// With layer normalisation every rectifier has one of the whole picture before it.
+#[derive(Module, Debug)]
+pub(super) struct Impala {
+    section0: Section,
+    section1: Section,
+    section2: Section,
+    norm: Option<PictureNorm>,
+}
+
+/// A convolution, a maximum of 3 x 3 pixels at every second one, and two residual blocks.
+#[derive(Module, Debug)]
+struct Section {
+    conv: Conv,
+    res_block0: ResidualBlock,
+    res_block1: ResidualBlock,
+}
+
+/// `x + conv1(relu(conv0(relu(x))))`.
+#[derive(Module, Debug)]
+struct ResidualBlock {
+    conv0: Conv,
+    conv1: Conv,
+    norm0: Option<PictureNorm>,
+    norm1: Option<PictureNorm>,
+}
+
+impl Impala {
+    /// Convolutions for pictures of `[height, width, channels]`; and the pictures that they make of them.
+    pub(super) fn new(
+        picture: [usize; 3],
+        layer_norm: bool,
+        config: &PolicyConfig,
+        initializer: &mut Initializer<'_>,
+    ) -> (Self, [usize; 3]) {
+        let mut picture = picture;
+        let [section0, section1, section2] = [16, 32, 32].map(|of_paper| {
+            let outputs = config.channels(of_paper);
+            let conv = initializer.uniform_conv([picture[2], outputs], false);
+            picture = [pooled_side(picture[0]), pooled_side(picture[1]), outputs];
+            let [res_block0, res_block1] =
+                [(); 2].map(|()| ResidualBlock::new(picture, layer_norm, initializer));
+            Section { conv, res_block0, res_block1 }
+        });
+        let norm = layer_norm.then(|| PictureNorm::new(picture, initializer.device));
+        (Self { section0, section1, section2, norm }, picture)
+    }
+
+    /// Rectified maps `[rows, height, width, channels]` of pictures of the same form with values in 0..=1.
+    pub(super) fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
+        let maps = [&self.section0, &self.section1, &self.section2]
+            .into_iter()
+            .fold(maps, |maps, section| section.forward(maps));
+        rectify(self.norm.as_ref(), maps)
+    }
+}
+
+impl Section {
+    fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
+        let maps = max_pool(self.conv.forward(maps));
+        self.res_block1.forward(self.res_block0.forward(maps))
+    }
+}
+
+impl ResidualBlock {
+    fn new(picture: [usize; 3], layer_norm: bool, initializer: &mut Initializer<'_>) -> Self {
+        let channels = [picture[2]; 2];
+        let norm = || layer_norm.then(|| PictureNorm::new(picture, initializer.device));
+        let (norm0, norm1) = (norm(), norm());
+        Self {
+            conv0: initializer.uniform_conv(channels, !layer_norm),
+            conv1: initializer.uniform_conv(channels, false),
+            norm0,
+            norm1,
+        }
+    }
+
+    fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        let maps = self.conv0.forward(rectify(self.norm0.as_ref(), input.clone()));
+        // Without normalisation the convolution has rectified already.
+        let maps = match &self.norm1 {
+            Some(norm) => norm.forward(maps),
+            None => maps,
+        };
+        input + self.conv1.forward(maps)
+    }
+}
+
+/// A rectifier, after the normalisation that there may be.
+fn rectify(norm: Option<&PictureNorm>, maps: Tensor<4>) -> Tensor<4> {
+    match norm {
+        Some(norm) => norm.forward(maps),
+        None => relu(maps),
+    }
+}

@@ -1,0 +1,58 @@
+use burn::module::{Module, Param};
+use burn::tensor::activation::relu;
+use burn::tensor::module::layer_norm;
+use burn::tensor::{Device, Tensor};
+
+/// What layer normalisation adds to a variance.
+const EPSILON: f64 = 1e-5;
+
+/// Layer normalisation of whole pictures, channels last, over all of their numbers, and then a rectifier.
+#[derive(Module, Debug)]
+pub(super) struct PictureNorm {
+    /// `[height, width, channels]`.
+    gamma: Param<Tensor<3>>,
+    /// `[height, width, channels]`.
+    beta: Param<Tensor<3>>,
+}
+
+impl PictureNorm {
+    /// For pictures of `[height, width, channels]`.
+    pub(super) fn new(picture: [usize; 3], device: &Device) -> Self {
+        Self {
+            gamma: Param::from_tensor(Tensor::ones(picture, device)),
+            beta: Param::from_tensor(Tensor::zeros(picture, device)),
+        }
+    }
+
+    /// `[rows, height, width, channels]`, normalised and rectified.
+    pub(super) fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
+        let shape = maps.dims();
+        let flat = |parameter: &Param<Tensor<3>>| parameter.val().flatten::<1>(0, 2);
+        let normal = layer_norm(maps.flatten::<2>(1, 3), flat(&self.gamma), Some(flat(&self.beta)), EPSILON);
+        relu(normal).reshape(shape)
+    }
+}
+
+/// What follows a fully connected layer: a rectifier or a hyperbolic tangent, if wanted after a layer normalisation.
+#[derive(Module, Debug)]
+pub(super) struct Activation {
+    norm: Option<burn::nn::LayerNorm>,
+    #[module(skip)]
+    tanh: bool,
+}
+
+impl Activation {
+    pub(super) fn new(width: usize, layer_norm: bool, tanh: bool, device: &Device) -> Self {
+        let norm = || burn::nn::LayerNormConfig::new(width).with_epsilon(EPSILON).init(device);
+        Self { norm: layer_norm.then(norm), tanh }
+    }
+
+    /// Of `[rows, width]`.
+    pub(super) fn forward(&self, numbers: Tensor<2>) -> Tensor<2> {
+        let numbers = match &self.norm {
+            Some(norm) => norm.forward(numbers),
+            None => numbers,
+        };
+        if self.tanh { numbers.tanh() } else { relu(numbers) }
+    }
+}

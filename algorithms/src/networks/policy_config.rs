@@ -1,0 +1,83 @@
+use serde::{Deserialize, Serialize};
+
+use crate::ConfigError;
+use crate::config_error::check;
+
+/// The convolutions that see pictures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TorsoKind {
+    /// Three convolutions (Mnih et al. 2015).
+    #[default]
+    Nature,
+    /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018, <https://arxiv.org/abs/1802.01561>).
+    Impala,
+}
+
+/// How several games share a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeadKind {
+    /// Each game has its own head.
+    #[default]
+    PerGame,
+    /// All games have one head over the actions of all; those that are not a game's own are masked.
+    Shared,
+}
+
+/// What the network of an agent looks like, whatever it learns by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyConfig {
+    /// The convolutions that see pictures; vectors have fully connected layers instead.
+    pub torso: TorsoKind,
+    /// The factor of the convolutions' channels: more than 0.
+    pub width: f64,
+    /// Whether every layer is normalised before its rectifier (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>);
+    /// absent for what the algorithm is known with: PQN does, the others do not.
+    pub layer_norm: Option<bool>,
+    /// How several games share the network.
+    pub head: HeadKind,
+    /// Learned numbers of each game that the last hidden layer reads beside the features; 0 for none.
+    pub game_embedding: usize,
+    /// Width of the last hidden layer: 1 or more; absent for what the torso is known with.
+    pub hidden_size: Option<usize>,
+}
+
+impl Default for PolicyConfig {
+    fn default() -> Self {
+        Self {
+            torso: TorsoKind::Nature,
+            width: 1.0,
+            layer_norm: None,
+            head: HeadKind::PerGame,
+            game_embedding: 0,
+            hidden_size: None,
+        }
+    }
+}
+
+impl PolicyConfig {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let possible = self.width.is_finite() && self.width > 0.0;
+        check("width", &self.width, possible, "a number above 0")?;
+        match self.hidden_size {
+            Some(size) => check("hidden_size", &size, size >= 1, "1 or more, or absent"),
+            None => Ok(()),
+        }
+    }
+
+    /// So many channels as there are in the paper, times the width; one at least.
+    pub(super) fn channels(&self, of_paper: usize) -> usize {
+        ((of_paper as f64 * self.width).round() as usize).max(1)
+    }
+
+    /// Width of the last hidden layer behind pictures.
+    pub(super) fn picture_hidden_size(&self) -> usize {
+        self.hidden_size.unwrap_or(match self.torso {
+            TorsoKind::Nature => 512,
+            TorsoKind::Impala => 256,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! Whole networks: what they are made of, and that their gradients are right.
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::{AutoresetMode, Space};
+
+use super::*;
+use crate::EnvSpec;
+use crate::testing::spec;
+
+fn pictures(height: usize, width: usize) -> (ObservationLayout, EnvSpec) {
+    let layout = ObservationLayout::Pictures { channels: 4, height, width };
+    (layout, spec(Space::bytes([4, height, width]), AutoresetMode::NextStep))
+}
+
+fn impala() -> PolicyConfig {
+    PolicyConfig { torso: TorsoKind::Impala, ..PolicyConfig::default() }
+}
+
+fn network(layout: ObservationLayout, spec: &EnvSpec, config: &PolicyConfig) -> ActorCritic {
+    ActorCritic::new(layout, spec, config, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex().autodiff())
+}
+
+fn observations(count: usize, length: usize) -> Tensor<2> {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let numbers: Vec<f32> = (0..count * length).map(|_| rng.random()).collect();
+    Tensor::from_data(TensorData::new(numbers, [count, length]), &Device::flex().autodiff())
+}
+
+/// The names of all parameters with their shapes, as PyTorch has them.
+fn shapes(layout: ObservationLayout, spec: &EnvSpec, config: &PolicyConfig) -> Vec<(String, Vec<usize>)> {
+    let weights = network(layout, spec, config).torch_weights().unwrap();
+    weights.into_iter().map(|weights| (weights.name, weights.shape)).collect()
+}
+
+#[test]
+fn impala_has_fifteen_convolutions_and_the_names_of_cleanrl() {
+    let (layout, spec) = pictures(84, 84);
+    let shapes = shapes(layout, &spec, &impala());
+    let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(shapes.iter().filter(|(_, shape)| shape.len() == 4).count(), 15);
+    assert_eq!(of("network.0.conv.weight"), Some(vec![16, 4, 3, 3]));
+    assert_eq!(of("network.1.res_block0.conv1.weight"), Some(vec![32, 32, 3, 3]));
+    // 84, 42, 21 and 11 pixels.
+    assert_eq!(of("network.5.weight"), Some(vec![256, 11 * 11 * 32]));
+    assert_eq!(of("actor.weight"), Some(vec![2 * 5, 256]));
+    assert_eq!(of("critic.weight"), Some(vec![2, 256]));
+}
+
+#[test]
+fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
+    let (layout, spec) = pictures(36, 44);
+    let config = PolicyConfig {
+        width: 0.5,
+        layer_norm: Some(true),
+        head: HeadKind::Shared,
+        game_embedding: 3,
+        hidden_size: Some(20),
+        ..PolicyConfig::default()
+    };
+    let nature = shapes(layout, &spec, &config);
+    let of = |name: &str| nature.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(of("network.0.weight"), Some(vec![16, 4, 8, 8]));
+    assert_eq!(of("network.1.weight"), Some(vec![16, 8, 10]));
+    assert_eq!(of("network.10.weight"), Some(vec![20, 2 * 32 + 3]));
+    assert_eq!(of("network.11.bias"), Some(vec![20]));
+    assert_eq!(of("game_embedding.weight"), Some(vec![2, 3]));
+    assert_eq!(of("actor.weight"), Some(vec![7, 20]));
+    let impala = shapes(layout, &spec, &PolicyConfig { torso: TorsoKind::Impala, ..config });
+    let of = |name: &str| impala.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(of("network.2.res_block1.norm1.weight"), Some(vec![16, 5, 6]));
+    assert_eq!(of("network.3.bias"), Some(vec![16, 5, 6]));
+    assert_eq!(of("network.6.weight"), Some(vec![20, 5 * 6 * 16 + 3]));
+}
+
+/// The gradient of a whole network along itself is the squared length of that gradient.
+#[test]
+fn gradients_of_whole_networks_equal_finite_differences() {
+    let (layout, spec) = pictures(36, 36);
+    for torso in [TorsoKind::Nature, TorsoKind::Impala] {
+        for layer_norm in [false, true] {
+            let config = PolicyConfig {
+                torso,
+                width: 0.25,
+                layer_norm: Some(layer_norm),
+                head: HeadKind::Shared,
+                game_embedding: 2,
+                hidden_size: Some(16),
+            };
+            let network = network(layout, &spec, &config);
+            let rows = RowTasks::new([0, 1, 1].into_iter(), &spec.tasks, &Device::flex().autodiff());
+            let loss = |network: &ActorCritic| {
+                let outputs = network.forward(observations(3, layout.length()), &rows);
+                let illegal = rows.illegal();
+                (outputs.values + 1.0).square().sum() + outputs.logits.mask_fill(illegal, 0.0).square().sum()
+            };
+            let gradients = GradientsParams::from_grads(loss(&network).backward(), &network);
+            let of_all = gradient_weights(&network, &gradients);
+            let squares: f64 = of_all.iter().flatten().map(|&number| f64::from(number).powi(2)).sum();
+            let at = |step: f64| {
+                let moved = moved(&network, &of_all, step / squares.sqrt());
+                f64::from(loss(&moved).into_scalar::<f32>())
+            };
+            let slope = (at(1e-3) - at(-1e-3)) / 2e-3;
+            println!("{torso:?} {layer_norm}: {slope} and {}", squares.sqrt());
+            assert!((slope / squares.sqrt() - 1.0).abs() < 0.02, "{slope} and {}", squares.sqrt());
+        }
+    }
+}
+
+/// The gradient of every parameter in the order of [`weights`].
+fn gradient_weights(network: &ActorCritic, gradients: &GradientsParams) -> Vec<Vec<f32>> {
+    struct Visitor<'a>(&'a GradientsParams, Vec<Vec<f32>>);
+    impl burn::module::ModuleVisitor for Visitor<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
+            let gradient = self.0.get::<D>(param.id).expect("every parameter has a gradient");
+            self.1.push(gradient.try_into_vec_as().unwrap());
+        }
+    }
+    let mut visitor = Visitor(gradients, Vec::new());
+    network.visit(&mut visitor);
+    visitor.1
+}
+
+/// The network with every parameter moved by `step` times its gradient.
+fn moved(network: &ActorCritic, gradients: &[Vec<f32>], step: f64) -> ActorCritic {
+    let mut weights = weights(network).unwrap();
+    for (weights, gradients) in weights.iter_mut().zip(gradients) {
+        for (value, gradient) in weights.values.iter_mut().zip(gradients) {
+            *value += (step * f64::from(*gradient)) as f32;
+        }
+    }
+    load_weights(network.clone(), weights).unwrap()
+}
+
+#[test]
+fn an_embedding_tells_games_apart_that_share_everything_else() {
+    let config = PolicyConfig { head: HeadKind::Shared, ..PolicyConfig::default() };
+    let (layout, spec) = pictures(36, 36);
+    let says = |game_embedding: usize, task: usize| -> Vec<f32> {
+        let network = network(layout, &spec, &PolicyConfig { game_embedding, ..config.clone() });
+        let rows = RowTasks::new([task].into_iter(), &spec.tasks, &Device::flex().autodiff());
+        network.forward(observations(1, layout.length()), &rows).logits.try_into_vec_as().unwrap()
+    };
+    // Action 3 is the second of the first task and the fourth of the second one.
+    assert_eq!(says(0, 0)[1], says(0, 1)[3]);
+    assert_ne!(says(4, 0)[1], says(4, 1)[3]);
+}
