@@ -55,6 +55,11 @@ impl BatchReader {
         (self.layout.tensor(bytes, &self.device), RowTasks::new(task_ids, &self.tasks, &self.device))
     }
 
+    /// The task of a row's environment, among those that the learner knows.
+    pub(crate) fn task(&self, row: usize) -> usize {
+        self.task_ids[row]
+    }
+
     /// How many actions the environment of a row has.
     pub(crate) fn num_actions(&self, row: usize) -> usize {
         self.tasks[self.task_ids[row]].num_actions

@@ -34,9 +34,11 @@ mod state_bytes;
 #[cfg(test)]
 mod testing;
 mod training;
+mod value_scale;
 
 pub use config_error::ConfigError;
 pub use env_spec::{EnvSpec, SpecError, Task};
 pub use error::LearnerError;
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
+pub use value_scale::ValueScale;

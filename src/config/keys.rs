@@ -167,6 +167,20 @@ pub(super) const KEYS: &[Key] = {
             "Width of the last hidden layer; absent, 512 behind `nature`, 256 behind `impala`, and behind vectors 64 for PPO \
              and 128 for DQN and PQN, there of both layers",
         ),
+        key(
+            "policy.value_scale",
+            Text,
+            "none, popart, h or symlog",
+            "The scale that values are learned in, so that rewards need not be clipped (`environments.reward_clipping`): as they \
+             are; by mean and deviation of each game's returns (PPO alone; van Hasselt et al. 2016, Hessel et al. 2018); by the \
+             h of Pohlen et al. 2018; by a logarithm on both sides of 0",
+        ),
+        key(
+            "policy.popart_beta",
+            Float,
+            "above 0 to 1",
+            "How much of a game's mean and deviation an update renews where `value_scale` is `popart`; the first updates count alike",
+        ),
         key("ppo.num_steps", Integer, "2 or more", "Steps of each environment between two updates"),
         key("ppo.learning_rate", Float, "more than 0", "The optimiser's step size at the beginning"),
         key(
@@ -189,7 +203,13 @@ pub(super) const KEYS: &[Key] = {
             "Parts that a rollout is split into, each one step of the optimiser",
         ),
         key("ppo.update_epochs", Integer, "1 or more", "How often each rollout is learned from"),
-        key("ppo.norm_adv", Switch, "", "Whether advantages are normalised within each minibatch"),
+        key(
+            "ppo.norm_adv",
+            Text,
+            "batch, game or none",
+            "Among what advantages are normalised: those of each minibatch, those of each game in a rollout, or not at all. \
+             `true` is `batch`, `false` is `none`",
+        ),
         key(
             "ppo.clip_coef",
             Float,

@@ -148,7 +148,11 @@ impl RawConfig {
             }
         };
         valid.map_err(|error| anyhow::anyhow!("{algorithm}.{error}"))?;
-        raw.policy.validate().map_err(|error| anyhow::anyhow!("policy.{error}"))?;
+        let policy = raw.policy.validate().and_then(|()| match algorithm {
+            Algorithm::Ppo => Ok(()),
+            Algorithm::Dqn | Algorithm::Pqn => raw.policy.validate_action_values(),
+        });
+        policy.map_err(|error| anyhow::anyhow!("policy.{error}"))?;
         Ok(Experiment {
             algorithm,
             seed: raw.experiment.seed,

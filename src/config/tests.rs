@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use algorithms::ppo::NormAdv;
 use clap::Parser;
 use tempfile::TempDir;
 
@@ -68,12 +69,23 @@ fn a_run_reads_its_own_configuration_back() {
 }
 
 #[test]
+fn advantages_are_normalised_by_name_or_by_the_switch_of_old() {
+    for (written, meant) in
+        [("game", NormAdv::Game), ("true", NormAdv::Batch), ("false", NormAdv::None), ("none", NormAdv::None)]
+    {
+        let set = format!("ppo.norm_adv={written}");
+        assert_eq!(experiment(&["--set", &set]).unwrap().ppo.norm_adv, meant);
+    }
+}
+
+#[test]
 fn complaints_name_the_key_and_what_was_allowed() {
     let complaint = |set| experiment(&["--set", set]).unwrap_err();
     assert!(complaint("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
     assert!(complaint("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
     assert!(complaint("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
     assert!(complaint("policy.torso=resnet").contains("expected `nature` or `impala`"));
+    assert!(complaint("ppo.norm_adv=games").contains("`batch`, `game`, `none`"));
     assert!(
         complaint("policy.width=0").contains("policy.width = 0 is not possible: it must be a number above 0")
     );

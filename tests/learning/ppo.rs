@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{Ppo, PpoConfig};
-use algorithms::{EnvSpec, Learner};
+use algorithms::ppo::{NormAdv, Ppo, PpoConfig};
+use algorithms::{EnvSpec, Learner, ValueScale};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 
@@ -8,8 +8,12 @@ use super::{cart_pole, mean_return, solve_probes, vectorize};
 
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
-    let mut ppo =
-        Ppo::new(config, PolicyConfig::default(), EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    train_network(envs, config, PolicyConfig::default(), seed)
+}
+
+/// The same with a network that is not the usual one.
+fn train_network(envs: &mut dyn VectorEnv, config: PpoConfig, policy: PolicyConfig, seed: u64) -> Ppo {
+    let mut ppo = Ppo::new(config, policy, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while ppo.updates() < ppo.num_updates() {
         let actions = ppo.act(batch).unwrap();
@@ -36,6 +40,28 @@ fn ppo_solves_every_probe() {
         let policy = ppo.policy(ppo.spec()).unwrap();
         move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
     });
+}
+
+#[test]
+fn ppo_solves_every_probe_in_every_scale_of_values() {
+    let config = PpoConfig {
+        total_steps: 16_384,
+        num_steps: 32,
+        learning_rate: 3e-3,
+        gamma: 0.5,
+        norm_adv: NormAdv::Game,
+        clip_vloss: false,
+        ..PpoConfig::default()
+    };
+    for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
+        println!("{value_scale:?}");
+        let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
+        solve_probes(config.gamma, |envs| {
+            let ppo = train_network(envs, config.clone(), policy.clone(), 1);
+            let policy = ppo.policy(ppo.spec()).unwrap();
+            move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
+        });
+    }
 }
 
 /// The hyperparameters were chosen so that ten seeds of ten reach 500, the best possible.

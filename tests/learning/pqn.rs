@@ -8,8 +8,12 @@ use super::{cart_pole, mean_return, solve_probes, vectorize};
 
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
-    let mut pqn =
-        Pqn::new(config, PolicyConfig::default(), EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    train_network(envs, config, PolicyConfig::default(), seed)
+}
+
+/// The same with a network that is not the usual one.
+fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConfig, seed: u64) -> Pqn {
+    let mut pqn = Pqn::new(config, policy, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while pqn.updates() < pqn.num_updates() {
         let actions = pqn.act(batch).unwrap();

@@ -3,12 +3,21 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::loss;
 use super::{Distribution, DqnConfig, LossKind};
+use crate::ValueScale;
 use crate::categorical;
 use crate::returns::NStepReturn;
 
 /// What the numbers that a network gives an action mean. What is not differentiated is computed on the host.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Head {
+pub(crate) struct Head {
+    form: Form,
+    /// The scale of all these numbers.
+    scale: ValueScale,
+}
+
+/// What is learned of the return of an action.
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
     /// One number: the mean return.
     Mean(LossKind),
     /// Logits of the probabilities of these returns.
@@ -18,33 +27,41 @@ pub(crate) enum Head {
 }
 
 impl Head {
-    pub(super) fn new(config: &DqnConfig) -> Self {
-        match config.distribution {
-            Distribution::Mean => Self::Mean(config.loss),
-            Distribution::C51 => Self::Categorical { support: support(config) },
-            Distribution::Quantile => Self::Quantile { count: config.num_atoms },
-        }
+    pub(super) fn new(config: &DqnConfig, scale: ValueScale) -> Self {
+        let form = match config.distribution {
+            Distribution::Mean => Form::Mean(config.loss),
+            Distribution::C51 => Form::Categorical { support: support(config) },
+            Distribution::Quantile => Form::Quantile { count: config.num_atoms },
+        };
+        Self { form, scale }
+    }
+
+    /// One number for each action: its mean return.
+    pub(crate) fn mean_return(loss: LossKind, scale: ValueScale) -> Self {
+        Self { form: Form::Mean(loss), scale }
     }
 
     /// Numbers of an action.
     pub(super) fn num_atoms(&self) -> usize {
-        match self {
-            Self::Mean(_) => 1,
-            Self::Categorical { support } => support.len(),
-            Self::Quantile { count } => *count,
+        match &self.form {
+            Form::Mean(_) => 1,
+            Form::Categorical { support } => support.len(),
+            Form::Quantile { count } => *count,
         }
     }
 
     /// The mean return that an action's numbers stand for.
     pub(super) fn mean(&self, numbers: &[f32]) -> f32 {
-        match self {
-            Self::Mean(_) => numbers[0],
-            Self::Categorical { support } => probabilities(numbers)
+        match &self.form {
+            Form::Mean(_) => self.scale.expand(numbers[0]),
+            Form::Categorical { support } => probabilities(numbers)
                 .iter()
                 .zip(support)
-                .map(|(probability, value)| probability * value)
+                .map(|(probability, &value)| probability * self.scale.expand(value))
                 .sum(),
-            Self::Quantile { count } => numbers.iter().sum::<f32>() / *count as f32,
+            Form::Quantile { count } => {
+                numbers.iter().map(|&number| self.scale.expand(number)).sum::<f32>() / *count as f32
+            }
         }
     }
 
@@ -56,10 +73,10 @@ impl Head {
     /// What an action's numbers are to become: the rewards of a return, and the discounted numbers `next` of the
     /// action that comes after it. For the categorical head these are probabilities.
     pub(super) fn target(&self, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        let shifted = |value: f32| of.rewards + of.discount * value;
-        match self {
-            Self::Mean(_) | Self::Quantile { .. } => next.iter().map(|&value| shifted(value)).collect(),
-            Self::Categorical { support } => {
+        let shifted = |value: f32| self.scale.squash(of.rewards + of.discount * self.scale.expand(value));
+        match &self.form {
+            Form::Mean(_) | Form::Quantile { .. } => next.iter().map(|&value| shifted(value)).collect(),
+            Form::Categorical { support } => {
                 project(support, support.iter().map(|&value| shifted(value)).zip(probabilities(next)))
             }
         }
@@ -67,16 +84,16 @@ impl Head {
 
     /// How far numbers are from their targets, both `[rows, num_atoms]`: `[rows]`.
     pub(super) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
-        match self {
-            Self::Mean(kind) => {
+        match &self.form {
+            Form::Mean(kind) => {
                 let errors = (numbers - targets).squeeze_dim(1);
                 match kind {
                     LossKind::Mse => errors.square(),
                     LossKind::Huber => loss::huber(errors),
                 }
             }
-            Self::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
-            Self::Quantile { count } => {
+            Form::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
+            Form::Quantile { count } => {
                 let levels: Vec<f32> =
                     (0..*count).map(|index| (index as f32 + 0.5) / *count as f32).collect();
                 let levels = Tensor::from_data(TensorData::new(levels, [1, *count]), &numbers.device());
@@ -87,11 +104,11 @@ impl Head {
 
     /// How wrong the network was about each row, for priorities: the absolute error of means, else the loss.
     pub(super) fn errors(&self, losses: &[f32]) -> Vec<f32> {
-        let error = |&loss: &f32| match self {
-            Self::Mean(LossKind::Mse) => loss.sqrt(),
-            Self::Mean(LossKind::Huber) if loss < 0.5 => (2.0 * loss).sqrt(),
-            Self::Mean(LossKind::Huber) => loss + 0.5,
-            Self::Categorical { .. } | Self::Quantile { .. } => loss,
+        let error = |&loss: &f32| match &self.form {
+            Form::Mean(LossKind::Mse) => loss.sqrt(),
+            Form::Mean(LossKind::Huber) if loss < 0.5 => (2.0 * loss).sqrt(),
+            Form::Mean(LossKind::Huber) => loss + 0.5,
+            Form::Categorical { .. } | Form::Quantile { .. } => loss,
         };
         losses.iter().map(error).collect()
     }
@@ -142,7 +159,10 @@ mod tests {
     }
 
     fn head(distribution: Distribution, num_atoms: usize) -> Head {
-        Head::new(&DqnConfig { distribution, num_atoms, v_min: -2.0, v_max: 2.0, ..DqnConfig::default() })
+        Head::new(
+            &DqnConfig { distribution, num_atoms, v_min: -2.0, v_max: 2.0, ..DqnConfig::default() },
+            ValueScale::None,
+        )
     }
 
     #[test]
@@ -151,6 +171,30 @@ mod tests {
         assert_eq!(head(Distribution::Quantile, 2).target(&RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
         assert_eq!(head(Distribution::Quantile, 2).target(&terminated, &[-2.0, 4.0]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn targets_in_another_scale_by_hand() {
+        // Numbers are ln(x + 1): 3 stands for e^3 - 1, whose half and 1 is (e^3 + 1) / 2.
+        let mean = Head::mean_return(LossKind::Mse, ValueScale::Symlog);
+        let of_three = (3f32.exp().midpoint(1.0) + 1.0).ln();
+        close(&mean.target(&RETURN, &[3.0]), &[of_three]);
+        close(&[mean.mean(&[3.0])], &[3f32.exp() - 1.0]);
+        // Greedy actions are those of the highest mean return, not of the highest mean number.
+        let config = DqnConfig { distribution: Distribution::Quantile, num_atoms: 2, ..DqnConfig::default() };
+        let quantiles = Head::new(&config, ValueScale::Symlog);
+        close(&quantiles.values(&[0.0, 3.0, 1.6, 1.6], 2), &[(3f32.exp() - 1.0) / 2.0, 1.6f32.exp() - 1.0]);
+        // Support -2, 0 and 2. All probability on 2, which stands for e^2 - 1; half of it and 1 is (e^2 + 1) / 2.
+        let config = DqnConfig {
+            distribution: Distribution::C51,
+            num_atoms: 3,
+            v_min: -2.0,
+            v_max: 2.0,
+            ..DqnConfig::default()
+        };
+        let categorical = Head::new(&config, ValueScale::Symlog);
+        let place = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
+        close(&categorical.target(&RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
     }
 
     #[test]
@@ -203,8 +247,8 @@ mod tests {
     fn priorities_are_absolute_errors_where_means_are_learned() {
         let config = |loss| DqnConfig { loss, ..DqnConfig::default() };
         // Errors 0.5 and 3: squares 0.25 and 9; Huber 0.125 and 2.5.
-        close(&Head::new(&config(LossKind::Mse)).errors(&[0.25, 9.0]), &[0.5, 3.0]);
-        close(&Head::new(&config(LossKind::Huber)).errors(&[0.125, 2.5]), &[0.5, 3.0]);
+        close(&Head::new(&config(LossKind::Mse), ValueScale::None).errors(&[0.25, 9.0]), &[0.5, 3.0]);
+        close(&Head::new(&config(LossKind::Huber), ValueScale::None).errors(&[0.125, 2.5]), &[0.5, 3.0]);
         close(&head(Distribution::C51, 5).errors(&[0.25]), &[0.25]);
     }
 

@@ -72,10 +72,11 @@ impl Dqn {
     ) -> Result<Self, LearnerError> {
         config.validate()?;
         policy.validate()?;
+        policy.validate_action_values()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
-        let head = Head::new(&config);
+        let head = Head::new(&config, policy.value_scale);
         let options = QNetworkOptions {
             num_atoms: head.num_atoms(),
             dueling: config.dueling,

@@ -54,6 +54,12 @@ impl ActorCritic {
         Self { body, hidden, heads }
     }
 
+    /// The network whose values are, task by task, `factors[task]` times what they were, plus `shifts[task]`.
+    #[must_use]
+    pub fn rescale_values(self, factors: &[f32], shifts: &[f32]) -> Self {
+        Self { heads: self.heads.rescale_values(factors, shifts), ..self }
+    }
+
     /// Logits and values of observations `[rows, length]` as [`ObservationLayout::tensor`] makes them.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Outputs {
         self.heads.forward(self.hidden.forward(self.body.forward(observations, rows)), rows)

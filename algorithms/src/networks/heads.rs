@@ -144,6 +144,27 @@ impl Heads {
         }
     }
 
+    /// The heads whose values are, task by task, `factors[task]` times what they were, plus `shifts[task]`.
+    pub(super) fn rescale_values(mut self, factors: &[f32], shifts: &[f32]) -> Self {
+        let row = |numbers: &[f32], device: &Device| {
+            Tensor::<1>::from_data(TensorData::new(numbers.to_vec(), [numbers.len()]), device)
+        };
+        let same_kind = |new: Tensor<2>, old: &Tensor<2>| new.set_require_grad(old.is_require_grad());
+        self.value.weight = self.value.weight.map(|weight| {
+            let plain = weight.clone().inner();
+            let factors = row(factors, &plain.device());
+            same_kind(Tensor::from_inner(plain * factors.unsqueeze()), &weight)
+        });
+        self.value.bias = self.value.bias.map(|bias| {
+            bias.map(|bias| {
+                let plain = bias.clone().inner();
+                let [factors, shifts] = [factors, shifts].map(|numbers| row(numbers, &plain.device()));
+                Tensor::from_inner(plain * factors + shifts).set_require_grad(bias.is_require_grad())
+            })
+        });
+        self
+    }
+
     /// Masked logits and values of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let logits = self.policy.forward(features.clone());

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::ConfigError;
 use crate::config_error::check;
+use crate::{ConfigError, ValueScale};
 
 /// The convolutions that see pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,10 @@ pub struct PolicyConfig {
     pub game_embedding: usize,
     /// Width of the last hidden layer: 1 or more; absent for what the torso is known with.
     pub hidden_size: Option<usize>,
+    /// The scale that values are learned in.
+    pub value_scale: ValueScale,
+    /// How much of a game's statistics an update renews where `value_scale` is `popart`: above 0 to 1.
+    pub popart_beta: f64,
 }
 
 impl Default for PolicyConfig {
@@ -53,6 +57,8 @@ impl Default for PolicyConfig {
             head: HeadKind::PerGame,
             game_embedding: 0,
             hidden_size: None,
+            value_scale: ValueScale::None,
+            popart_beta: 3e-4,
         }
     }
 }
@@ -62,10 +68,18 @@ impl PolicyConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         let possible = self.width.is_finite() && self.width > 0.0;
         check("width", &self.width, possible, "a number above 0")?;
+        let beta = self.popart_beta;
+        check("popart_beta", &beta, beta > 0.0 && beta <= 1.0, "above 0 and at most 1")?;
         match self.hidden_size {
             Some(size) => check("hidden_size", &size, size >= 1, "1 or more, or absent"),
             None => Ok(()),
         }
+    }
+
+    /// Checks that values of actions can be learned in the scale: a target network has no statistics of its own.
+    pub fn validate_action_values(&self) -> Result<(), ConfigError> {
+        let possible = self.value_scale != ValueScale::PopArt;
+        check("value_scale", &"popart", possible, "none, h or symlog; popart is for PPO")
     }
 
     /// So many channels as there are in the paper, times the width; one at least.

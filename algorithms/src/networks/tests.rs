@@ -89,6 +89,7 @@ fn gradients_of_whole_networks_equal_finite_differences() {
                 head: HeadKind::Shared,
                 game_embedding: 2,
                 hidden_size: Some(16),
+                ..PolicyConfig::default()
             };
             let network = network(layout, &spec, &config);
             let rows = RowTasks::new([0, 1, 1].into_iter(), &spec.tasks, &Device::flex().autodiff());

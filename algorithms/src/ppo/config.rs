@@ -1,8 +1,40 @@
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ConfigError;
 use crate::config_error::{check, check_positive, check_unit};
 use crate::on_policy::RolloutPlan;
+
+/// Among what advantages are normalised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormAdv {
+    /// Among those of a minibatch.
+    #[default]
+    Batch,
+    /// Among those of a game in a rollout.
+    Game,
+    /// Not at all.
+    None,
+}
+
+/// By its name, or in a text as the switch that it is for most.
+fn norm_adv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NormAdv, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected `batch`, `game`, `none`, true or false")]
+    enum Written {
+        Switch(bool),
+        Name(NormAdv),
+    }
+
+    if !deserializer.is_human_readable() {
+        return NormAdv::deserialize(deserializer);
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Switch(true) => NormAdv::Batch,
+        Written::Switch(false) => NormAdv::None,
+        Written::Name(name) => name,
+    })
+}
 
 /// The hyperparameters of PPO, by the names of the papers. The defaults are those of `CleanRL`'s `ppo_atari.py`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,8 +57,10 @@ pub struct PpoConfig {
     pub num_minibatches: usize,
     /// How often each rollout is learned from: 1 or more.
     pub update_epochs: usize,
-    /// Whether advantages are shifted to mean 0 and scaled to standard deviation 1 within each minibatch.
-    pub norm_adv: bool,
+    /// Among what advantages are shifted to mean 0 and scaled to standard deviation 1. `true` and `false` may be written
+    /// for the first and the last.
+    #[serde(deserialize_with = "norm_adv")]
+    pub norm_adv: NormAdv,
     /// How far the probability of an action may move from the one it was taken with before its gradient ends, as a
     /// part of it: more than 0. Also how far values may move, where `clip_vloss` is set.
     pub clip_coef: f32,
@@ -54,7 +88,7 @@ impl Default for PpoConfig {
             gae_lambda: 0.95,
             num_minibatches: 4,
             update_epochs: 4,
-            norm_adv: true,
+            norm_adv: NormAdv::Batch,
             clip_coef: 0.1,
             clip_vloss: true,
             ent_coef: 0.01,

@@ -5,13 +5,14 @@ use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
 use super::metrics::explained_variance;
-use super::minibatch::Minibatch;
+use super::minibatch::{Minibatch, scale_by_task};
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Estimates, rows_with_final_values};
 use crate::training::{StepSize, Training};
+use crate::value_scale::TaskScales;
 use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
 
 /// The optimiser's epsilon, as in `CleanRL` and the original implementation.
@@ -51,7 +52,8 @@ impl Ppo {
         let mut rng = Stream::Initialization.rng(seed);
         let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
-        let actor = Policy::new(network.valid(), reader);
+        let scales = TaskScales::new(policy.value_scale, policy.popart_beta, spec.tasks.len());
+        let actor = Policy::new(network.valid(), reader, scales);
         let training = Training::new(network, ADAM_EPSILON, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
         Ok(Self { config, policy, on_policy, actor })
@@ -73,11 +75,12 @@ impl Ppo {
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
         let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
         let rollout = &self.on_policy.rollout;
-        let estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
+        let mut estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
         let entries = rollout.transitions();
         let transitions = entries.len();
         let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
+        self.rescale(&entries, &mut estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size)?;
         self.on_policy.training.check_weights()?;
         self.actor.set_network(self.on_policy.training.network.valid());
@@ -125,6 +128,25 @@ impl Ppo {
         Ok(final_values)
     }
 
+    /// Lets the scale of values follow the returns, without a change of what the network predicts, and brings advantages to
+    /// the scale that they are wanted in.
+    fn rescale(&mut self, entries: &[usize], estimates: &mut Estimates) {
+        let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
+        let scales = &mut self.actor.scales;
+        let entries: Vec<(usize, usize)> =
+            entries.iter().map(|&entry| (entry, spec.task_ids[rollout.env(entry)])).collect();
+        let returns: Vec<(usize, f32)> =
+            entries.iter().map(|&(entry, task)| (task, estimates.returns[entry])).collect();
+        let changes = scales.observe(&returns);
+        if !changes.is_empty() {
+            let factors: Vec<f32> = changes.iter().map(|change| change.factor).collect();
+            let shifts: Vec<f32> = changes.iter().map(|change| change.shift).collect();
+            training.network = training.network.clone().rescale_values(&factors, &shifts);
+        }
+        let num_tasks = spec.tasks.len();
+        scale_by_task(&mut estimates.advantages, &entries, num_tasks, self.config.norm_adv, scales);
+    }
+
     /// Learns from the given entries of the rollout, epoch after epoch in a new order. Returns what every minibatch
     /// reported, and the number of epochs.
     fn learn_epochs(
@@ -136,16 +158,8 @@ impl Ppo {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
         for epoch in 1..=self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
-                let on_policy = &self.on_policy;
-                let minibatch = Minibatch::gather(
-                    &on_policy.rollout,
-                    estimates,
-                    part,
-                    self.config.norm_adv,
-                    &on_policy.spec,
-                    on_policy.layout,
-                    &on_policy.training.device,
-                );
+                let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
+                let minibatch = Minibatch::gather(&self.on_policy, estimates, part, norm_adv, scales);
                 minibatches.push(self.learn(minibatch, step_size)?);
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);

@@ -1,8 +1,10 @@
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 
-use crate::EnvSpec;
-use crate::networks::{ObservationLayout, RowTasks};
-use crate::rollout::{Estimates, Rollout};
+use super::NormAdv;
+use crate::networks::{ActorCritic, RowTasks};
+use crate::on_policy::OnPolicy;
+use crate::rollout::Estimates;
+use crate::value_scale::TaskScales;
 
 /// Some transitions of a rollout, in tensors of as many rows.
 pub(super) struct Minibatch {
@@ -11,30 +13,33 @@ pub(super) struct Minibatch {
     pub(super) actions: Tensor<1, Int>,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
+    /// In the scale of the network.
     pub(super) returns: Tensor<1>,
+    /// In the scale of the network.
     pub(super) values: Tensor<1>,
 }
 
 impl Minibatch {
-    /// Collects the given entries of `rollout`.
+    /// Collects the given entries of a learner's rollout.
     pub(super) fn gather(
-        rollout: &Rollout,
+        on_policy: &OnPolicy<ActorCritic>,
         estimates: &Estimates,
         entries: &[usize],
-        norm_adv: bool,
-        spec: &EnvSpec,
-        layout: ObservationLayout,
-        device: &Device,
+        norm_adv: NormAdv,
+        scales: &TaskScales,
     ) -> Self {
+        let OnPolicy { spec, layout, training, rollout, .. } = on_policy;
+        let device = &training.device;
         let floats = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [entries.len()]), device);
         let each =
             |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect::<Vec<f32>>();
         let mut advantages = each(&|entry| estimates.advantages[entry]);
-        if norm_adv {
+        if norm_adv == NormAdv::Batch {
             normalize(&mut advantages);
         }
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
-        let task_ids = entries.iter().map(|&entry| spec.task_ids[rollout.env(entry)]);
+        let task = |entry: usize| spec.task_ids[rollout.env(entry)];
+        let task_ids = entries.iter().map(|&entry| task(entry));
         let observations = entries.iter().map(|&entry| rollout.observation(entry));
         Self {
             observations: layout.tensor(observations, device),
@@ -42,8 +47,31 @@ impl Minibatch {
             actions: Tensor::from_data(TensorData::new(actions, [entries.len()]), device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
             advantages: floats(advantages),
-            returns: floats(each(&|entry| estimates.returns[entry])),
-            values: floats(each(&|entry| rollout.value(entry))),
+            returns: floats(each(&|entry| scales.squash(task(entry), estimates.returns[entry]))),
+            values: floats(each(&|entry| scales.squash(task(entry), rollout.value(entry)))),
+        }
+    }
+}
+
+/// Gives the advantages of all tasks one size: divides them by the deviation of the task's returns where values are learned in
+/// such a scale, and normalises those of each task if wanted. `entries` are the transitions of a rollout, each with its task.
+pub(super) fn scale_by_task(
+    advantages: &mut [f32],
+    entries: &[(usize, usize)],
+    num_tasks: usize,
+    norm_adv: NormAdv,
+    scales: &TaskScales,
+) {
+    for task in 0..num_tasks {
+        let own: Vec<usize> =
+            entries.iter().filter(|&&(_, of)| of == task).map(|&(entry, _)| entry).collect();
+        let deviation = scales.deviation(task).unwrap_or(1.0);
+        let mut numbers: Vec<f32> = own.iter().map(|&entry| advantages[entry] / deviation).collect();
+        if norm_adv == NormAdv::Game {
+            normalize(&mut numbers);
+        }
+        for (entry, number) in own.into_iter().zip(numbers) {
+            advantages[entry] = number;
         }
     }
 }
@@ -65,6 +93,32 @@ fn normalize(numbers: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ValueScale;
+
+    #[test]
+    fn advantages_of_each_task_have_one_size() {
+        // The first task's advantages are 1 and 3, the second one's 100, 200 and 300; entry 2 is no transition.
+        let advantages = [100.0, 1.0, -9.0, 200.0, 3.0, 300.0];
+        let entries = [(0, 1), (1, 0), (3, 1), (4, 0), (5, 1)];
+        let scaled = |norm_adv, scales: &TaskScales| {
+            let mut numbers = advantages;
+            scale_by_task(&mut numbers, &entries, 2, norm_adv, scales);
+            numbers
+        };
+        let plain = TaskScales::new(ValueScale::H, 0.1, 2);
+        assert_eq!(scaled(NormAdv::None, &plain), advantages);
+        assert_eq!(scaled(NormAdv::Batch, &plain), advantages);
+        let half = 0.5f32.sqrt();
+        for (number, expected) in
+            scaled(NormAdv::Game, &plain).into_iter().zip([-1.0, -half, -9.0, 0.0, half, 1.0])
+        {
+            assert!((number - expected).abs() < 1e-6, "{number} and {expected}");
+        }
+        // Returns 0 and 100: deviation 50.
+        let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, 2);
+        popart.observe(&[(1, 0.0), (1, 100.0)]);
+        assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
+    }
 
     #[test]
     fn normalized_numbers_by_hand() {

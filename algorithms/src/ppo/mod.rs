@@ -28,7 +28,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use config::PpoConfig;
+pub use config::{NormAdv, PpoConfig};
 pub use learner::Ppo;
 pub use metrics::PpoMetrics;
 pub use policy::Policy;

@@ -3,6 +3,7 @@ use rl_env::{Batch, ObservationBuffer};
 
 use crate::batch_reader::BatchReader;
 use crate::networks::ActorCritic;
+use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
@@ -10,6 +11,8 @@ use crate::{EnvSpec, LearnerError, SpecError, categorical};
 pub struct Policy {
     network: ActorCritic,
     reader: BatchReader,
+    /// What the network's values stand for.
+    pub(super) scales: TaskScales,
 }
 
 /// What a policy makes of some rows, on the host.
@@ -22,13 +25,13 @@ pub(super) struct Evaluation {
 
 impl Policy {
     /// A policy for the environments of `reader`. The network must not track gradients.
-    pub(super) fn new(network: ActorCritic, reader: BatchReader) -> Self {
-        Self { network, reader }
+    pub(super) fn new(network: ActorCritic, reader: BatchReader, scales: TaskScales) -> Self {
+        Self { network, reader, scales }
     }
 
     /// The same policy for other environments, whose tasks it must know.
     pub(super) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
-        Ok(Self { reader: self.reader.for_envs(spec)?, network: self.network.clone() })
+        Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
 
     /// Replaces the network.
@@ -82,12 +85,13 @@ impl Policy {
             .zip(logits.chunks_exact(max_actions))
             .map(|(&row, logits)| self.legal_log_probs(row, logits))
             .collect::<Result<_, _>>()?;
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(index) => {
-                Err(LearnerError::NonFinite { what: format!("the value of environment {}", rows[index]) })
-            }
-            None => Ok(Evaluation { log_probs, values }),
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(LearnerError::NonFinite {
+                what: format!("the value of environment {}", rows[index]),
+            });
         }
+        let expand = |(&row, &value): (&usize, &f32)| self.scales.expand(self.reader.task(row), value);
+        Ok(Evaluation { log_probs, values: rows.iter().zip(&values).map(expand).collect() })
     }
 
     /// The log-probabilities of a row's legal actions.

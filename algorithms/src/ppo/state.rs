@@ -8,6 +8,7 @@ use super::{Ppo, PpoConfig};
 use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
+use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
 const HEADER: Header = Header { magic: b"PPOSTATE", version: 3 };
@@ -18,6 +19,7 @@ struct State {
     policy: PolicyConfig,
     spec: EnvSpec,
     on_policy: OnPolicyState,
+    scales: TaskScales,
 }
 
 impl Ppo {
@@ -28,6 +30,7 @@ impl Ppo {
             policy: self.policy.clone(),
             spec: self.on_policy.spec.clone(),
             on_policy: self.on_policy.state()?,
+            scales: self.actor.scales.clone(),
         })
     }
 
@@ -41,6 +44,10 @@ impl Ppo {
         // The seed has no effect: everything that came from it is replaced.
         let mut ppo = Self::new(state.config, state.policy, state.spec, device, 0)?;
         ppo.on_policy.restore(state.on_policy)?;
+        if !state.scales.is_for(ppo.policy.value_scale, ppo.on_policy.spec.tasks.len()) {
+            return Err(bad("the scales of its values are not those of its configuration"));
+        }
+        ppo.actor.scales = state.scales;
         ppo.actor.set_network(ppo.on_policy.training.network.valid());
         Ok(ppo)
     }

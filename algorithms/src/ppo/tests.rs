@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError, SpecError};
+use crate::{EnvSpec, Learner, LearnerError, SpecError, ValueScale};
 
 fn vectors() -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -177,6 +177,34 @@ fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
     }
     let expected = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0].map(|part| part * 1e-2);
     assert!(rates.iter().zip(expected).all(|(rate, expected)| (rate - expected).abs() < 1e-12), "{rates:?}");
+}
+
+#[test]
+fn statistics_of_returns_change_and_predictions_do_not() {
+    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    // Steps too small to be seen.
+    let config = PpoConfig { learning_rate: 1e-30, ..config() };
+    let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
+    let mut noise = Noise::new(vectors());
+    let values = |ppo: &Ppo, noise: &Noise| ppo.policy(ppo.spec()).unwrap().values(&noise.batch).unwrap();
+    for _ in 0..3 {
+        while !ppo.is_ready() {
+            ppo.act(&noise.batch).unwrap();
+            noise.step();
+            for reward in &mut noise.batch.rewards {
+                *reward *= 1000.0;
+            }
+            ppo.observe(&noise.batch).unwrap();
+        }
+        let (before, scales) = (values(&ppo, &noise), ppo.actor.scales.clone());
+        ppo.update().unwrap();
+        assert_ne!(ppo.actor.scales, scales);
+        for (before, after) in before.iter().zip(values(&ppo, &noise)) {
+            assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
+        }
+    }
+    let restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+    assert_eq!(values(&restored, &noise), values(&ppo, &noise));
 }
 
 #[test]

@@ -36,13 +36,15 @@ impl Pqn {
     ) -> Result<Self, LearnerError> {
         config.validate(spec.num_envs())?;
         policy.validate()?;
+        policy.validate_action_values()?;
+        let head = Head::mean_return(LossKind::Mse, policy.value_scale);
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let mut rng = Stream::Initialization.rng(seed);
         let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
-        let actor = Policy::new(network.valid(), Head::Mean(LossKind::Mse), reader);
+        let actor = Policy::new(network.valid(), head, reader);
         let training = Training::new(network, ADAM_EPSILON, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
         Ok(Self { config, policy, on_policy, actor })
@@ -119,15 +121,18 @@ impl Pqn {
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
         let actions: Tensor<2, Int> = Tensor::from_data(TensorData::new(actions, [count, 1]), device);
-        let returns: Vec<f32> = entries.iter().map(|&entry| returns[entry]).collect();
+        let scale = self.policy.value_scale;
+        let returns: Vec<f32> = entries.iter().map(|&entry| scale.squash(returns[entry])).collect();
         let returns: Tensor<1> = Tensor::from_data(TensorData::new(returns, [count]), device);
 
         let values = training.network.forward(observations, &rows, None).squeeze_dim::<2>(2);
         let taken = values.gather(1, actions).squeeze_dim::<1>(1);
         let loss = (taken.clone() - returns).square().mean();
-        let terms = vec![("the loss", loss.clone()), ("a value", taken.clone().mean())];
+        let terms = vec![("the loss", loss.clone())];
         let numbers = training.step(&loss, terms, taken, step_size)?;
-        let [td_loss, q_values] = [numbers.terms[0], numbers.terms[1]];
+        let td_loss = numbers.terms[0];
+        let values = numbers.details.iter().map(|&number| scale.expand(number));
+        let q_values = values.sum::<f32>() / count as f32;
         Ok(StepMetrics { td_loss, q_values, grad_norm: numbers.grad_norm })
     }
 }

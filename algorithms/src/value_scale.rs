@@ -1,0 +1,211 @@
+//! The scales that networks learn values in, so that games with large and with small rewards can be learned alike: pure
+//! arithmetic on plain numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// How returns become what a network predicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueScale {
+    /// As they are.
+    #[default]
+    None,
+    /// Less the mean and divided by the deviation of each game's returns, both of which follow what is seen, while the
+    /// value head is adapted so that its predictions stay what they were (van Hasselt et al. 2016,
+    /// <https://arxiv.org/abs/1602.07714>; for each game Hessel et al. 2018, <https://arxiv.org/abs/1809.04474>).
+    PopArt,
+    /// `h(x) = sign(x) (sqrt(|x| + 1) - 1) + x / 100` (Pohlen et al. 2018, <https://arxiv.org/abs/1805.11593>).
+    H,
+    /// `sign(x) ln(|x| + 1)` (Hafner et al. 2023, <https://arxiv.org/abs/2301.04104>).
+    Symlog,
+}
+
+/// The part of `x` that [`ValueScale::H`] keeps as it is, so that its inverse is continuous.
+const H_EPSILON: f64 = 1e-2;
+
+impl ValueScale {
+    /// A return in the scale of the network; as it is, where that depends on the game.
+    pub fn squash(self, value: f32) -> f32 {
+        let x = f64::from(value);
+        match self {
+            Self::None | Self::PopArt => value,
+            Self::H => (x.signum() * ((x.abs() + 1.0).sqrt() - 1.0) + H_EPSILON * x) as f32,
+            Self::Symlog => (x.signum() * x.abs().ln_1p()) as f32,
+        }
+    }
+
+    /// The return that a number of the network stands for: the inverse of [`squash`](Self::squash).
+    pub fn expand(self, number: f32) -> f32 {
+        let x = f64::from(number);
+        match self {
+            Self::None | Self::PopArt => number,
+            Self::H => {
+                let root = (1.0 + 4.0 * H_EPSILON * (x.abs() + 1.0 + H_EPSILON)).sqrt();
+                (x.signum() * (((root - 1.0) / (2.0 * H_EPSILON)).powi(2) - 1.0)) as f32
+            }
+            Self::Symlog => (x.signum() * x.abs().exp_m1()) as f32,
+        }
+    }
+}
+
+/// The scale of every task's values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TaskScales {
+    kind: ValueScale,
+    /// How much of the statistics each update renews.
+    beta: f64,
+    /// One for each task, where the scale depends on it.
+    statistics: Vec<Statistics>,
+}
+
+/// What is known of a task's returns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Statistics {
+    mean: f64,
+    second_moment: f64,
+    /// Updates that had returns of the task.
+    updates: u64,
+}
+
+/// How a value head has to change, so that it goes on saying the same in a new scale: `x` becomes `factor * x + shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rescaling {
+    pub(crate) factor: f32,
+    pub(crate) shift: f32,
+}
+
+impl Statistics {
+    /// Of no returns: values are as they are.
+    const NONE: Self = Self { mean: 0.0, second_moment: 1.0, updates: 0 };
+
+    /// Within bounds that keep gradients sensible.
+    fn deviation(&self) -> f64 {
+        (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
+    }
+
+    fn observe(&mut self, returns: &[f32], beta: f64) {
+        let mean = |power: i32| {
+            returns.iter().map(|&value| f64::from(value).powi(power)).sum::<f64>() / returns.len() as f64
+        };
+        self.updates += 1;
+        // The first updates count alike, as if there had been no beginning.
+        let beta = beta.max(1.0 / self.updates as f64);
+        self.mean += beta * (mean(1) - self.mean);
+        self.second_moment += beta * (mean(2) - self.second_moment);
+    }
+}
+
+impl TaskScales {
+    pub(crate) fn new(kind: ValueScale, beta: f64, num_tasks: usize) -> Self {
+        let count = if kind == ValueScale::PopArt { num_tasks } else { 0 };
+        Self { kind, beta, statistics: vec![Statistics::NONE; count] }
+    }
+
+    /// A task's return in the scale of the network.
+    pub(crate) fn squash(&self, task: usize, value: f32) -> f32 {
+        match self.statistics.get(task) {
+            Some(of_task) => ((f64::from(value) - of_task.mean) / of_task.deviation()) as f32,
+            None => self.kind.squash(value),
+        }
+    }
+
+    /// The return that a number of the network stands for.
+    pub(crate) fn expand(&self, task: usize, number: f32) -> f32 {
+        match self.statistics.get(task) {
+            Some(of_task) => (f64::from(number) * of_task.deviation() + of_task.mean) as f32,
+            None => self.kind.expand(number),
+        }
+    }
+
+    /// What a task's advantages are divided by, so that those of all tasks have one size: the deviation of its returns.
+    pub(crate) fn deviation(&self, task: usize) -> Option<f32> {
+        self.statistics.get(task).map(|of_task| of_task.deviation() as f32)
+    }
+
+    /// Takes note of returns, each with its task. What the value head of each task has to do then; nothing where the scale
+    /// does not depend on returns.
+    pub(crate) fn observe(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
+        let beta = self.beta;
+        let update = |(task, of_task): (usize, &mut Statistics)| {
+            let own = returns.iter().filter(|(of, _)| *of == task).map(|&(_, value)| value);
+            let own: Vec<f32> = own.collect();
+            let before = *of_task;
+            if !own.is_empty() {
+                of_task.observe(&own, beta);
+            }
+            Rescaling {
+                factor: (before.deviation() / of_task.deviation()) as f32,
+                shift: ((before.mean - of_task.mean) / of_task.deviation()) as f32,
+            }
+        };
+        self.statistics.iter_mut().enumerate().map(update).collect()
+    }
+
+    /// Whether this can be of so many tasks: false for a damaged one.
+    pub(crate) fn is_for(&self, kind: ValueScale, num_tasks: usize) -> bool {
+        self.kind == kind && self.statistics.len() == if kind == ValueScale::PopArt { num_tasks } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squashed_returns_by_hand() {
+        assert_eq!(ValueScale::None.squash(-7.5), -7.5);
+        // sqrt(9) - 1 + 0.08, and the same below 0.
+        assert!((ValueScale::H.squash(8.0) - 2.08).abs() < 1e-6);
+        assert!((ValueScale::H.squash(-8.0) + 2.08).abs() < 1e-6);
+        // ln(e^2 - 1 + 1).
+        let value = 2f32.exp() - 1.0;
+        assert!((ValueScale::Symlog.squash(value) - 2.0).abs() < 1e-6);
+        assert!((ValueScale::Symlog.squash(-value) + 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn expanding_is_the_inverse_of_squashing() {
+        for scale in [ValueScale::None, ValueScale::H, ValueScale::Symlog] {
+            for value in [0.0, 0.001, 1.0, 3.7, 1000.0, 864_000.0] {
+                for value in [value, -value] {
+                    let again = scale.expand(scale.squash(value));
+                    assert!((again - value).abs() <= 2e-6 * value.abs() + 1e-6, "{scale:?} {value}: {again}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn statistics_by_hand() {
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.25, 2);
+        assert_eq!(scales.expand(1, 3.0), 3.0);
+        // The first update counts whole: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
+        let change = scales.observe(&[(0, 1.0), (0, 5.0)]);
+        assert_eq!(change, [Rescaling { factor: 0.5, shift: -1.5 }, Rescaling { factor: 1.0, shift: 0.0 }]);
+        assert_eq!((scales.squash(0, 7.0), scales.expand(0, 2.0)), (2.0, 7.0));
+        assert_eq!((scales.deviation(0), scales.deviation(1)), (Some(2.0), Some(1.0)));
+        // Then a half, a third and at last a quarter. A task without returns stays as it is.
+        for expected in [5.0, 17.0 / 3.0, 6.0] {
+            scales.observe(&[(0, 7.0)]);
+            assert!((scales.expand(0, 0.0) - expected).abs() < 1e-5, "{expected}");
+        }
+        scales.observe(&[(0, 2.0)]);
+        assert!((scales.expand(0, 0.0) - 5.0).abs() < 1e-5);
+        assert_eq!(scales.squash(1, -4.0), -4.0);
+    }
+
+    #[test]
+    fn a_rescaled_number_stands_for_the_same_return() {
+        let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, 1);
+        for (update, returns) in
+            [[1.0f32, 2.0], [-500.0, 700.0], [0.1, 0.1], [1e5, -3e5]].into_iter().enumerate()
+        {
+            let number = 0.3 + update as f32;
+            let before = scales.expand(0, number);
+            let Rescaling { factor, shift } = scales.observe(&returns.map(|value| (0, value)))[0];
+            let after = scales.expand(0, factor * number + shift);
+            let size = before.abs().max(scales.deviation(0).unwrap());
+            assert!((after - before).abs() < 1e-5 * size, "{before} and {after}");
+        }
+    }
+}
