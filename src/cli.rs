@@ -301,12 +301,13 @@ confidence intervals. Others are laid beside each other, named by the keys in wh
 
 Examples:
   ale-train report checkpoints/RUN
-  ale-train report checkpoints/pong__ppo__* --out pong.html")]
+  ale-train report checkpoints/pong__ppo__* --out pong.html
+  ale-train report checkpoints/pong__ppo__* --out pong.svg")]
 pub(crate) struct ReportArgs {
     /// Folders of runs, which may still be going on
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// The page to write
+    /// The page to write; .svg or .png for the curves alone
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
 }

@@ -3,6 +3,7 @@
 //! The application is the only crate with a terminal, clocks and run folders; everything else stands in the libraries.
 
 mod bench;
+mod canvas;
 mod checkpoint;
 mod cli;
 mod config;

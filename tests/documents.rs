@@ -8,9 +8,22 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const DOCUMENTS: [&str; 2] = ["README.md", "checkpoints/README.md"];
+const DOCUMENTS: [&str; 3] = ["README.md", "checkpoints/README.md", "roms/README.md"];
 /// How a document calls the program.
 const PROGRAM: &str = "cargo run --release -- ";
+
+/// Those, and everything in `docs/`.
+fn documents() -> Vec<String> {
+    let mut documents = DOCUMENTS.map(str::to_owned).to_vec();
+    for folder in ["docs", "docs/algorithms"] {
+        let names = fs::read_dir(Path::new(ROOT).join(folder))
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
+        let pages = names.filter_map(|name| Some(format!("{folder}/{}.md", name.strip_suffix(".md")?)));
+        documents.extend(pages);
+    }
+    documents
+}
 
 /// The arguments of every command of the program in the blocks of shell code, comments taken off.
 fn commands(document: &str) -> Vec<Vec<String>> {
@@ -83,7 +96,7 @@ fn the_commands_of_the_documents_work_as_printed() {
     fs::rename(newest, checkpoints.join("update-00000400")).expect("the checkpoint that the documents name");
 
     let mut count = 0;
-    for document in DOCUMENTS {
+    for document in &documents() {
         for words in commands(document) {
             let words = runnable(&words);
             let needs_rom = words[0] == "trace" && words[1] != "harvest";
@@ -96,5 +109,33 @@ fn the_commands_of_the_documents_work_as_printed() {
             count += 1;
         }
     }
-    assert!(count >= 15, "only {count} commands were found");
+    assert!(count >= 45, "only {count} commands were found");
+}
+
+#[test]
+fn what_the_documents_link_to_exists() {
+    for document in &documents() {
+        let path = Path::new(ROOT).join(document);
+        let text = fs::read_to_string(&path).expect("a document");
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target =
+                if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            assert!(target.exists(), "{document} links to {link}");
+            let has_heading =
+                |text: &str| text.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+            if !heading.is_empty() {
+                let text = fs::read_to_string(&target).expect("a document");
+                assert!(has_heading(&text), "{document} links to {link}");
+            }
+        }
+    }
+}
+
+/// What a heading is called in links.
+fn anchor(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+    kept.collect::<String>().replace(' ', "-")
 }

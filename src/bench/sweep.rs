@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::json;
 use vector::PoolOptions;
 
-use super::plot::{self, PlotFile};
+use super::plot;
 use super::random_play::{Pace, RandomPlay, ids, round_robin};
 use super::statistics::Estimate;
 use super::{print_json, rate};
+use crate::canvas::PlotFile;
 use crate::cli::{BenchEnvArgs, Global};
 use crate::table;
 

@@ -1,13 +1,17 @@
-use std::fmt::Display;
 use std::ops::Range;
 
-use anyhow::{Error, Result, anyhow};
+use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::runs::Band;
-use crate::font;
+use crate::canvas::Draw;
 
+/// Width and height of a diagram, in units.
 const SIZE: (u32, u32) = (560, 320);
+/// Diagrams beside each other in a figure.
+const COLUMNS: usize = 3;
+/// Height of a figure's legend line, in units.
+const LEGEND: u32 = 28;
 /// Colours of the groups, as in matplotlib; from the first again where they do not suffice.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(31, 119, 180),
@@ -18,51 +22,111 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(140, 86, 75),
 ];
 
+type DrawingResult<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+fn colour(group: usize) -> RGBColor {
+    COLOURS[group % COLOURS.len()]
+}
+
 /// The colour of a group, as CSS has it.
-pub(super) fn colour(group: usize) -> String {
-    let RGBColor(red, green, blue) = COLOURS[group % COLOURS.len()];
+pub(super) fn css_colour(group: usize) -> String {
+    let RGBColor(red, green, blue) = colour(group);
     format!("rgb({red}, {green}, {blue})")
 }
 
-/// The learning curves of a game as SVG: for each group its mean, in a band from the lowest run to the highest.
-pub(super) fn learning_curves(game: &str, curves: &[Vec<Band>]) -> Result<String> {
-    let bands = || curves.iter().flatten();
-    let millions = |band: &Band| band.frames / 1e6;
-    let last = bands().map(millions).fold(0.0, f64::max).max(1e-6);
-    let values = padded(bands().map(|band| band.low), bands().map(|band| band.high));
-    font::register()?;
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        let mut chart = ChartBuilder::on(&area)
-            .margin(10)
-            .caption(game, ("sans-serif", 18))
-            .x_label_area_size(36)
-            .y_label_area_size(56)
-            .build_cartesian_2d(0.0..last, values)
-            .map_err(failed)?;
+/// The learning curves of a game: for each group its mean, in a band from the lowest run to the highest.
+pub(super) struct Chart<'a> {
+    pub(super) game: &'a str,
+    /// One for each group, empty where it has not played the game.
+    pub(super) curves: Vec<Vec<Band>>,
+}
+
+impl Draw for Chart<'_> {
+    fn size(&self) -> (u32, u32) {
+        SIZE
+    }
+
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
+        self.draw_into(area, unit)?;
+        area.present()
+    }
+}
+
+impl Chart<'_> {
+    fn draw_into<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
+        let bands = || self.curves.iter().flatten();
+        let last = bands().map(|band| band.frames).fold(1.0, f64::max);
+        let (scale, x_desc) = if last < 1e6 { (1e3, "thousand frames") } else { (1e6, "million frames") };
+        let x = |band: &Band| band.frames / scale;
+        let values = padded(bands().map(|band| band.low), bands().map(|band| band.high));
+        let mut chart = ChartBuilder::on(area)
+            .margin(10 * unit)
+            .caption(self.game, ("sans-serif", 18 * unit))
+            .x_label_area_size(36 * unit)
+            .y_label_area_size(60 * unit)
+            .build_cartesian_2d(0.0..last / scale, values)?;
         chart
             .configure_mesh()
-            .x_desc("million frames")
+            .x_desc(x_desc)
             .y_desc("return")
             .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
-            .label_style(("sans-serif", 12))
-            .axis_desc_style(("sans-serif", 13))
-            .draw()
-            .map_err(failed)?;
-        for (group, curve) in curves.iter().enumerate().filter(|(_, curve)| !curve.is_empty()) {
-            let colour = COLOURS[group % COLOURS.len()];
-            let upper = curve.iter().map(|band| (millions(band), band.high));
-            let lower = curve.iter().rev().map(|band| (millions(band), band.low));
-            let band = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), colour.mix(0.2));
-            chart.draw_series([band]).map_err(failed)?;
-            let means = curve.iter().map(|band| (millions(band), band.mean));
-            chart.draw_series(LineSeries::new(means, colour.stroke_width(2))).map_err(failed)?;
+            .bold_line_style(BLACK.mix(0.12).stroke_width(unit))
+            .label_style(("sans-serif", 12 * unit))
+            .axis_desc_style(("sans-serif", 13 * unit))
+            .draw()?;
+        for (group, curve) in self.curves.iter().enumerate().filter(|(_, curve)| !curve.is_empty()) {
+            let upper = curve.iter().map(|band| (x(band), band.high));
+            let lower = curve.iter().rev().map(|band| (x(band), band.low));
+            let band = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), colour(group).mix(0.2));
+            chart.draw_series([band])?;
+            let means = curve.iter().map(|band| (x(band), band.mean));
+            chart.draw_series(LineSeries::new(means, colour(group).stroke_width(2 * unit)))?;
         }
-        area.present().map_err(failed)?;
+        Ok(())
     }
-    Ok(svg)
+}
+
+/// All diagrams of a report as one picture, beneath the groups' names where there are several.
+pub(super) struct Figure<'a> {
+    pub(super) charts: Vec<Chart<'a>>,
+    pub(super) labels: Vec<&'a str>,
+}
+
+impl Figure<'_> {
+    fn columns(&self) -> usize {
+        self.charts.len().clamp(1, COLUMNS)
+    }
+
+    fn legend_height(&self) -> u32 {
+        if self.labels.len() > 1 { LEGEND * self.labels.len() as u32 } else { 0 }
+    }
+}
+
+impl Draw for Figure<'_> {
+    fn size(&self) -> (u32, u32) {
+        let rows = self.charts.len().div_ceil(self.columns()).max(1);
+        (SIZE.0 * self.columns() as u32, SIZE.1 * rows as u32 + self.legend_height())
+    }
+
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
+        area.fill(&WHITE)?;
+        let (legend, diagrams) = area.split_vertically(self.legend_height() * unit);
+        if self.labels.len() > 1 {
+            let font = ("sans-serif", 15 * unit).into_font();
+            for (group, label) in self.labels.iter().enumerate() {
+                let length = |units: u32| (units * unit) as i32;
+                let top = length(LEGEND * group as u32);
+                let key = [(length(20), top + length(10)), (length(44), top + length(20))];
+                legend.draw(&Rectangle::new(key, colour(group).filled()))?;
+                legend.draw(&Text::new(*label, (length(54), top + length(7)), font.clone()))?;
+            }
+        }
+        let rows = self.charts.len().div_ceil(self.columns()).max(1);
+        for (chart, area) in self.charts.iter().zip(diagrams.split_evenly((rows, self.columns()))) {
+            chart.draw_into(&area, unit)?;
+        }
+        area.present()
+    }
 }
 
 /// From the lowest value to the highest, and a little more.
@@ -70,8 +134,4 @@ fn padded(low: impl Iterator<Item = f64>, high: impl Iterator<Item = f64>) -> Ra
     let (low, high) = (low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max));
     let margin = ((high - low) * 0.05).max(1e-3);
     low - margin..high + margin
-}
-
-fn failed(error: impl Display) -> Error {
-    anyhow!("cannot draw: {error}")
 }

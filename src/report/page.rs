@@ -8,43 +8,54 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::chart;
+use super::reference::{Column, PUBLISHED};
 use super::runs::Group;
 use super::statistics::{Aggregate, mean};
+use crate::canvas;
 
 const STYLE: &str = "\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 h1, h2 { font-weight: 600 }
-table { border-collapse: collapse; margin: 1em 0 }
-th, td { padding: .3em .8em; text-align: right; border-bottom: 1px solid #ddd }
+table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
+th, td { padding: .3em .8em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th { vertical-align: bottom }
 th:first-child, td:first-child, td.group, th.group { text-align: left }
+th.published { white-space: normal; font-weight: 400 }
+td.published { color: #666 }
+.wide { overflow-x: auto }
 .curves { display: flex; flex-wrap: wrap; gap: 1em }
+.curves svg { max-width: 100%; height: auto }
 .key { display: inline-block; width: 1em; height: .6em; margin-right: .4em }
-.note { color: #666 }";
+.note { color: #666; max-width: 50em }";
 
 /// The page for these groups of runs.
 pub(super) fn html(groups: &[Group]) -> Result<String> {
-    let games: BTreeSet<&str> = groups
-        .iter()
-        .flat_map(|group| group.runs.iter().flat_map(|run| run.games.keys().map(String::as_str)))
-        .collect();
+    let games = super::games(groups);
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>ale-train report</title>\n\
          <style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>ale-train report</h1>\n"
     );
     page.push_str(&overview(groups));
     page.push_str(&aggregates(groups, &games));
-    page.push_str("<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes: the mean over the runs, in a \
-                   band from the lowest run to the highest.</p>\n<div class=\"curves\">\n");
-    for game in &games {
-        let curves: Vec<_> = groups.iter().map(|group| group.curve(game)).collect();
-        if curves.iter().any(|curve| !curve.is_empty()) {
-            page.push_str(&chart::learning_curves(game, &curves)?);
-        }
-    }
-    page.push_str("</div>\n");
+    page.push_str(&curves(groups)?);
     page.push_str(&scores(groups, &games));
     page.push_str("</body>\n</html>\n");
     Ok(page)
+}
+
+/// A diagram of each game.
+fn curves(groups: &[Group]) -> Result<String> {
+    let diagrams = super::charts(groups).iter().map(canvas::svg).collect::<Result<String>>()?;
+    if diagrams.is_empty() {
+        return Ok("<p class=\"note\">No episode has ended yet.</p>\n".to_owned());
+    }
+    let several = groups.iter().any(|group| group.runs.len() > 1);
+    let bands =
+        if several { ": the mean over the runs, in a band from the lowest run to the highest" } else { "" };
+    Ok(format!(
+        "<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes{bands}. Frames are those of all \
+         games together.</p>\n<div class=\"curves\">\n{diagrams}</div>\n"
+    ))
 }
 
 /// The groups with their colours, runs and speed.
@@ -55,10 +66,11 @@ fn overview(groups: &[Group]) -> String {
         seeds.sort_unstable();
         let seeds = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let speeds: Vec<f64> = runs.iter().filter_map(|run| run.sps).collect();
-        let speed = if speeds.is_empty() { "-".to_owned() } else { format!("{:.0}", mean(speeds)) };
-        vec![name(index, group), runs.len().to_string(), seeds, speed]
+        let speed = (!speeds.is_empty()).then(|| mean(speeds));
+        let frames = mean(runs.iter().map(|run| run.frames));
+        vec![name(index, group), runs.len().to_string(), seeds, number(Some(frames)), number(speed)]
     });
-    format!("<h2>Runs</h2>\n{}", table(&["runs", "count", "seeds", "steps per second"], rows))
+    format!("<h2>Runs</h2>\n{}", table(&["runs", "count", "seeds", "frames", "steps per second"], rows))
 }
 
 /// Median, interquartile mean, mean and optimality gap of the human-normalised scores.
@@ -99,37 +111,59 @@ fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
 
 /// What every game was played like.
 fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
+    let published = PUBLISHED.columns(games);
     let mut rows = Vec::new();
     for id in games {
         let game = ale::game(id).ok();
-        let reference = |score: Option<f64>| score.map_or_else(|| "-".to_owned(), |score| score.to_string());
         for (index, group) in groups.iter().enumerate() {
             let scores = group.scores(id);
             if scores.is_empty() {
                 continue;
             }
-            let ends =
-                [f64::min, f64::max].map(|pick| scores.iter().copied().reduce(pick).unwrap_or(f64::NAN));
+            let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
             let mean = mean(scores.iter().copied());
             let normalised = game.and_then(|game| game.human_normalised(mean));
-            rows.push(vec![
+            let mut row = vec![
                 escaped(id),
                 name(index, group),
                 scores.len().to_string(),
-                format!("{mean:.1}"),
-                format!("{:.1} to {:.1}", ends[0], ends[1]),
-                reference(game.and_then(|game| game.random_score)),
-                reference(game.and_then(|game| game.human_score)),
+                number(Some(mean)),
+                ends.join(" to "),
                 normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")),
-            ]);
+                number(game.and_then(|game| game.random_score)),
+                number(game.and_then(|game| game.human_score)),
+            ];
+            row.extend(published.iter().map(|column| number(PUBLISHED.score(column, id))));
+            rows.push(row);
         }
     }
-    let headings =
-        ["game", "runs", "count", "return", "lowest to highest", "random", "human", "human-normalised"];
+    let mut headings =
+        vec!["game", "runs", "count", "return", "lowest to highest", "human-normalised", "random", "human"];
+    headings.extend(published.iter().map(|column| column.name.as_str()));
     format!(
         "<h2>Games</h2>\n<p class=\"note\">The mean return of the closing evaluation, or of the last 100 episodes of a run that \
-         has none.</p>\n{}",
-        table(&headings, rows)
+         has none.</p>\n<div class=\"wide\">\n{}</div>\n{}",
+        table(&headings, rows),
+        sources(&published)
+    )
+}
+
+/// Where the published scores are from.
+fn sources(published: &[&Column]) -> String {
+    let source = |column: &&Column| {
+        format!(
+            "<li>{}: {}. From {}.</li>\n",
+            escaped(&column.name),
+            escaped(&column.protocol),
+            escaped(&column.found)
+        )
+    };
+    if published.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\">The scores of others, under protocols of their own:</p>\n<ul class=\"note\">\n{}</ul>\n",
+        published.iter().map(source).collect::<String>()
     )
 }
 
@@ -137,7 +171,7 @@ fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
 fn name(index: usize, group: &Group) -> String {
     format!(
         "<span class=\"key\" style=\"background: {}\"></span>{}",
-        chart::colour(index),
+        chart::css_colour(index),
         escaped(&group.label)
     )
 }
@@ -157,6 +191,36 @@ fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     html
 }
 
+/// A score or a count: one decimal below a hundred, none and groups of three digits above. A dash for none.
+fn number(value: Option<f64>) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    if value.abs() < 100.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if value < 0.0 { format!("-{grouped}") } else { grouped }
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_as_long_as_they_tell_something() {
+        let shown =
+            [0.04, -18.26, 99.94, 100.4, -999.6, 12_345.6, 3_778_458.33].map(|value| number(Some(value)));
+        assert_eq!(shown, ["0.0", "-18.3", "99.9", "100", "-1,000", "12,346", "3,778,458"]);
+        assert_eq!(number(None), "-");
+    }
 }

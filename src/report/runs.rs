@@ -17,6 +17,8 @@ pub(crate) struct RunHistory {
     pub(super) setting: String,
     /// For each game, how the agent came on.
     pub(super) games: BTreeMap<String, GameHistory>,
+    /// Emulated frames so far.
+    pub(super) frames: f64,
     /// Steps per second at the end.
     pub(super) sps: Option<f64>,
 }
@@ -50,6 +52,7 @@ impl RunHistory {
             setting: setting(&text).with_context(unreadable)?,
             games: names.iter().map(|&game| (game.to_owned(), GameHistory::default())).collect(),
             experiment,
+            frames: 0.0,
             sps: None,
         };
         // The last line of a run that goes on may be half written.
@@ -74,6 +77,7 @@ impl RunHistory {
         let number = |tag: &str| record.get(tag).and_then(Value::as_f64);
         let single = self.games.len() == 1;
         let frames = number("frames").unwrap_or(0.0);
+        self.frames = self.frames.max(frames);
         for (game, history) in &mut self.games {
             let task = (!single).then_some(game.as_str());
             if let Some(value) = number(&Metric::RecentReturn.tag(task)) {
@@ -190,7 +194,7 @@ mod tests {
         let experiment = config::from_toml("").unwrap().resolve().unwrap();
         let history = GameHistory { curve: curve.to_vec(), evaluation };
         let games = [("pong".to_owned(), history)].into();
-        RunHistory { experiment, setting: setting.to_owned(), games, sps: None }
+        RunHistory { experiment, setting: setting.to_owned(), games, frames: 0.0, sps: None }
     }
 
     #[test]

@@ -88,8 +88,12 @@ fn interquartile_mean(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+    use serde::Deserialize;
 
     use super::*;
 
@@ -127,5 +131,62 @@ mod tests {
         let (low, high) = Aggregate::Mean.interval(&[runs], &mut rng);
         let expected = 1.96 * (9999.0f64 / 12.0 / 100.0).sqrt();
         assert!((high - 49.5 - expected).abs() < 0.5 && (49.5 - low - expected).abs() < 0.5, "{low} {high}");
+    }
+
+    /// Scores `[game][run]` and what rliable makes of them.
+    #[derive(Debug, Deserialize)]
+    struct Recorded {
+        scores: Vec<Vec<f64>>,
+        estimates: BTreeMap<String, Estimate>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Estimate {
+        value: f64,
+        low: f64,
+        high: f64,
+    }
+
+    /// An end of an interval from B resamples has a standard error of `sqrt(p (1 - p) / B) / f`, with p = 0.025 and f the density
+    /// there: where the statistic is about normal, 0.027 of its standard deviations for B = 10,000. That of a difference of two is
+    /// 0.038; an interval is 3.92 standard deviations wide, so that five such errors are 5 % of it.
+    fn assert_equal_to_rliable(recorded: &str) {
+        let cases: Vec<Recorded> = serde_json::from_str(recorded).expect("what record_rliable.py prints");
+        assert_eq!(cases.len(), 6);
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for Recorded { scores, estimates } in &cases {
+            for aggregate in Aggregate::ALL {
+                let Estimate { value, low, high } = &estimates[aggregate.name()];
+                let (our_low, our_high) = aggregate.interval(scores, &mut rng);
+                let ours = aggregate.of(scores);
+                let shape = (scores.len(), scores[0].len());
+                assert!((ours - value).abs() < 1e-12, "{aggregate:?} of {shape:?}: {ours} and {value}");
+                let tolerance = 0.05 * (high - low) + 1e-12;
+                assert!(
+                    (our_low - low).abs() < tolerance && (our_high - high).abs() < tolerance,
+                    "{aggregate:?} of {shape:?}: [{our_low}, {our_high}] and [{low}, {high}]"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn aggregates_and_intervals_equal_those_recorded_from_rliable() {
+        assert_equal_to_rliable(include_str!("../../tests/data/rliable.json"));
+    }
+
+    /// With `$ALE_TRAIN_TEST_PYTHON`, or else python3, where that has rliable.
+    #[test]
+    fn aggregates_and_intervals_equal_those_of_an_installed_rliable() {
+        let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        let has_rliable = Command::new(&python).args(["-c", "import rliable.library"]).output();
+        if !has_rliable.is_ok_and(|output| output.status.success()) {
+            eprintln!("not compared with rliable itself: {python} cannot import it");
+            return;
+        }
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record_rliable.py");
+        let output = Command::new(&python).args([script, "10000"]).output().expect("Python");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_equal_to_rliable(&String::from_utf8(output.stdout).expect("text"));
     }
 }

@@ -1,6 +1,5 @@
-//! Files that a picture can be drawn into: vectors or pixels.
+//! What pictures are drawn into: vectors or pixels, in a file or in a page.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +9,14 @@ use plotters::prelude::*;
 
 use crate::font;
 
-/// Width and height of a picture, in units.
-const SIZE: (u32, u32) = (1200, 460);
 /// Pixels of a unit in a picture made of pixels.
 const PIXELS: u32 = 2;
 
 /// What can be drawn on any canvas. All its lengths are multiples of `unit`.
-pub(super) trait Draw {
+pub(crate) trait Draw {
+    /// Width and height, in units.
+    fn size(&self) -> (u32, u32);
+
     fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
@@ -30,22 +30,33 @@ enum Format {
     Png,
 }
 
+impl Format {
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_ascii_lowercase().to_str()? {
+            "svg" => Some(Self::Svg),
+            "png" => Some(Self::Png),
+            _ => None,
+        }
+    }
+}
+
 /// Where a picture goes. Known to be usable before anything is measured.
-pub(in crate::bench) struct PlotFile {
+pub(crate) struct PlotFile {
     path: PathBuf,
     format: Format,
 }
 
 impl PlotFile {
+    /// Whether a file with this name is a picture.
+    pub(crate) fn is_named_by(path: &Path) -> bool {
+        Format::of(path).is_some()
+    }
+
     /// The file's name decides on the format.
-    pub(in crate::bench) fn new(path: &Path) -> Result<Self> {
+    pub(crate) fn new(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let extension = path.extension().map(OsStr::to_ascii_lowercase);
-        let format = match extension.as_deref().and_then(|extension| extension.to_str()) {
-            Some("svg") => Format::Svg,
-            Some("png") => Format::Png,
-            _ => return Err(anyhow!("cannot draw {shown}: a picture is a file that ends in .svg or .png")),
-        };
+        let format = Format::of(path)
+            .ok_or_else(|| anyhow!("cannot draw {shown}: a picture is a file that ends in .svg or .png"))?;
         fs::OpenOptions::new()
             .append(true)
             .create(true)
@@ -54,24 +65,29 @@ impl PlotFile {
         Ok(Self { path: path.to_owned(), format })
     }
 
-    pub(super) fn draw(&self, picture: &impl Draw) -> Result<()> {
-        font::register()?;
+    pub(crate) fn draw(&self, picture: &impl Draw) -> Result<()> {
         let bytes = match self.format {
-            Format::Svg => svg(picture)?,
+            Format::Svg => svg(picture)?.into_bytes(),
             Format::Png => png(picture)?,
         };
         fs::write(&self.path, bytes).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
-fn svg(picture: &impl Draw) -> Result<Vec<u8>> {
+/// The picture as an element of a page, or as a file.
+pub(crate) fn svg(picture: &impl Draw) -> Result<String> {
+    font::register()?;
     let mut svg = String::new();
-    picture.draw(&SVGBackend::with_string(&mut svg, SIZE).into_drawing_area(), 1).map_err(failed)?;
-    Ok(svg.into_bytes())
+    picture
+        .draw(&SVGBackend::with_string(&mut svg, picture.size()).into_drawing_area(), 1)
+        .map_err(failed)?;
+    Ok(svg)
 }
 
 fn png(picture: &impl Draw) -> Result<Vec<u8>> {
-    let (width, height) = (SIZE.0 * PIXELS, SIZE.1 * PIXELS);
+    font::register()?;
+    let (width, height) = picture.size();
+    let (width, height) = (width * PIXELS, height * PIXELS);
     let mut pixels = vec![0; 3 * width as usize * height as usize];
     let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
     picture.draw(&area, PIXELS).map_err(failed)?;

@@ -1,17 +1,14 @@
 //! The picture of a sweep.
 
-mod canvas;
-
 use std::ops::Range;
 
 use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-pub(super) use canvas::PlotFile;
-
 use super::statistics::Estimate;
 use super::sweep::Point;
+use crate::canvas::{self, PlotFile};
 
 const COLOUR: RGBColor = RGBColor(31, 119, 180);
 
@@ -63,6 +60,10 @@ struct Picture<'a> {
 }
 
 impl canvas::Draw for Picture<'_> {
+    fn size(&self) -> (u32, u32) {
+        (1200, 460)
+    }
+
     fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
