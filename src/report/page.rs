@@ -18,10 +18,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2em auto
 h1, h2 { font-weight: 600 }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
 th, td { padding: .3em .8em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
-th { vertical-align: bottom }
-th:first-child, td:first-child, td.group, th.group { text-align: left }
-th.published { white-space: normal; font-weight: 400 }
-td.published { color: #666 }
+th { vertical-align: bottom; white-space: normal }
+th:first-child, td:first-child, td:has(.key) { text-align: left }
 .wide { overflow-x: auto }
 .curves { display: flex; flex-wrap: wrap; gap: 1em }
 .curves svg { max-width: 100%; height: auto }
