@@ -133,6 +133,22 @@ fn what_the_documents_link_to_exists() {
     }
 }
 
+#[test]
+fn the_files_that_the_pages_on_algorithms_name_exist() {
+    let mut count = 0;
+    for document in documents().iter().filter(|document| document.starts_with("docs/algorithms")) {
+        let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
+        for file in text.split('`').skip(1).step_by(2).filter_map(|code| code.strip_suffix(".rs")) {
+            let exists = ["", "algorithms/src"]
+                .iter()
+                .any(|folder| Path::new(ROOT).join(folder).join(format!("{file}.rs")).exists());
+            assert!(exists, "{document} names {file}.rs");
+            count += 1;
+        }
+    }
+    assert!(count > 30, "only {count} files were found");
+}
+
 /// What a heading is called in links.
 fn anchor(heading: &str) -> String {
     let heading = heading.trim_start_matches('#').trim().to_lowercase();
