@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-const WAIT: Duration = Duration::from_secs(180);
+const WAIT: Duration = Duration::from_mins(3);
 
 fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the program starts");

@@ -73,6 +73,8 @@ impl Chart<'_> {
             .bold_line_style(BLACK.mix(0.12).stroke_width(unit))
             .label_style(("sans-serif", 12 * unit))
             .axis_desc_style(("sans-serif", 13 * unit))
+            .x_label_formatter(&|value| short(*value))
+            .y_label_formatter(&|value| short(*value))
             .draw()?;
         for (group, curve) in self.curves.iter().enumerate().filter(|(_, curve)| !curve.is_empty()) {
             let upper = curve.iter().map(|band| (x(band), band.high));
@@ -134,4 +136,22 @@ fn padded(low: impl Iterator<Item = f64>, high: impl Iterator<Item = f64>) -> Ra
     let (low, high) = (low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max));
     let margin = ((high - low) * 0.05).max(1e-3);
     low - margin..high + margin
+}
+
+/// A number on an axis, without zeros behind its point.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_on_axes_end_with_what_counts() {
+        let shown = [0.0, -0.0001, 0.05, -21.0, 350.0, 1200.5].map(short);
+        assert_eq!(shown, ["0", "0", "0.05", "-21", "350", "1200.5"]);
+    }
 }
