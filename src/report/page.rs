@@ -74,26 +74,30 @@ fn overview(groups: &[Group]) -> String {
 /// Median, interquartile mean, mean and optimality gap of the human-normalised scores.
 fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let rows: Vec<Vec<String>> = groups
-        .iter()
-        .enumerate()
-        .filter_map(|(index, group)| {
-            let scores = normalised(group, games);
-            let number = |aggregate: Aggregate| {
-                let (low, high) = aggregate.interval(&scores, &mut rng);
-                format!("{:.3} [{low:.3}, {high:.3}]", aggregate.of(&scores))
-            };
-            (!scores.is_empty())
-                .then(|| [vec![name(index, group)], Aggregate::ALL.map(number).to_vec()].concat())
-        })
-        .collect();
+    let mut rows = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let scores = normalised(group, games);
+        if scores.is_empty() {
+            continue;
+        }
+        let several = scores.iter().any(|runs| runs.len() > 1);
+        let cells = Aggregate::ALL.map(|aggregate| {
+            let value = aggregate.of(&scores);
+            if !several {
+                return format!("{value:.3}");
+            }
+            let (low, high) = aggregate.interval(&scores, &mut rng);
+            format!("{value:.3} [{low:.3}, {high:.3}]")
+        });
+        rows.push([vec![name(index, group)], cells.to_vec()].concat());
+    }
     if rows.is_empty() {
         return String::new();
     }
     let headings: Vec<&str> = [""].into_iter().chain(Aggregate::ALL.map(Aggregate::name)).collect();
     format!(
-        "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human one. In brackets 95 % confidence \
-         intervals, by a bootstrap stratified by game over the runs; one run says nothing about others.</p>\n{}",
+        "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human one. In brackets, where there are \
+         several runs, 95 % confidence intervals by a bootstrap stratified by game; one run says nothing about others.</p>\n{}",
         table(&headings, rows)
     )
 }
@@ -110,6 +114,7 @@ fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
 /// What every game was played like.
 fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let published = PUBLISHED.columns(games);
+    let several = groups.iter().any(|group| group.runs.len() > 1);
     let mut rows = Vec::new();
     for id in games {
         let game = ale::game(id).ok();
@@ -118,25 +123,26 @@ fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
             if scores.is_empty() {
                 continue;
             }
-            let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
             let mean = mean(scores.iter().copied());
             let normalised = game.and_then(|game| game.human_normalised(mean));
-            let mut row = vec![
-                escaped(id),
-                name(index, group),
-                scores.len().to_string(),
-                number(Some(mean)),
-                ends.join(" to "),
-                normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")),
-                number(game.and_then(|game| game.random_score)),
-                number(game.and_then(|game| game.human_score)),
-            ];
+            let mut row = vec![escaped(id), name(index, group), number(Some(mean))];
+            if several {
+                let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
+                row.extend([ends.join(" to "), scores.len().to_string()]);
+            }
+            row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
+            row.extend(
+                [game.and_then(|game| game.random_score), game.and_then(|game| game.human_score)].map(number),
+            );
             row.extend(published.iter().map(|column| number(PUBLISHED.score(column, id))));
             rows.push(row);
         }
     }
-    let mut headings =
-        vec!["game", "runs", "count", "return", "lowest to highest", "human-normalised", "random", "human"];
+    let mut headings = vec!["game", "runs", "return"];
+    if several {
+        headings.extend(["lowest to highest", "count"]);
+    }
+    headings.extend(["human-normalised", "random", "human"]);
     headings.extend(published.iter().map(|column| column.name.as_str()));
     format!(
         "<h2>Games</h2>\n<p class=\"note\">The mean return of the closing evaluation, or of the last 100 episodes of a run that \
