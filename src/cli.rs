@@ -104,13 +104,17 @@ Examples:
   ale-train ppo --games pong,breakout,seaquest --num-envs 8
   ale-train ppo --games atari57,-skiing
   ale-train ppo --games Acrobot-v1
-  ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3")]
+  ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3
+  ale-train ppo --games pong --set evaluation.interval_frames=1000000 --json --quiet > curves.jsonl")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
     /// Folder for telemetry and checkpoints, which must not hold a run yet [default: checkpoints/GAMES__ALGORITHM__SEED__TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
+    /// Print one JSON object a line, the same as in the run's metrics.jsonl, and nothing else on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What an experiment is made of.
@@ -198,6 +202,9 @@ pub(crate) struct ResumeArgs {
     /// Threads that emulate and learn [default: as before]
     #[arg(long, value_name = "T")]
     pub(crate) num_threads: Option<usize>,
+    /// Print one JSON object a line, the same as in the run's metrics.jsonl, and nothing else on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -212,7 +219,7 @@ pub(crate) struct EvalArgs {
     /// Folder of a checkpoint, or of a run (then its last checkpoint)
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: PathBuf,
-    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    /// Of a run: the best checkpoint, rather than the last one
     #[arg(long)]
     pub(crate) best: bool,
     /// Episodes of each game
@@ -224,7 +231,7 @@ pub(crate) struct EvalArgs {
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How likely a frame repeats the action before [default: as in training]
+    /// How likely a frame repeats the action before [default: as in the run's own evaluations]
     #[arg(long, value_name = "P")]
     pub(crate) sticky: Option<f32>,
     /// Take the most probable action each time, rather than drawing one as in training
@@ -250,7 +257,7 @@ pub(crate) struct ExportArgs {
     /// Folder of a checkpoint, or of a run (then its last checkpoint)
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: PathBuf,
-    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    /// Of a run: the best checkpoint, rather than the last one
     #[arg(long)]
     pub(crate) best: bool,
     /// The file to write
@@ -271,7 +278,7 @@ pub(crate) struct RecordArgs {
     /// Folder of a checkpoint, or of a run (then its last checkpoint)
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: PathBuf,
-    /// Of a run: the checkpoint with the highest recent return, rather than the last one
+    /// Of a run: the best checkpoint, rather than the last one
     #[arg(long)]
     pub(crate) best: bool,
     /// The game, where the agent plays several

@@ -14,6 +14,7 @@ mod failure;
 mod font;
 mod games;
 mod interrupt;
+mod interval;
 mod learner;
 mod provenance;
 mod record;

@@ -230,6 +230,60 @@ fn a_run_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
+fn json_is_the_same_on_standard_output_as_in_the_run_and_quiet_leaves_the_summary() {
+    let temp = TempDir::new().expect("a folder");
+    let train = |name: &str, flags: &[&str]| {
+        let run = temp.path().join(name);
+        let fixed = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"];
+        let evaluation = ["--set", "evaluation.interval_frames=2048", "--set", "evaluation.episodes=2"];
+        let run_dir = [run.to_str().expect("a name")];
+        let Output { status, stdout, stderr } = output(&[&fixed[..], &run_dir, &evaluation, flags].concat());
+        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).expect("text"));
+        assert!(status.success(), "{stderr}");
+        (stdout, stderr, fs::read_to_string(run.join("metrics.jsonl")).expect("curves"))
+    };
+    let (stdout, stderr, file) = train("json", &["--json"]);
+    assert_eq!(stdout, file);
+    assert_eq!(stdout.matches("\"evaluation/return\"").count(), 2, "{stdout}");
+    assert!(stderr.contains("random player"), "the summary is no JSON: {stderr}");
+
+    let (stdout, stderr, file) = train("both", &["--json", "--quiet"]);
+    assert_eq!((stdout, stderr.as_str()), (file, ""));
+
+    let (stdout, stderr, _) = train("quiet", &["--quiet"]);
+    assert!(stdout.starts_with("game") && stdout.lines().count() == 2, "{stdout}");
+    assert_eq!(stderr, "");
+
+    // Of a run that has come to its end there is only the summary to print again.
+    let run = temp.path().join("json");
+    let Output { status, stdout, .. } =
+        output(&["resume", run.to_str().expect("a name"), "--json", "--quiet"]);
+    assert!(status.success() && stdout.is_empty());
+}
+
+#[test]
+fn a_game_has_settings_of_its_own() {
+    let temp = TempDir::new().expect("a folder");
+    let train = |name: &str, arguments: &[&str]| {
+        let run = temp.path().join(name);
+        let fixed = ["--run-dir", run.to_str().expect("a name"), "--set", "evaluation.episodes=0"];
+        let Output { status, stderr, .. } = output(&[arguments, &fixed].concat());
+        let stderr = String::from_utf8(stderr).expect("text");
+        assert!(status.success(), "{stderr}");
+        (stderr, fs::read_to_string(run.join("metrics.jsonl")).expect("curves"))
+    };
+    let games = ["dqn", "--games", "CartPole-v1,Acrobot-v1", "--num-envs", "1", "--total-frames", "4000"];
+    let more = ["--set", "environments.game.CartPole-v1.num_envs=3", "--set", "dqn.learning_starts=400"];
+    let (said, _) = train("counts", &[&games[..], &more].concat());
+    assert!(said.contains("4 environments"), "{said}");
+
+    let game = ["ppo", "--total-frames", "8192", "--set", "ppo.num_steps=32", "--num-envs", "2"];
+    let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
+    let (_, curves) = train("short", &[&game[..], &short].concat());
+    assert!(curves.contains("\"charts/episodic_length\":100.0"), "{curves}");
+}
+
+#[test]
 fn games_and_roms_are_listed_for_people_and_for_programs() {
     let text = |arguments: &[&str]| String::from_utf8(output(arguments).stdout).expect("text");
     assert!(text(&["games"]).contains("ms_pacman"));

@@ -26,17 +26,29 @@ const DQN: [&str; 9] = [
     "--set",
     "dqn.learning_starts=200",
 ];
+/// Evaluated on its way, in so many frames and whole games.
+const EVALUATED: [&str; 9] = [
+    "ppo",
+    "--games",
+    "CartPole-v1",
+    "--total-frames",
+    "60000",
+    "--set",
+    "evaluation.interval_frames=7000",
+    "--set",
+    "evaluation.episodes=5",
+];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
 fn ale_train() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ale-train"))
 }
 
-/// A training without the closing evaluation. The first of the settings is the algorithm.
+/// A training without an evaluation, unless the settings ask for it. The first of the settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
     command.arg(settings[0]).args(["--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
-    command.args(&settings[1..]).args(["--set", "evaluation.episodes=0"]);
+    command.args(["--set", "evaluation.episodes=0"]).args(&settings[1..]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -99,7 +111,7 @@ fn signal(run: &Child, name: &str) {
 
 #[test]
 fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE, &DQN] {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -138,6 +150,33 @@ fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
         succeed(ale_train().arg("resume").arg(&parts));
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     }
+}
+
+#[test]
+fn an_evaluation_that_a_signal_ended_is_made_again() {
+    let temp = TempDir::new().expect("a folder");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
+    let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
+    // 1024 steps between two updates: the first evaluation follows the sixth.
+    let rollouts = ["--set", "ppo.num_steps=128", "--set", "environments.num_envs=8"];
+    let settings = [&settings[..], &evaluation, &rollouts].concat();
+    succeed(&mut train(&whole, "2", &settings));
+    let evaluations =
+        |run: &Path| curves(run).iter().filter(|record| record.get("evaluation/return").is_some()).count();
+    assert_eq!(evaluations(&whole), 2, "one on the way and one at the end");
+
+    let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "sixth update", || updates(&parts) >= 6);
+    signal(&stopped, "-INT");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    assert_eq!((updates(&parts), evaluations(&parts)), (6, 0), "the signal came too late");
+
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    // Having come to its end, a run has nothing to add.
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
 }
 
 #[test]

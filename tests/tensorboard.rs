@@ -4,8 +4,33 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+
+/// What there is beside the curves, as TensorBoard's own pages get it.
+const EXHIBITS: &str = "
+import io, json, sys
+import numpy as np
+from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
+from tensorboard.util import tensor_util
+events = EventAccumulator(sys.argv[1])
+events.Reload()
+tags = {plugin: sorted(events.PluginTagToContent(plugin)) for plugin in ('text', 'histograms', 'images')}
+def newest(tag):
+    return tensor_util.make_ndarray(events.Tensors(tag)[-1].tensor_proto)
+print(json.dumps({
+    'tags': tags,
+    'text': newest('hyperparameters')[0].decode(),
+    'steps': [event.step for event in events.Tensors('evaluation/episode')],
+    # Width, height, and the first bytes of the file.
+    'picture': [int(newest('evaluation/episode')[0]), int(newest('evaluation/episode')[1]),
+                list(newest('evaluation/episode')[2][:4])],
+    # Left and right ends, and counts.
+    'returns': newest('evaluation/returns').tolist(),
+    'actions': newest('evaluation/actions').tolist(),
+}))
+";
 
 /// Tag to its (step, value) pairs in order; 32-bit floats, as TensorBoard has them.
 type Curves = BTreeMap<String, Vec<(i64, f32)>>;
@@ -23,10 +48,25 @@ events.Reload()
 print(json.dumps({tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()['scalars']}))
 ";
 
-fn by_tensorboard(run: &str) -> Curves {
-    let output = Command::new(python()).args(["-c", READ, run]).output().expect("Python");
+/// The JSON that a program in Python prints about a run.
+fn by_tensorboard<T: DeserializeOwned>(program: &str, run: &str) -> T {
+    let output = Command::new(python()).args(["-c", program, run]).output().expect("Python");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn has_tensorboard() -> bool {
+    let found = Command::new(python()).args(["-c", "import tensorboard"]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("not read by TensorBoard: {} cannot import it", python());
+    }
+    found
+}
+
+fn train(arguments: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output().expect("a run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn by_json_lines(text: &str) -> Curves {
@@ -44,20 +84,54 @@ fn by_json_lines(text: &str) -> Curves {
 
 #[test]
 fn tensorboard_reads_what_the_json_lines_say() {
-    let has_tensorboard = Command::new(python()).args(["-c", "import tensorboard"]).output();
-    if !has_tensorboard.is_ok_and(|output| output.status.success()) {
-        eprintln!("not read by TensorBoard: {} cannot import it", python());
+    if !has_tensorboard() {
         return;
     }
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let run_dir = run.to_str().expect("a name");
-    let arguments =
-        ["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir];
-    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output().expect("a run");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    train(&["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir]);
 
     let ours = by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("curves"));
     assert!(ours.contains_key("charts/episodic_return") && ours.contains_key("losses/policy_loss"));
-    assert_eq!(by_tensorboard(run_dir), ours);
+    assert_eq!(by_tensorboard::<Curves>(READ, run_dir), ours);
+}
+
+#[test]
+fn tensorboard_shows_settings_distributions_and_pictures() {
+    if !has_tensorboard() {
+        return;
+    }
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    let run_dir = run.to_str().expect("a name");
+    let evaluation = ["--set", "evaluation.interval_frames=2048", "--set", "evaluation.episodes=3"];
+    let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
+    let budget = ["--total-frames", "4096", "--set", "ppo.num_steps=32", "--seed", "3", "--quiet"];
+    train(&[&["ppo", "--run-dir", run_dir][..], &evaluation, &short, &budget].concat());
+
+    let shown: Value = by_tensorboard(EXHIBITS, run_dir);
+    assert_eq!(shown["tags"]["text"], json!(["hyperparameters"]));
+    assert_eq!(shown["tags"]["images"], json!(["evaluation/episode"]));
+    let histograms: Vec<String> = serde_json::from_value(shown["tags"]["histograms"].clone()).expect("tags");
+    for tag in ["evaluation/actions", "evaluation/returns", "weights/network.0.weight"] {
+        assert!(histograms.iter().any(|found| found == tag), "no {tag} in {histograms:?}");
+    }
+    let text = shown["text"].as_str().expect("text");
+    assert!(text.contains("|ppo.num_steps|32|\n") && text.contains("|experiment.seed|3|\n"), "{text}");
+
+    // Two evaluations; the strip has screens of 160 x 210, of an episode of 100 steps seven.
+    assert_eq!(shown["steps"], json!([512, 1024]));
+    assert_eq!(shown["picture"], json!([7 * 160, 210, [0x89, 0x50, 0x4E, 0x47]]));
+    let buckets =
+        |name: &str| -> Vec<[f64; 3]> { serde_json::from_value(shown[name].clone()).expect("buckets") };
+    let count = |name: &str| buckets(name).iter().map(|[_, _, count]| count).sum::<f64>();
+    assert_eq!((count("returns"), count("actions")), (3.0, 300.0));
+    let mean =
+        by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("curves"))["evaluation/return"]
+            [1]
+        .1;
+    let returns = buckets("returns");
+    let ends = returns[0][0]..=returns[returns.len() - 1][1];
+    assert!(ends.contains(&f64::from(mean)), "{shown}");
 }

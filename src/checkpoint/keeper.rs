@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{Checkpoint, PROGRESS, Progress, durable, store};
 use crate::config::RawCheckpoints;
+use crate::interval::Interval;
 
 /// The file that a process locks while it writes to a run.
 const LOCK: &str = "run.lock";
@@ -16,8 +17,7 @@ pub(crate) struct Keeper {
     settings: RawCheckpoints,
     /// Updates at the newest checkpoint.
     saved_updates: Option<u64>,
-    /// Frames at which the next checkpoint is due.
-    due_frames: u64,
+    due: Interval,
     /// Locked as long as it is open.
     _lock: File,
 }
@@ -35,30 +35,22 @@ impl Keeper {
         let checkpoints = store::checkpoints_of(run_dir);
         durable::remove_remains(&checkpoints)
             .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
-        let mut keeper = Self {
+        Ok(Self {
             run_dir: run_dir.to_owned(),
             settings: settings.clone(),
             saved_updates,
-            due_frames: 0,
+            due: Interval::new(settings.interval_frames, frames),
             _lock: lock,
-        };
-        keeper.plan(frames);
-        Ok(keeper)
+        })
     }
 
     /// Whether a checkpoint is due after so many frames. Asked once; the next one is due an interval later.
     pub(crate) fn is_due(&mut self, frames: u64) -> bool {
-        let due = self.settings.interval_frames > 0 && frames >= self.due_frames;
+        let due = self.due.is_due(frames);
         if due {
-            self.plan(frames);
+            self.due.pass(frames);
         }
         due
-    }
-
-    /// The next multiple of the interval: runs that were interrupted have their checkpoints at the same frames.
-    fn plan(&mut self, frames: u64) {
-        let interval = self.settings.interval_frames.max(1);
-        self.due_frames = (frames / interval + 1).saturating_mul(interval);
     }
 
     /// Whether there is a checkpoint of this update already.
@@ -95,7 +87,7 @@ pub(crate) fn chosen(path: &Path, best_of_run: bool) -> Result<PathBuf> {
 fn best(run_dir: &Path) -> Result<PathBuf> {
     let all = store::newest_first(run_dir)?;
     let best = best_of(&all)
-        .with_context(|| format!("no checkpoint of the run {} has a recent return yet", run_dir.display()))?;
+        .with_context(|| format!("no checkpoint of the run {} has a score yet", run_dir.display()))?;
     Ok(best.clone())
 }
 
@@ -171,20 +163,6 @@ mod tests {
             store::save(run.path(), checkpoint(updates, score)).unwrap();
         }
         assert!(best(run.path()).unwrap().ends_with("update-00000002"));
-    }
-
-    #[test]
-    fn checkpoints_are_due_at_multiples_of_the_interval() {
-        let run = TempDir::new().unwrap();
-        let keeper = |interval_frames| {
-            let settings = RawCheckpoints { interval_frames, ..RawCheckpoints::default() };
-            Keeper::new(run.path(), &settings, 25, None).unwrap()
-        };
-        let mut every_ten = keeper(10);
-        let due: Vec<u64> = (25..60).step_by(3).filter(|&frames| every_ten.is_due(frames)).collect();
-        assert_eq!(due, [31, 40, 52]);
-        drop(every_ten);
-        assert!(!keeper(0).is_due(u64::MAX));
     }
 
     #[test]

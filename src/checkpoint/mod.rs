@@ -36,11 +36,24 @@ pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
-    /// How good the agent is, to find the best checkpoint of a run: the mean over the tasks of the recent return,
-    /// human-normalised where that is possible. Absent until every task has ended an episode.
+    /// How good the agent is, to find the best checkpoint of a run: the mean over the tasks of the recent return, or of
+    /// the newest evaluation where the training is evaluated on its way; human-normalised where that is possible. Absent
+    /// until every task has ended an episode, or until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
+    /// The newest evaluation on the way.
+    #[serde(default)]
+    pub(crate) evaluation: Option<Evaluated>,
     pub(crate) telemetry: FilePositions,
+}
+
+/// When the agent was evaluated, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Evaluated {
+    /// Emulated frames of training before it.
+    pub(crate) frames: u64,
+    /// The mean over the tasks of the mean return, human-normalised where that is possible.
+    pub(crate) score: f64,
 }
 
 /// The files of a checkpoint, besides the manifest.

@@ -43,15 +43,23 @@ const fn key(name: &'static str, kind: Kind, range: &'static str, meaning: &'sta
 }
 
 /// The sections, in their order, with what they are about.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 10] = [
     ("experiment", "What is made of the whole run."),
     ("environments", "What is played, and how it is shown to the learner."),
+    (
+        "environments.game.NAME",
+        "What a single game has of its own, such as `[environments.game.pong]`. What is absent is as in `[environments]`. \
+         The part of `experiment.total_frames` that a game gets is that of its environments.",
+    ),
     ("policy", "What the agent's network looks like, whatever it learns by."),
     ("ppo", "Proximal Policy Optimization, by the names of the papers."),
     ("dqn", "DQN and what was added to it, up to Rainbow, by the names of the papers."),
     ("pqn", "The parallelised Q-network, by the names of the papers."),
     ("replay", "Where DQN's replay is kept."),
-    ("evaluation", "The comparison with a random player at the end."),
+    (
+        "evaluation",
+        "Whole games without learning, in environments of their own: on the way, and at the end beside a random player.",
+    ),
     ("checkpoints", "When the run is saved, and what is kept."),
 ];
 
@@ -134,6 +142,24 @@ pub(super) const KEYS: &[Key] = {
             "0 or more; 0 for no end",
             "Frames after which an episode is cut off",
         ),
+        key("environments.game.NAME.num_envs", Integer, "1 or more", "Environments of the game"),
+        key(
+            "environments.game.NAME.mode",
+            Integer,
+            "`ale-train games --json`",
+            "The game's mode; absent for its own default",
+        ),
+        key(
+            "environments.game.NAME.difficulty",
+            Integer,
+            "`ale-train games --json`",
+            "The difficulty switches; absent for the game's own default",
+        ),
+        key(
+            "environments.game.NAME.max_num_frames_per_episode",
+            Integer,
+            "0 or more; 0 for no end",
+            "Frames after which an episode is cut off",
         key(
             "policy.torso",
             Text,
@@ -379,10 +405,28 @@ pub(super) const KEYS: &[Key] = {
             "Whether checkpoints hold the replay; without it a run that is resumed fills its replay again before it learns",
         ),
         key(
+            "evaluation.interval_frames",
+            Integer,
+            "0 or more; 0 for one at the end only",
+            "Emulated frames of training between two evaluations",
+        ),
+        key(
             "evaluation.episodes",
             Integer,
             "0 or more; 0 for none",
-            "Episodes of each game that the trained agent and a random player play at the end",
+            "Episodes of each game in an evaluation; at the end a random player plays as many",
+        ),
+        key(
+            "evaluation.greedy",
+            Switch,
+            "",
+            "Whether the agent takes the best action each time, rather than leaving some to chance as in training",
+        ),
+        key(
+            "evaluation.repeat_action_probability",
+            Float,
+            "0 to 1, or absent",
+            "How likely a frame repeats the action before; absent for the probability of training",
         ),
         key(
             "checkpoints.interval_frames",
@@ -395,7 +439,8 @@ pub(super) const KEYS: &[Key] = {
             "checkpoints.keep_best",
             Switch,
             "",
-            "Whether the checkpoint with the highest recent return is kept as well",
+            "Whether the best checkpoint is kept as well: that with the highest score in the newest evaluation, or with the \
+             highest recent return where the training is not evaluated on its way",
         ),
     ]
 };
@@ -418,6 +463,10 @@ pub(crate) fn reference() -> String {
         for (name, key) in
             KEYS.iter().filter_map(|key| Some((key.name.strip_prefix(section)?.strip_prefix('.')?, key)))
         {
+            if name.contains('.') {
+                // Of a section within this one.
+                continue;
+            }
             let default = default_of(&defaults, key.name).map_or_else(|| "absent".to_owned(), shown);
             let (kind, range, meaning) = (key.kind.word(), key.range, key.meaning);
             let _ = writeln!(page, "| `{name}` | {kind} | {default} | {range} | {meaning} |");

@@ -188,6 +188,8 @@ fn check_keys(layer: &Table) -> Result<()> {
     let mut found = Vec::new();
     collect_keys(layer, "", &mut found);
     for key in found {
+        let (key, game) = without_game(&key);
+        let named = |known: &str| known.replace(ANY_GAME, &format!("{OF_GAME}{}.", game.unwrap_or("NAME")));
         if known.contains(&key.as_str()) || known.iter().any(|known| known.starts_with(&format!("{key}."))) {
             continue;
         }
@@ -195,16 +197,32 @@ fn check_keys(layer: &Table) -> Result<()> {
             bail!("{key} follows from experiment.total_frames: set that one")
         }
         match nearest_key(&key, &known) {
-            Some(nearest) => bail!("unknown key '{key}'; did you mean '{nearest}'?"),
+            Some(nearest) => bail!("unknown key '{}'; did you mean '{}'?", named(&key), named(nearest)),
             None => {
                 bail!(
-                    "unknown key '{key}'; the sections are experiment, environments, policy, ppo, dqn, pqn, replay, \
-                     evaluation and checkpoints"
+                    "unknown key '{}'; the sections are experiment, environments, policy, ppo, dqn, pqn, replay, \
+                     evaluation and checkpoints",
+                    named(&key)
                 )
             }
         }
     }
     Ok(())
+}
+
+/// How the keys of single games begin.
+const OF_GAME: &str = "environments.game.";
+/// How they begin in the table of keys.
+const ANY_GAME: &str = "environments.game.NAME.";
+
+/// A key of a single game as the table of keys has it, and the game; any other key as it is.
+fn without_game(key: &str) -> (String, Option<&str>) {
+    let Some(rest) = key.strip_prefix(OF_GAME) else { return (key.to_owned(), None) };
+    match rest.split_once('.') {
+        Some((game, rest)) => (format!("{ANY_GAME}{rest}"), Some(game)),
+        // A section without keys.
+        None => (ANY_GAME.trim_end_matches('.').to_owned(), Some(rest)),
+    }
 }
 
 /// The known key that `key` may be a misspelling of: as a whole, or by its last part in whatever section.

@@ -9,6 +9,6 @@ mod show;
 mod tests;
 
 pub(crate) use layers::{changed_keys, from_args, from_toml, values};
-pub(crate) use raw::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawReplay};
+pub(crate) use raw::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
 pub(crate) use resolve::{Experiment, Games, set_threads};
 pub(crate) use show::run as show;

@@ -1,5 +1,6 @@
 //! What the user wrote: the form of an experiment's TOML file, with the defaults.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -110,6 +111,23 @@ pub(crate) struct RawEnvironments {
     pub(crate) full_action_space: bool,
     /// Frames after which an episode is cut off.
     pub(crate) max_num_frames_per_episode: u32,
+    /// What single games have of their own, by their ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) game: BTreeMap<String, RawGame>,
+}
+
+/// `[environments.game.NAME]`: what is absent is as in `[environments]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RawGame {
+    /// Environments of the game.
+    pub(crate) num_envs: Option<usize>,
+    /// The game's mode.
+    pub(crate) mode: Option<u32>,
+    /// The difficulty switches.
+    pub(crate) difficulty: Option<u32>,
+    /// Frames after which an episode is cut off.
+    pub(crate) max_num_frames_per_episode: Option<u32>,
 }
 
 /// `[replay]`
@@ -132,8 +150,14 @@ impl Default for RawReplay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RawEvaluation {
-    /// Episodes of each game that the trained agent and a random player play at the end; 0 for none.
+    /// Emulated frames of training between two evaluations; 0 for one at the end only.
+    pub(crate) interval_frames: u64,
+    /// Episodes of each game in an evaluation; 0 for none.
     pub(crate) episodes: usize,
+    /// Whether the agent takes the best action each time, rather than leaving some to chance as in training.
+    pub(crate) greedy: bool,
+    /// How likely a frame repeats the action before; absent for the probability of training.
+    pub(crate) repeat_action_probability: Option<f32>,
 }
 
 /// `[checkpoints]`
@@ -144,7 +168,8 @@ pub(crate) struct RawCheckpoints {
     pub(crate) interval_frames: u64,
     /// The newest checkpoints that are kept: 1 or more.
     pub(crate) keep_last: usize,
-    /// Whether the checkpoint with the highest recent return is kept as well.
+    /// Whether the best checkpoint is kept as well: that with the highest score of the newest evaluation, or with the
+    /// highest recent return where the training is not evaluated on its way.
     pub(crate) keep_best: bool,
 }
 
@@ -177,13 +202,14 @@ impl Default for RawEnvironments {
             reward_clipping: true,
             full_action_space: false,
             max_num_frames_per_episode: 108_000,
+            game: BTreeMap::new(),
         }
     }
 }
 
 impl Default for RawEvaluation {
     fn default() -> Self {
-        Self { episodes: 10 }
+        Self { interval_frames: 0, episodes: 10, greedy: false, repeat_action_probability: None }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::thread;
 
 use ale::Game;
+use ale::roms::nearest;
 use algorithms::dqn::DqnConfig;
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::PpoConfig;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 use toml::{Table, Value};
 
-use super::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawReplay};
+use super::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
 use crate::selection;
 
 /// A complete experiment.
@@ -35,11 +36,18 @@ pub(crate) struct Experiment {
     pub(crate) pqn: PqnConfig,
     /// Where the replay of DQN is kept, as it was written.
     pub(crate) replay: RawReplay,
-    /// Episodes of each game in the closing evaluation.
-    pub(crate) evaluation_episodes: usize,
+    /// When and how the agent is evaluated, as it was written.
+    pub(crate) evaluation: RawEvaluation,
     /// When checkpoints are written and which are kept, as it was written.
     pub(crate) checkpoints: RawCheckpoints,
     raw: RawConfig,
+}
+
+impl RawEnvironments {
+    /// Environments of a game.
+    pub(crate) fn num_envs_of(&self, name: &str) -> usize {
+        self.game.get(name).and_then(|game| game.num_envs).unwrap_or(self.num_envs)
+    }
 }
 
 /// What the networks run on.
@@ -90,9 +98,16 @@ impl Games {
         }
     }
 
-    /// How many environments of these games there are, `num_envs` of each.
-    fn environments(&self, num_envs: usize) -> usize {
-        self.names().len().saturating_mul(num_envs)
+    /// How many environments of these games there are.
+    fn environments(&self, settings: &RawEnvironments) -> usize {
+        self.names().iter().fold(0, |sum, name| sum.saturating_add(settings.num_envs_of(name)))
+    }
+
+    /// How good an agent with these mean returns is: their mean over the games, human-normalised where that is possible.
+    pub(crate) fn score<'a>(&self, returns: impl IntoIterator<Item = (&'a str, f64)>) -> f64 {
+        let normalised = |(name, mean)| self.human_normalised(name, mean).unwrap_or(mean);
+        let scores: Vec<f64> = returns.into_iter().map(normalised).collect();
+        scores.iter().sum::<f64>() / scores.len() as f64
     }
 
     /// A score of a game as a share of the way from a random to a human player, where both are known.
@@ -126,11 +141,16 @@ impl RawConfig {
         }
         let environments = raw.environments.clone();
         check_environments(&environments)?;
+        check_games(&games, &environments)?;
+        check_probability(
+            "evaluation.repeat_action_probability",
+            raw.evaluation.repeat_action_probability.unwrap_or(0.0),
+        )?;
         ensure!(
             raw.checkpoints.keep_last >= 1,
             "checkpoints.keep_last = 0 is not possible: it must be 1 or more"
         );
-        let num_envs = games.environments(environments.num_envs);
+        let num_envs = games.environments(&environments);
         let algorithm = raw.experiment.algorithm;
         let total_steps = total_steps(&raw, num_envs)?;
         let valid = match algorithm {
@@ -166,7 +186,7 @@ impl RawConfig {
             dqn: raw.dqn.clone(),
             pqn: raw.pqn.clone(),
             replay: raw.replay.clone(),
-            evaluation_episodes: raw.evaluation.episodes,
+            evaluation: raw.evaluation.clone(),
             checkpoints: raw.checkpoints.clone(),
             raw,
         })
@@ -206,7 +226,7 @@ impl Experiment {
 
     /// Number of environments, all games together.
     pub(crate) fn num_envs(&self) -> usize {
-        self.games.environments(self.environments.num_envs)
+        self.games.environments(&self.environments)
     }
 }
 
@@ -227,11 +247,45 @@ fn check_environments(environments: &RawEnvironments) -> Result<()> {
     for (key, value) in at_least_one {
         ensure!(value >= 1, "environments.{key} = {value} is not possible: it must be 1 or more");
     }
-    let probability = environments.repeat_action_probability;
-    ensure!(
-        (0.0..=1.0).contains(&probability),
-        "environments.repeat_action_probability = {probability} is not possible: it must be in 0..=1"
-    );
+    check_probability("environments.repeat_action_probability", environments.repeat_action_probability)
+}
+
+fn check_probability(key: &str, probability: f32) -> Result<()> {
+    ensure!((0.0..=1.0).contains(&probability), "{key} = {probability} is not possible: it must be in 0..=1");
+    Ok(())
+}
+
+/// Whether what single games have of their own is possible.
+fn check_games(games: &Games, environments: &RawEnvironments) -> Result<()> {
+    for (name, settings) in &environments.game {
+        let key = format!("environments.game.{name}");
+        ensure!(
+            games.names().contains(&name.as_str()),
+            "{key} is not possible: '{name}' is not among the games of the experiment{}",
+            match nearest(name, games.names()).first() {
+                Some(near) => format!("; did you mean {near}?"),
+                None => String::new(),
+            }
+        );
+        ensure!(settings.num_envs != Some(0), "{key}.num_envs = 0 is not possible: it must be 1 or more");
+        let game = match games {
+            Games::Atari(games) => games.iter().find(|game| game.id == name),
+            Games::Registered(_) => None,
+        };
+        let allowed = [
+            ("mode", settings.mode, game.map_or(&[][..], |game| game.modes)),
+            ("difficulty", settings.difficulty, game.map_or(&[][..], |game| game.difficulties)),
+        ];
+        for (what, value, allowed) in allowed {
+            if let Some(value) = value.filter(|value| !allowed.contains(value)) {
+                bail!("{key}.{what} = {value} is not possible: {name} has {allowed:?}")
+            }
+        }
+        ensure!(
+            game.is_some() || settings.max_num_frames_per_episode.is_none(),
+            "{key}.max_num_frames_per_episode is not possible: {name} emulates nothing"
+        );
+    }
     Ok(())
 }
 

@@ -101,6 +101,46 @@ fn complaints_name_the_key_and_what_was_allowed() {
 }
 
 #[test]
+fn single_games_have_settings_of_their_own() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    let text = "[environments]\ngames = ['pong', 'qbert']\n\
+                [environments.game.pong]\nnum_envs = 3\nmode = 1\ndifficulty = 1\nmax_num_frames_per_episode = 0\n";
+    fs::write(&file, text).unwrap();
+    let config = ["--config", file.to_str().unwrap()];
+    let experiment = experiment(&config).unwrap();
+    assert_eq!(experiment.num_envs(), 3 + 8);
+    let again = from_toml(&experiment.to_toml().unwrap()).unwrap().resolve().unwrap();
+    assert_eq!(again.environments, experiment.environments);
+    assert_eq!(again.environments.game["pong"].difficulty, Some(1));
+
+    let complaint = |set: &str| self::experiment(&["--games", "pong,qbert", "--set", set]).unwrap_err();
+    for (set, expected) in [
+        (
+            "environments.game.pogn.mode=0",
+            "'pogn' is not among the games of the experiment; did you mean pong?",
+        ),
+        ("environments.game.pong.mod=0", "did you mean 'environments.game.pong.mode'?"),
+        ("environments.game.pong.mode=7", "environments.game.pong.mode = 7 is not possible: pong has [0, 1]"),
+        ("environments.game.pong.difficulty=9", "difficulty = 9 is not possible: pong has [0, 1, 2, 3]"),
+        (
+            "environments.game.pong.num_envs=0",
+            "environments.game.pong.num_envs = 0 is not possible: it must be 1 or more",
+        ),
+        (
+            "evaluation.repeat_action_probability=2",
+            "evaluation.repeat_action_probability = 2 is not possible",
+        ),
+    ] {
+        let complaint = complaint(set);
+        assert!(complaint.contains(expected), "{set}: {complaint}");
+    }
+    let classic = ["--games", "CartPole-v1", "--set", "environments.game.CartPole-v1.mode=1"];
+    let complaint = self::experiment(&classic).unwrap_err();
+    assert!(complaint.contains("CartPole-v1 has []"), "{complaint}");
+}
+
+#[test]
 fn a_mistake_in_a_file_is_told_with_the_file() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");

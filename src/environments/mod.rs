@@ -4,11 +4,11 @@ mod padded;
 
 use std::sync::Arc;
 
-use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame};
+use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
 use algorithms::{EnvSpec, Task};
 use anyhow::{Context, Result};
-use rl_env::{AutoresetMode, VectorEnv};
-use vector::{AtariVectorEnv, PoolOptions, PoolVectorEnv};
+use rl_env::{AutoresetMode, EnvError, VectorEnv};
+use vector::{AtariGroup, AtariVectorEnv, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
 use crate::config::{Experiment, Games, RawEnvironments};
@@ -29,6 +29,24 @@ pub(crate) enum Purpose {
     },
 }
 
+/// Environments whose screens can be looked at, where they have any.
+pub(crate) trait Environments: VectorEnv {
+    /// The picture on the screen of an environment that is not under way.
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError>;
+}
+
+impl Environments for AtariVectorEnv {
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError> {
+        self.render(env).map(Some)
+    }
+}
+
+impl Environments for PoolVectorEnv<Padded> {
+    fn screen(&self, _: usize) -> Result<Option<RgbImage>, EnvError> {
+        Ok(None)
+    }
+}
+
 /// A game with its ROM.
 pub(crate) type WithRom = (&'static Game, Arc<[u8]>);
 
@@ -42,6 +60,8 @@ pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<
 pub(crate) struct Builder {
     tasks: Tasks,
     settings: RawEnvironments,
+    /// How likely a frame repeats the action before in an evaluation.
+    evaluation_stickiness: f32,
     num_threads: usize,
 }
 
@@ -58,7 +78,14 @@ impl Builder {
             Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
             Games::Registered(ids) => Tasks::Registered(ids.clone()),
         };
-        Ok(Self { tasks, settings: experiment.environments.clone(), num_threads: experiment.num_threads })
+        let settings = experiment.environments.clone();
+        let stickiness = experiment.evaluation.repeat_action_probability;
+        Ok(Self {
+            tasks,
+            evaluation_stickiness: stickiness.unwrap_or(settings.repeat_action_probability),
+            settings,
+            num_threads: experiment.num_threads,
+        })
     }
 
     /// The games with their images; none where the tasks are no games.
@@ -70,12 +97,17 @@ impl Builder {
         roms.iter()
     }
 
+    /// How likely a frame repeats the action before in an evaluation.
+    pub(crate) fn evaluation_stickiness(&self) -> f32 {
+        self.evaluation_stickiness
+    }
+
     /// The environments, game after game.
     ///
     /// Their autoreset mode is `SameStep`: every row is a step then, and a budget of frames is met exactly.
-    pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn VectorEnv>> {
-        let num_envs = match purpose {
-            Purpose::Training => self.settings.num_envs,
+    pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn Environments>> {
+        let num_envs = |name: &str| match purpose {
+            Purpose::Training => self.settings.num_envs_of(name),
             Purpose::Evaluation { num_envs } => num_envs,
         };
         let pool = PoolOptions {
@@ -85,10 +117,18 @@ impl Builder {
         };
         match &self.tasks {
             Tasks::Atari(games) => {
-                let options = self.options(purpose);
-                Ok(Box::new(AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &options, pool)?))
+                let groups = games.iter().map(|(game, rom)| AtariGroup {
+                    game,
+                    rom: Arc::clone(rom),
+                    num_envs: num_envs(game.id),
+                    options: self.options(game.id, purpose),
+                });
+                Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
             }
-            Tasks::Registered(ids) => Ok(Box::new(PoolVectorEnv::new(registered(ids, num_envs)?, pool)?)),
+            Tasks::Registered(ids) => {
+                let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs(id)));
+                Ok(Box::new(PoolVectorEnv::new(registered(copies)?, pool)?))
+            }
         }
     }
 
@@ -109,12 +149,13 @@ impl Builder {
     /// A single environment of the first game, which shows its screen. Whole games.
     pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
         let (game, rom) = self.roms().next().context("there is no game among the tasks")?;
-        let options = self.options(Purpose::Evaluation { num_envs: 1 });
+        let options = self.options(game.id, Purpose::Evaluation { num_envs: 1 });
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
 
-    fn options(&self, purpose: Purpose) -> AtariOptions {
+    fn options(&self, game: &str, purpose: Purpose) -> AtariOptions {
         let settings = &self.settings;
+        let own = settings.game.get(game).cloned().unwrap_or_default();
         AtariOptions {
             img_height: settings.img_height,
             img_width: settings.img_width,
@@ -128,18 +169,24 @@ impl Builder {
             life_loss_info: settings.episodic_life && purpose == Purpose::Training,
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
-            max_num_frames_per_episode: settings.max_num_frames_per_episode,
-            repeat_action_probability: settings.repeat_action_probability,
+            max_num_frames_per_episode: own
+                .max_num_frames_per_episode
+                .unwrap_or(settings.max_num_frames_per_episode),
+            repeat_action_probability: match purpose {
+                Purpose::Training => settings.repeat_action_probability,
+                Purpose::Evaluation { .. } => self.evaluation_stickiness,
+            },
             full_action_space: settings.full_action_space,
+            modes: own.mode.into_iter().collect(),
+            difficulties: own.difficulty.into_iter().collect(),
             ..AtariOptions::default()
         }
     }
 }
 
-/// `num_envs` environments of each id, with observations of one length.
-fn registered(ids: &[&str], num_envs: usize) -> Result<Vec<(String, Padded)>> {
-    let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs));
-    let envs = copies.map(|id| Ok((id, selection::registry().make(id)?))).collect::<Result<Vec<_>>>()?;
+/// An environment of each id, with observations of one length.
+fn registered<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Padded)>> {
+    let envs = ids.map(|id| Ok((id, selection::registry().make(id)?))).collect::<Result<Vec<_>>>()?;
     let length = envs.iter().filter_map(|(_, env)| floats(env)).max().unwrap_or(0);
     let pad = |(id, env)| {
         let padded = Padded::new(env, length);

@@ -18,7 +18,7 @@ use crate::cli::ReportArgs;
 use chart::{Chart, Figure};
 use runs::Group;
 pub(crate) use runs::RunHistory;
-pub(crate) use statistics::mean;
+pub(crate) use statistics::{interquartile_mean, mean, median};
 
 /// Reads the runs and writes the page, or the picture where the file's name asks for one.
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<()> {

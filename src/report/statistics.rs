@@ -83,14 +83,15 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / f64::from(count)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The one in the middle; the mean of the middle two where their number is even.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let (lower, upper) = ((values.len() - 1) / 2, values.len() / 2);
     f64::midpoint(values[lower], values[upper])
 }
 
 /// A quarter of the values, rounded down, is left out at either end.
-fn interquartile_mean(mut values: Vec<f64>) -> f64 {
+pub(crate) fn interquartile_mean(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let cut = values.len() / 4;
     mean(values[cut..values.len() - cut].iter().copied())

@@ -6,8 +6,7 @@ use serde_json::{Map, Value, json};
 use super::file::GrowingFile;
 use super::{Record, Sink};
 
-/// The same numbers as in TensorBoard, one JSON object a record, or more where a tag occurs twice:
-/// `{"updates":1,"steps":128,"frames":512,"seconds":0.5,"charts/SPS":256.0}`.
+/// The same numbers as in TensorBoard, in a file.
 pub(super) struct JsonLines {
     file: GrowingFile,
 }
@@ -18,11 +17,6 @@ impl JsonLines {
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
         GrowingFile::open(&run_dir.join(Self::FILE), length).map(|file| Self { file })
     }
-
-    fn write(&mut self, object: &Map<String, Value>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.file, object)?;
-        self.file.write_all(b"\n")
-    }
 }
 
 impl Sink for JsonLines {
@@ -31,18 +25,7 @@ impl Sink for JsonLines {
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        let moment = serde_json::to_value(record.moment)?.as_object().cloned().unwrap_or_default();
-        let mut object = moment.clone();
-        for sample in &record.samples {
-            let tag = sample.tag();
-            // Two episodes that end in the same step have the same tags.
-            if object.contains_key(&tag) {
-                self.write(&std::mem::replace(&mut object, moment.clone()))?;
-            }
-            // JSON has no infinities: they become null.
-            object.insert(tag, json!(sample.value));
-        }
-        self.write(&object)
+        write(record, &mut self.file)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -56,4 +39,42 @@ impl Sink for JsonLines {
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }
+}
+
+/// The same lines on standard output.
+pub(super) struct JsonOutput;
+
+impl Sink for JsonOutput {
+    fn name(&self) -> &'static str {
+        "standard output"
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        write(record, &mut io::stdout().lock())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
+}
+
+/// One JSON object a record, or more where a tag occurs twice:
+/// `{"updates":1,"steps":128,"frames":512,"seconds":0.5,"charts/SPS":256.0}`.
+fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
+    let moment = serde_json::to_value(record.moment)?.as_object().cloned().unwrap_or_default();
+    let mut line = |object: &Map<String, Value>| {
+        serde_json::to_writer(&mut *out, object)?;
+        out.write_all(b"\n")
+    };
+    let mut object = moment.clone();
+    for sample in &record.samples {
+        let tag = sample.tag();
+        // Two episodes that end in the same step have the same tags.
+        if object.contains_key(&tag) {
+            line(&std::mem::replace(&mut object, moment.clone()))?;
+        }
+        // JSON has no infinities: they become null.
+        object.insert(tag, json!(sample.value));
+    }
+    line(&object)
 }

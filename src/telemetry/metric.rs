@@ -43,8 +43,22 @@ pub(crate) enum Metric {
     ReplaySteps,
     /// Global norm of the gradient before clipping.
     GradientNorm,
-    /// Mean raw return of the closing evaluation: whole games, no learning.
+    /// Median over the games of the recent return, human-normalised.
+    HumanNormalisedMedian,
+    /// Interquartile mean of the same.
+    HumanNormalisedIqm,
+    /// Mean raw return of an evaluation: whole games, no learning.
     EvaluationReturn,
+    /// Mean length of its episodes in steps.
+    EvaluationLength,
+    /// Its mean return as a share of the way from a random to a human player.
+    EvaluationHumanNormalised,
+    /// Median of these over the games.
+    EvaluationMedian,
+    /// Interquartile mean of the same.
+    EvaluationIqm,
+    /// Seconds that the evaluation took.
+    EvaluationTime,
 }
 
 impl Metric {
@@ -73,7 +87,14 @@ impl Metric {
             Self::Epsilon => ("charts/epsilon", "epsilon"),
             Self::ReplaySteps => ("charts/replay_steps", ""),
             Self::GradientNorm => ("losses/gradient_norm", ""),
-            Self::EvaluationReturn => ("evaluation/return", ""),
+            Self::HumanNormalisedMedian => ("charts/human_normalised_median", ""),
+            Self::HumanNormalisedIqm => ("charts/human_normalised_iqm", ""),
+            Self::EvaluationReturn => ("evaluation/return", "evaluation"),
+            Self::EvaluationLength => ("evaluation/episodic_length", ""),
+            Self::EvaluationHumanNormalised => ("evaluation/human_normalised", ""),
+            Self::EvaluationMedian => ("evaluation/human_normalised_median", "median"),
+            Self::EvaluationIqm => ("evaluation/human_normalised_iqm", "IQM"),
+            Self::EvaluationTime => ("time/evaluation", ""),
         }
     }
 

@@ -5,6 +5,7 @@
 //! it.
 
 mod console;
+mod exhibit;
 mod file;
 mod json_lines;
 mod metric;
@@ -20,9 +21,10 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use console::{Console, Printer};
+pub(crate) use exhibit::Exhibit;
 pub(crate) use metric::Metric;
 
-use json_lines::JsonLines;
+use json_lines::{JsonLines, JsonOutput};
 use tensorboard::TensorBoard;
 
 /// The file of a run with every record as JSON.
@@ -78,6 +80,11 @@ pub(crate) trait Sink {
     /// Takes a record. It may be kept in memory until [`flush`](Self::flush).
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
+    /// Takes something to look at, where the sink can show it.
+    fn show(&mut self, _moment: &Moment, _exhibit: &Exhibit) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Hands everything over to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 
@@ -111,20 +118,36 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Telemetry into the files of `run_dir`, cut to `positions`, and to the console.
-    pub(crate) fn open(run_dir: &Path, positions: &FilePositions, console: Console) -> Result<Self> {
+    /// Telemetry into the files of `run_dir`, cut to `positions`, to the console, and as JSON to standard output if that is
+    /// asked for.
+    pub(crate) fn open(
+        run_dir: &Path,
+        positions: &FilePositions,
+        console: Console,
+        json: bool,
+    ) -> Result<Self> {
         let in_folder = || format!("cannot write telemetry into {}", run_dir.display());
         let tensorboard =
             TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(in_folder)?;
         let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(in_folder)?;
         let printer = console.printer().clone();
-        Ok(Self { sinks: vec![Box::new(tensorboard), Box::new(json_lines), Box::new(console)], printer })
+        let mut sinks: Vec<Box<dyn Sink>> =
+            vec![Box::new(tensorboard), Box::new(json_lines), Box::new(console)];
+        if json {
+            sinks.push(Box::new(JsonOutput));
+        }
+        Ok(Self { sinks, printer })
     }
 
     /// Gives a record to every sink. A sink that fails (a full disk) is left out from then on, with a warning: the run
     /// is worth more than its curves.
     pub(crate) fn record(&mut self, record: &Record) {
         self.each(|sink| sink.record(record));
+    }
+
+    /// Shows something to every sink that can show it.
+    pub(crate) fn show(&mut self, moment: &Moment, exhibit: &Exhibit) {
+        self.each(|sink| sink.show(moment, exhibit));
     }
 
     /// Makes everything recorded so far visible to other programs.

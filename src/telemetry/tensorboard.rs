@@ -2,13 +2,23 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use protobuf::Message;
+use ale::RgbImage;
+use protobuf::{Message, RepeatedField};
 use tensorboard_proto::event::Event;
+use tensorboard_proto::summary::{
+    Summary, Summary_Image, Summary_Value, SummaryMetadata, SummaryMetadata_PluginData,
+};
+use tensorboard_proto::tensor::TensorProto;
+use tensorboard_proto::tensor_shape::{TensorShapeProto, TensorShapeProto_Dim};
+use tensorboard_proto::types::DataType;
 use tensorboard_rs::record_writer::RecordWriter;
-use tensorboard_rs::summary::scalar;
+use tensorboard_rs::summary::{histogram_raw, scalar};
 
 use super::file::GrowingFile;
-use super::{Record, Sink};
+use super::{Exhibit, Moment, Record, Sink};
+
+/// Buckets of a histogram, as TensorFlow has them.
+const BUCKETS: usize = 30;
 
 /// A TensorBoard event file.
 ///
@@ -32,6 +42,13 @@ impl TensorBoard {
         Ok(tensorboard)
     }
 
+    fn write_summary(&mut self, moment: &Moment, summary: Summary) -> io::Result<()> {
+        let mut event = Event::new();
+        event.set_step(moment.steps as i64);
+        event.set_summary(summary);
+        self.write(event)
+    }
+
     fn write(&mut self, mut event: Event) -> io::Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         event.set_wall_time(now.as_secs_f64());
@@ -47,11 +64,17 @@ impl Sink for TensorBoard {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         record.samples.iter().try_for_each(|sample| {
-            let mut event = Event::new();
-            event.set_step(record.moment.steps as i64);
-            event.set_summary(scalar(&sample.tag(), sample.value as f32));
-            self.write(event)
+            self.write_summary(&record.moment, scalar(&sample.tag(), sample.value as f32))
         })
+    }
+
+    fn show(&mut self, moment: &Moment, exhibit: &Exhibit) -> io::Result<()> {
+        let summary = match exhibit {
+            Exhibit::Text { tag, markdown } => Some(text(tag, markdown)),
+            Exhibit::Histogram { tag, values } => histogram(tag, values),
+            Exhibit::Picture { tag, picture } => Some(image(tag, picture)?),
+        };
+        summary.map_or(Ok(()), |summary| self.write_summary(moment, summary))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -65,4 +88,67 @@ impl Sink for TensorBoard {
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }
+}
+
+fn summary(tag: &str, fill: impl FnOnce(&mut Summary_Value)) -> Summary {
+    let mut value = Summary_Value::new();
+    value.set_tag(tag.to_owned());
+    fill(&mut value);
+    let mut summary = Summary::new();
+    summary.set_value(RepeatedField::from_vec(vec![value]));
+    summary
+}
+
+/// A list of one text, which the plugin of TensorBoard that is called `text` shows as Markdown.
+fn text(tag: &str, markdown: &str) -> Summary {
+    let mut dimension = TensorShapeProto_Dim::new();
+    dimension.set_size(1);
+    let mut shape = TensorShapeProto::new();
+    shape.set_dim(RepeatedField::from_vec(vec![dimension]));
+    let mut tensor = TensorProto::new();
+    tensor.set_dtype(DataType::DT_STRING);
+    tensor.set_tensor_shape(shape);
+    tensor.set_string_val(RepeatedField::from_vec(vec![markdown.as_bytes().to_vec()]));
+    let mut plugin = SummaryMetadata_PluginData::new();
+    plugin.set_plugin_name("text".to_owned());
+    let mut metadata = SummaryMetadata::new();
+    metadata.set_plugin_data(plugin);
+    summary(tag, |value| {
+        value.set_metadata(metadata);
+        value.set_tensor(tensor);
+    })
+}
+
+/// Buckets of one width from the least to the greatest number; nothing where there are no numbers.
+fn histogram(tag: &str, values: &[f64]) -> Option<Summary> {
+    let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    let buckets = if low == high { 1 } else { BUCKETS };
+    let width = (high - low) / buckets as f64;
+    let mut counts = vec![0.0; buckets];
+    for value in &values {
+        // A single bucket has no width; the greatest number belongs to the last one.
+        counts[(((value - low) / width) as usize).min(buckets - 1)] += 1.0;
+    }
+    let mut limits: Vec<f64> = (1..=buckets).map(|bucket| low + width * bucket as f64).collect();
+    limits[buckets - 1] = high;
+    let squares = values.iter().map(|value| value * value).sum();
+    Some(histogram_raw(tag, low, high, values.len() as f64, values.iter().sum(), squares, &limits, &counts))
+}
+
+fn image(tag: &str, picture: &RgbImage) -> io::Result<Summary> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, picture.width as u32, picture.height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    let write =
+        |encoder: png::Encoder<'_, &mut Vec<u8>>| encoder.write_header()?.write_image_data(&picture.pixels);
+    write(encoder).map_err(io::Error::other)?;
+    let mut image = Summary_Image::new();
+    image.set_width(picture.width as i32);
+    image.set_height(picture.height as i32);
+    // Red, green and blue.
+    image.set_colorspace(3);
+    image.set_encoded_image_string(bytes);
+    Ok(summary(tag, |value| value.set_image(image)))
 }

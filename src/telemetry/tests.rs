@@ -12,7 +12,7 @@ use super::tensorboard::TensorBoard;
 use super::*;
 
 fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
-    Telemetry::open(run_dir, positions, Console::new(Printer::Quiet, 0, 100)).unwrap()
+    Telemetry::open(run_dir, positions, Console::new(Printer::Quiet, 0, 100), false).unwrap()
 }
 
 fn record(steps: u64, value: f64) -> Record {
@@ -64,6 +64,38 @@ fn both_files_hold_every_sample() {
         "losses/value_loss": 0.25, "charts/episodic_return/pong": -21.0,
     });
     assert_eq!(line, expected);
+}
+
+#[test]
+fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
+    let run = TempDir::new().unwrap();
+    let mut telemetry = telemetry(run.path(), &FilePositions::default());
+    let histogram = |values: &[f64]| Exhibit::Histogram { tag: "values".to_owned(), values: values.to_vec() };
+    let moment = Moment { steps: 7, ..Moment::default() };
+    telemetry.show(&moment, &histogram(&[0.0, 1.0, 30.0, f64::NAN]));
+    telemetry.show(&moment, &histogram(&[5.0, 5.0]));
+    telemetry.show(&moment, &histogram(&[]));
+    telemetry.show(&moment, &Exhibit::Text { tag: "words".to_owned(), markdown: "*so*".to_owned() });
+    telemetry.flush();
+    let events = events(run.path());
+    assert_eq!(events.len(), 1 + 3, "nothing is written of no numbers");
+    assert!(events[1..].iter().all(|event| event.step == 7));
+
+    let [spread, point] = [1, 2].map(|index| events[index].get_summary().value[0].get_histo().clone());
+    assert_eq!(
+        (spread.min, spread.max, spread.num, spread.sum, spread.sum_squares),
+        (0.0, 30.0, 3.0, 31.0, 901.0)
+    );
+    // Thirty buckets of width 1: 0 in the first, 1 in the second, 30 in the last.
+    let filled: Vec<_> = (0..).zip(&spread.bucket).filter(|&(_, &count)| count > 0.0).collect();
+    assert_eq!(filled, [(0, &1.0), (1, &1.0), (29, &1.0)]);
+    assert_eq!((spread.bucket_limit[0], spread.bucket_limit[29]), (1.0, 30.0));
+    assert_eq!((point.bucket, point.bucket_limit), (vec![2.0], vec![5.0]));
+
+    let value = &events[3].get_summary().value[0];
+    assert_eq!(value.get_metadata().get_plugin_data().plugin_name, "text");
+    assert_eq!(value.get_tensor().string_val[0], b"*so*");
+    assert_eq!(fs::read_to_string(run.path().join(JsonLines::FILE)).unwrap(), "");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The experiment: environments -> learner -> telemetry -> checkpoints, and an evaluation at the end.
 
+mod hyperparameters;
 mod run;
 mod tally;
 
@@ -19,7 +20,7 @@ use crate::learner;
 use crate::provenance;
 use crate::telemetry::Printer;
 
-use run::{Beginning, Run};
+use run::{Beginning, Output, Run};
 
 /// `ale-train ppo` and the like: a new run. Nothing is written before everything that was asked for is known to be possible.
 pub(crate) fn start(
@@ -44,8 +45,9 @@ pub(crate) fn start(
         learner,
         beginning: Beginning::Fresh,
         progress: Progress::default(),
+        scores: Vec::new(),
     };
-    run.execute(global.quiet, out)
+    run.execute(&Output { quiet: global.quiet, json: args.json }, out)
 }
 
 /// `ale-train resume`: a run goes on from its last checkpoint.
@@ -78,8 +80,9 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         learner,
         beginning: Beginning::Restored(checkpoint.environments),
         progress: checkpoint.progress,
+        scores: Vec::new(),
     };
-    run.execute(global.quiet, out)
+    run.execute(&Output { quiet: global.quiet, json: args.json }, out)
 }
 
 /// A run goes on with the configuration of its checkpoint. Someone who has changed the file beside it is told so.

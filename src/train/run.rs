@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rl_env::{Actions, Batch, ResetSeeds, VectorEnv};
 
+use super::hyperparameters;
 use super::tally::Tally;
-use crate::checkpoint::{Checkpoint, Keeper, Progress};
+use crate::checkpoint::{Checkpoint, Evaluated, Keeper, Progress};
 use crate::config::Experiment;
 use crate::environments::Builder;
-use crate::evaluation::{self, Agent};
+use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
+use crate::interval::Interval;
 use crate::learner::Learner;
-use crate::telemetry::{Console, Metric, Moment, Printer, Record, Sample, Telemetry};
+use crate::telemetry::{Console, Exhibit, Metric, Moment, Printer, Record, Sample, Telemetry};
 
 /// Where the environments of a run begin.
 pub(super) enum Beginning {
@@ -33,23 +35,39 @@ pub(super) struct Run {
     pub(super) learner: Box<dyn Learner>,
     pub(super) beginning: Beginning,
     pub(super) progress: Progress,
+    /// What the newest evaluation of this process has given.
+    pub(super) scores: Vec<Scores>,
+}
+
+/// What a run prints.
+pub(super) struct Output {
+    /// Errors and the closing figures only.
+    pub(super) quiet: bool,
+    /// Every record as JSON on standard output, and nothing else there.
+    pub(super) json: bool,
 }
 
 impl Run {
     /// Trains, writes a checkpoint, and evaluates unless a signal ended the training.
-    pub(super) fn execute(mut self, quiet: bool, out: &mut impl Write) -> Result<()> {
-        let printer = Printer::new(quiet);
+    pub(super) fn execute(mut self, output: &Output, out: &mut impl Write) -> Result<()> {
+        let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::listen(printer.clone())?;
         let mut keeper = self.keeper()?;
         self.announce(&printer);
         let console =
             Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
-        let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console)?;
+        let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console, output.json)?;
         self.train(&mut telemetry, &mut keeper, &interrupt, &printer)
             .context(AtWork { doing: "the training failed" })?;
         if self.learner.is_complete() {
-            self.evaluate(&mut telemetry, &interrupt, out)
+            let mut table = Vec::new();
+            self.close(&mut telemetry, &interrupt, &mut table)
                 .context(AtWork { doing: "the evaluation failed" })?;
+            if output.json {
+                printer.say(String::from_utf8_lossy(&table).trim_end());
+            } else {
+                out.write_all(&table)?;
+            }
         }
         drop(telemetry);
         if interrupt.is_requested() {
@@ -95,42 +113,58 @@ impl Run {
             self.environments.task_ids(),
             &self.progress.recent_returns,
         );
-        self.begin()?;
+        self.begin(telemetry)?;
+        let mut evaluations = self.evaluations();
         let is_over = |learner: &dyn Learner| {
             learner.is_complete() || (interrupt.is_requested() && learner.is_resting())
         };
-        while !is_over(self.learner.as_ref()) {
-            self.step(&mut clock, &mut tally, telemetry)?;
-            if !self.learner.is_ready() {
-                continue;
+        let mut has_updated = false;
+        loop {
+            // Before a checkpoint, which notes its score; and where a run goes on whose evaluation was interrupted.
+            if self.learner.is_resting() {
+                self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
-            let mut samples = self.update(&mut clock)?;
-            if !samples.is_empty() {
-                samples.extend(clock.samples());
-                samples.extend(clock.phases.take_samples());
-                samples.extend(tally.recent_samples());
-                telemetry.record(&Record { moment: clock.moment, samples });
-                telemetry.flush();
-            }
-            if keeper.is_due(clock.moment.frames) {
+            if has_updated && keeper.is_due(clock.moment.frames) && !is_over(self.learner.as_ref()) {
+                self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have room again the next time.
                 if let Err(error) = self.save(keeper) {
                     printer.warn(&format!("{}; the training goes on", sentence(&error)));
                 }
             }
+            if is_over(self.learner.as_ref()) {
+                break;
+            }
+            self.step(&mut clock, &mut tally, telemetry)?;
+            has_updated = self.learner.is_ready();
+            if has_updated {
+                self.update(&mut clock, &tally, telemetry)?;
+            }
         }
+        self.show_weights(&clock.moment, telemetry)?;
         self.note_progress(&clock, &tally, telemetry);
         if keeper.has(self.learner.updates()) { Ok(()) } else { self.save(keeper) }
     }
 
     /// Lets the environments begin.
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self, telemetry: &mut Telemetry) -> Result<()> {
         match &self.beginning {
-            Beginning::Fresh => self.environments.reset(ResetSeeds::From(self.experiment.seed))?,
-            Beginning::Restored(snapshot) => self.environments.restore(snapshot)?,
-        };
+            Beginning::Fresh => {
+                telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
+                self.environments.reset(ResetSeeds::From(self.experiment.seed))?;
+            }
+            Beginning::Restored(snapshot) => {
+                self.environments.restore(snapshot)?;
+            }
+        }
         Ok(())
+    }
+
+    /// When the training is evaluated on its way: next after the newest evaluation of the run.
+    fn evaluations(&self) -> Interval {
+        let evaluated = self.progress.evaluation.map_or(0, |evaluation| evaluation.frames);
+        let settings = &self.experiment.evaluation;
+        Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
 
     /// One step of every environment.
@@ -150,20 +184,109 @@ impl Run {
         Ok(())
     }
 
-    /// Learns, and returns what the learner reports.
-    fn update(&mut self, clock: &mut Clock) -> Result<Vec<Sample>> {
+    /// Learns, and records what there is to report.
+    fn update(&mut self, clock: &mut Clock, tally: &Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let samples = self.learner.update()?;
+        let mut samples = self.learner.update()?;
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
-        Ok(samples)
+        if !samples.is_empty() {
+            samples.extend(clock.samples());
+            samples.extend(clock.phases.take_samples());
+            samples.extend(tally.recent_samples(&self.experiment.games));
+            telemetry.record(&Record { moment: clock.moment, samples });
+            telemetry.flush();
+        }
+        Ok(())
+    }
+
+    /// Evaluates the agent when it is time, and at the end of a training that is evaluated on its way.
+    fn evaluate_if_due(
+        &mut self,
+        evaluations: &mut Interval,
+        clock: &mut Clock,
+        telemetry: &mut Telemetry,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let frames = clock.moment.frames;
+        let closes = evaluations.is_used() && self.learner.is_complete() && !self.is_evaluated(frames);
+        if !closes && !evaluations.is_due(frames) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let Some(scores) = self.evaluate(&clock.moment, telemetry, interrupt)? else { return Ok(()) };
+        clock.leave_out(began.elapsed());
+        evaluations.pass(frames);
+        let means = scores.iter().map(|scores| (scores.task.as_str(), scores.mean()));
+        self.progress.evaluation = Some(Evaluated { frames, score: self.experiment.games.score(means) });
+        self.scores = scores;
+        Ok(())
+    }
+
+    /// Whether the newest evaluation was made after so many frames.
+    fn is_evaluated(&self, frames: u64) -> bool {
+        self.progress.evaluation.is_some_and(|evaluation| evaluation.frames == frames)
+    }
+
+    /// Lets the agent play, and reports how it did. Nothing if a signal came before the end.
+    fn evaluate(
+        &self,
+        moment: &Moment,
+        telemetry: &mut Telemetry,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Vec<Scores>>> {
+        let began = Instant::now();
+        let mut spectator = Spectator::default();
+        let stop = || interrupt.is_requested();
+        let Some(scores) = self.play(&stop, Some(&mut spectator))? else { return Ok(None) };
+        let mut samples = evaluation::samples(&scores);
+        samples.push(Sample::new(Metric::EvaluationTime, began.elapsed().as_secs_f64()));
+        telemetry.record(&Record { moment: *moment, samples });
+        for exhibit in evaluation::returns(&scores).into_iter().chain(spectator.exhibits()) {
+            telemetry.show(moment, &exhibit);
+        }
+        telemetry.flush();
+        Ok(Some(scores))
+    }
+
+    /// The agent's scores in the episodes of every evaluation of the run.
+    fn play(
+        &self,
+        stop: &dyn Fn() -> bool,
+        spectator: Option<&mut Spectator>,
+    ) -> Result<Option<Vec<Scores>>> {
+        let agent = Agent { learner: self.learner.as_ref(), greedy: self.experiment.evaluation.greedy };
+        evaluation::of_agent(&self.builder, &agent, &self.plan(stop), spectator)
+    }
+
+    /// Other episodes than those of the training, and always the same ones.
+    fn plan<'a>(&self, stop: &'a dyn Fn() -> bool) -> Plan<'a> {
+        let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
+        Plan { episodes: self.experiment.evaluation.episodes, seed, stop }
+    }
+
+    /// How the weights of each layer are distributed.
+    fn show_weights(&self, moment: &Moment, telemetry: &mut Telemetry) -> Result<()> {
+        for weights in self.learner.torch_weights()? {
+            let values = weights.values.into_iter().map(f64::from).collect();
+            let tag = format!("weights/{}", weights.name);
+            telemetry.show(moment, &Exhibit::Histogram { tag, values });
+        }
+        Ok(())
     }
 
     fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
+        let evaluation = self.progress.evaluation;
+        let score = if self.evaluations().is_used() {
+            evaluation.map(|evaluation| evaluation.score)
+        } else {
+            tally.score(&self.experiment.games)
+        };
         self.progress = Progress {
             moment: clock.moment,
             recent_returns: tally.recent_returns(),
-            score: tally.score(&self.experiment.games),
+            score,
+            evaluation,
             telemetry: telemetry.positions(),
         };
     }
@@ -177,31 +300,22 @@ impl Run {
         })
     }
 
-    /// Lets the agent and a random player play, and prints how they did.
-    fn evaluate(&self, telemetry: &mut Telemetry, interrupt: &Interrupt, out: &mut impl Write) -> Result<()> {
-        let episodes = self.experiment.evaluation_episodes;
-        if episodes == 0 {
+    /// Lets the agent (unless it has done so) and a random player play, and prints how they did.
+    fn close(&mut self, telemetry: &mut Telemetry, interrupt: &Interrupt, table: &mut Vec<u8>) -> Result<()> {
+        if self.experiment.evaluation.episodes == 0 {
             return Ok(());
         }
         let stop = || interrupt.is_requested();
-        // Other episodes than those of the training.
-        let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
-        let agent = Agent { learner: self.learner.as_ref(), greedy: false };
-        let agent = evaluation::of_agent(&self.builder, &agent, episodes, seed, &stop)?;
-        let random = evaluation::of_random_player(&self.builder, episodes, seed, &stop)?;
-        let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
-        let several = agent.len() > 1;
-        let sample = |scores: &evaluation::Scores| {
-            if several {
-                Sample::of_task(Metric::EvaluationReturn, &scores.task, scores.mean())
-            } else {
-                Sample::new(Metric::EvaluationReturn, scores.mean())
-            }
+        let moment = self.progress.moment;
+        let agent = match mem::take(&mut self.scores) {
+            scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
+            // A run that had come to its end: what there is to report has been reported.
+            _ if self.is_evaluated(moment.frames) => self.play(&stop, None)?,
+            _ => self.evaluate(&moment, telemetry, interrupt)?,
         };
-        telemetry
-            .record(&Record { moment: self.progress.moment, samples: agent.iter().map(sample).collect() });
-        telemetry.flush();
-        evaluation::print_comparison(&agent, &random, &self.experiment.games, out)
+        let random = evaluation::of_random_player(&self.builder, &self.plan(&stop))?;
+        let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
+        evaluation::print_comparison(&agent, &random, &self.experiment.games, table)
     }
 }
 
@@ -254,6 +368,11 @@ impl Clock {
         self.moment.frames += steps * self.frames_per_step;
         self.moment.seconds = self.beginning.seconds + self.started.elapsed().as_secs_f64();
         samples
+    }
+
+    /// Leaves time out that was not spent on training.
+    fn leave_out(&mut self, time: Duration) {
+        self.started += time;
     }
 
     fn samples(&mut self) -> [Sample; 2] {

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use rl_env::{Batch, EpisodeStats};
 
 use crate::config::Games;
+use crate::report::{interquartile_mean, median};
 use crate::telemetry::{Metric, Sample};
 
 /// Episodes that a recent return is the mean of.
@@ -54,25 +55,44 @@ impl Tally {
     }
 
     /// The mean returns of the last episodes, where there were any.
-    pub(super) fn recent_samples(&self) -> Vec<Sample> {
+    pub(super) fn recent_samples(&self, games: &Games) -> Vec<Sample> {
         let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
-        with_episodes
-            .map(|(task, recent)| match self.tasks.len() {
-                1 => Sample::new(Metric::RecentReturn, mean(recent)),
-                _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
-            })
-            .collect()
+        let of_task = |(task, recent): (usize, &VecDeque<f64>)| match self.tasks.len() {
+            1 => Sample::new(Metric::RecentReturn, mean(recent)),
+            _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
+        };
+        with_episodes.map(of_task).chain(self.aggregates(games)).collect()
+    }
+
+    /// Aggregates over those of several games whose scores can be human-normalised, once each has ended an episode.
+    fn aggregates(&self, games: &Games) -> Vec<Sample> {
+        let normalisable = self
+            .tasks
+            .iter()
+            .zip(&self.recent)
+            .filter(|(task, _)| games.human_normalised(task, 0.0).is_some());
+        let scores: Option<Vec<f64>> = normalisable
+            .map(
+                |(task, recent)| {
+                    if recent.is_empty() { None } else { games.human_normalised(task, mean(recent)) }
+                },
+            )
+            .collect();
+        match scores {
+            Some(scores) if scores.len() > 1 => vec![
+                Sample::new(Metric::HumanNormalisedMedian, median(scores.clone())),
+                Sample::new(Metric::HumanNormalisedIqm, interquartile_mean(scores)),
+            ],
+            _ => Vec::new(),
+        }
     }
 
     /// How good the agent is: the mean over the tasks of the recent return, human-normalised where that is possible.
     /// None until every task has ended an episode.
     pub(super) fn score(&self, games: &Games) -> Option<f64> {
-        let of_task = |(task, recent): (&String, &VecDeque<f64>)| {
-            let recent = (!recent.is_empty()).then(|| mean(recent))?;
-            Some(games.human_normalised(task, recent).unwrap_or(recent))
-        };
-        let scores: Option<VecDeque<f64>> = self.tasks.iter().zip(&self.recent).map(of_task).collect();
-        scores.as_ref().map(mean)
+        let is_complete = self.recent.iter().all(|recent| !recent.is_empty());
+        let means = self.tasks.iter().zip(&self.recent).map(|(task, recent)| (task.as_str(), mean(recent)));
+        is_complete.then(|| games.score(means))
     }
 
     /// A sample under the plain tag, and under the game's own where several games are played.
@@ -105,6 +125,10 @@ mod tests {
         batch
     }
 
+    fn atari(tasks: &[String]) -> Games {
+        Games::Atari(tasks.iter().map(|task| ale::game(task).unwrap()).collect())
+    }
+
     #[test]
     fn episodes_are_reported_for_all_and_for_their_game() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
@@ -121,13 +145,16 @@ mod tests {
             Sample::of_task(Metric::EpisodicLength, "qbert", 7.0),
         ];
         assert_eq!(samples, expected);
-        assert_eq!(tally.recent_samples(), [Sample::of_task(Metric::RecentReturn, "qbert", 5.0)]);
+        assert_eq!(
+            tally.recent_samples(&atari(&tasks)),
+            [Sample::of_task(Metric::RecentReturn, "qbert", 5.0)]
+        );
     }
 
     #[test]
     fn the_score_is_human_normalised_once_every_game_has_ended_an_episode() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
-        let games = Games::Atari(tasks.iter().map(|task| ale::game(task).unwrap()).collect());
+        let games = atari(&tasks);
         let mut tally = Tally::new(&tasks, &[0, 1], &[]);
         let [pong, qbert] = tasks.each_ref().map(|task| ale::game(task).unwrap());
         tally.observe(&batch([pong.human_score, None]));
@@ -135,6 +162,9 @@ mod tests {
         tally.observe(&batch([None, qbert.random_score]));
         // A human's pong and a random player's qbert.
         assert_eq!(tally.score(&games), Some(0.5));
+        let samples = tally.recent_samples(&games);
+        assert!(samples.contains(&Sample::new(Metric::HumanNormalisedMedian, 0.5)), "{samples:?}");
+        assert!(samples.contains(&Sample::new(Metric::HumanNormalisedIqm, 0.5)), "{samples:?}");
     }
 
     #[test]
@@ -146,8 +176,8 @@ mod tests {
         }
         // 51 to 150.
         let expected = [Sample::new(Metric::RecentReturn, 100.5)];
-        assert_eq!(tally.recent_samples(), expected);
+        assert_eq!(tally.recent_samples(&atari(&tasks)), expected);
         let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns());
-        assert_eq!(resumed.recent_samples(), expected);
+        assert_eq!(resumed.recent_samples(&atari(&tasks)), expected);
     }
 }

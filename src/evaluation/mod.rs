@@ -1,4 +1,6 @@
-//! Playing without learning: whole episodes, raw scores. `ale-train eval`, and the end of every run.
+//! Playing without learning: whole episodes, raw scores. `ale-train eval`, and the course and end of every run.
+
+mod spectator;
 
 use std::io::Write;
 
@@ -6,16 +8,20 @@ use algorithms::EnvSpec;
 use anyhow::{Context, Result, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Actions, Batch, ResetSeeds, Space, VectorEnv};
+use rl_env::{Actions, Batch, ResetSeeds, Space};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::checkpoint;
 use crate::cli::{EvalArgs, Global};
 use crate::config::{self, Games};
-use crate::environments::{Builder, Purpose};
+use crate::environments::{Builder, Environments, Purpose};
 use crate::learner::{self, Learner};
+use crate::report::{interquartile_mean, median};
 use crate::table;
+use crate::telemetry::{Exhibit, Metric, Sample};
+
+pub(crate) use spectator::Spectator;
 
 /// Added to a run's seed for its evaluation, so that no episode of the training is played again.
 pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
@@ -42,10 +48,7 @@ impl Scores {
 
     /// The median return; the mean of the middle two where their number is even.
     fn median(&self) -> f64 {
-        let mut sorted = self.returns.clone();
-        sorted.sort_by(f64::total_cmp);
-        let (lower, upper) = ((sorted.len() - 1) / 2, sorted.len() / 2);
-        f64::midpoint(sorted[lower], sorted[upper])
+        median(self.returns.clone())
     }
 
     /// The standard error of the mean, from the sample's standard deviation; unknown for a single episode.
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
     if let Some(sticky) = args.sticky {
         ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
-        experiment.environments.repeat_action_probability = sticky;
+        experiment.evaluation.repeat_action_probability = Some(sticky);
     }
     if !args.games.is_empty() {
         experiment.games = Games::resolve(&args.games)?;
@@ -79,7 +82,8 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let builder = Builder::new(&experiment, global)?;
     let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.greedy };
-    let scores = of_agent(&builder, &agent, args.episodes, args.seed, &|| false)?.unwrap_or_default();
+    let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false };
+    let scores = of_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
     if args.csv {
         return print_episodes(&scores, out);
     }
@@ -89,7 +93,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
             "frames": checkpoint.progress.moment.frames,
             "seed": args.seed,
             "greedy": args.greedy,
-            "repeat_action_probability": experiment.environments.repeat_action_probability,
+            "repeat_action_probability": builder.evaluation_stickiness(),
             "games": scores.iter().map(summary).collect::<Vec<_>>(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -129,39 +133,49 @@ pub(crate) struct Agent<'a> {
     pub(crate) greedy: bool,
 }
 
-/// The trained agent's scores. Nothing if `stop` said so before the end.
+/// What is played.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// Episodes of each game.
+    pub(crate) episodes: usize,
+    /// Seed of the episodes.
+    pub(crate) seed: u64,
+    /// Ends the evaluation without a result.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+/// The trained agent's scores, while `spectator` looks on. Nothing if the plan's `stop` said so before the end.
 pub(crate) fn of_agent(
     builder: &Builder,
     agent: &Agent<'_>,
-    episodes: usize,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
+    plan: &Plan<'_>,
+    mut spectator: Option<&mut Spectator>,
 ) -> Result<Option<Vec<Scores>>> {
-    let mut environments = environments(builder, episodes)?;
-    let mut player = agent.learner.player(&EnvSpec::of(environments.as_ref())?, agent.greedy, seed)?;
-    play(environments.as_mut(), episodes, seed, stop, |batch| Ok(player.act(batch)?))
+    let mut environments = environments(builder, plan.episodes)?;
+    let mut player = agent.learner.player(&EnvSpec::of(environments.as_ref())?, agent.greedy, plan.seed)?;
+    let act = |batch: &Batch| Ok(player.act(batch)?);
+    play(environments.as_mut(), plan, act, |environments, actions| match &mut spectator {
+        Some(spectator) => spectator.look(environments, actions),
+        None => Ok(()),
+    })
 }
 
 /// The scores of a player who presses buttons at random.
-pub(crate) fn of_random_player(
-    builder: &Builder,
-    episodes: usize,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<Vec<Scores>>> {
-    let mut environments = environments(builder, episodes)?;
+pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
+    let mut environments = environments(builder, plan.episodes)?;
     let spaces = environments.action_spaces().to_vec();
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    play(environments.as_mut(), episodes, seed, stop, |batch| {
+    let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+    let act = |batch: &Batch| {
         let draw = |&env: &usize| match spaces[env] {
             Space::Discrete { n, start } => start as i32 + rng.random_range(0..n as i32),
             _ => 0,
         };
         Ok(batch.env_ids.iter().map(draw).collect())
-    })
+    };
+    play(environments.as_mut(), plan, act, |_, _| Ok(()))
 }
 
-fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn VectorEnv>> {
+fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn Environments>> {
     builder.build(Purpose::Evaluation { num_envs: episodes.min(ENVIRONMENTS) })
 }
 
@@ -170,23 +184,24 @@ fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn VectorEnv>
 /// Each environment has a fixed share of them. Taking whichever episodes end first would favour short ones, and a bad
 /// player's are often short.
 fn play(
-    environments: &mut dyn VectorEnv,
-    episodes: usize,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
+    environments: &mut dyn Environments,
+    plan: &Plan<'_>,
     mut act: impl FnMut(&Batch) -> Result<Vec<i32>>,
+    mut look: impl FnMut(&dyn Environments, &[i32]) -> Result<()>,
 ) -> Result<Option<Vec<Scores>>> {
     let task_ids = environments.task_ids().to_vec();
-    let mut shares = shares(&task_ids, episodes);
+    let mut shares = shares(&task_ids, plan.episodes);
     let mut ended: Vec<Vec<(f64, u64)>> = vec![Vec::new(); task_ids.len()];
     let tasks = environments.tasks().to_vec();
-    let mut batch = environments.reset(ResetSeeds::From(seed))?;
+    environments.reset(ResetSeeds::From(plan.seed))?;
     while shares.iter().any(|&share| share > 0) {
-        if stop() {
+        if (plan.stop)() {
             return Ok(None);
         }
-        let actions = act(batch)?;
-        batch = environments.step(Actions::Discrete(&actions))?;
+        let actions = act(environments.batch())?;
+        environments.step(Actions::Discrete(&actions))?;
+        look(environments, &actions)?;
+        let batch = environments.batch();
         for (&env, episode) in batch.env_ids.iter().zip(&batch.episodes) {
             if let Some(episode) = episode
                 && shares[env] > 0
@@ -217,6 +232,37 @@ fn shares(task_ids: &[usize], episodes: usize) -> Vec<usize> {
             episodes / count + usize::from(rank < episodes % count)
         })
         .collect()
+}
+
+/// What an evaluation reports: the figures of each game and, of several games, aggregates of those whose scores can be
+/// human-normalised.
+pub(crate) fn samples(scores: &[Scores]) -> Vec<Sample> {
+    let of_game = |scores_of_game: &Scores| {
+        let lengths = &scores_of_game.lengths;
+        let values = [
+            (Metric::EvaluationReturn, Some(scores_of_game.mean())),
+            (Metric::EvaluationLength, Some(lengths.iter().sum::<u64>() as f64 / lengths.len() as f64)),
+            (Metric::EvaluationHumanNormalised, scores_of_game.human_normalised()),
+        ];
+        let task = (scores.len() > 1).then(|| scores_of_game.task.clone());
+        values.map(|(metric, value)| Some(Sample { metric, task: task.clone(), value: value? }))
+    };
+    let mut samples: Vec<Sample> = scores.iter().flat_map(of_game).flatten().collect();
+    let normalised: Vec<f64> = scores.iter().filter_map(Scores::human_normalised).collect();
+    if normalised.len() > 1 {
+        samples.push(Sample::new(Metric::EvaluationMedian, median(normalised.clone())));
+        samples.push(Sample::new(Metric::EvaluationIqm, interquartile_mean(normalised)));
+    }
+    samples
+}
+
+/// The returns of each game, to look at beside the figures.
+pub(crate) fn returns(scores: &[Scores]) -> Vec<Exhibit> {
+    let of_game = |of_game: &Scores| {
+        let name = if scores.len() > 1 { format!("/{}", of_game.task) } else { String::new() };
+        Exhibit::Histogram { tag: format!("evaluation/returns{name}"), values: of_game.returns.clone() }
+    };
+    scores.iter().map(of_game).collect()
 }
 
 const HEADINGS: [&str; 6] = ["game", "episodes", "mean", "median", "std error", "human-normalised"];
@@ -278,6 +324,31 @@ mod tests {
     fn a_single_episode_has_no_standard_error() {
         let scores = scores(&[5.0]);
         assert_eq!((scores.mean(), scores.median(), scores.standard_error()), (5.0, 5.0, None));
+    }
+
+    #[test]
+    fn several_games_have_aggregates_of_what_can_be_normalised() {
+        let of =
+            |task: &str, mean: f64| Scores { task: task.to_owned(), returns: vec![mean], lengths: vec![10] };
+        let human = |task: &str| of(task, ale::game(task).unwrap().human_score.unwrap());
+        let random = |task: &str| of(task, ale::game(task).unwrap().random_score.unwrap());
+        let several = samples(&[human("pong"), random("qbert"), random("alien"), of("harvest", 3.0)]);
+        let value = |metric, task: Option<&str>| {
+            let wanted = |sample: &&Sample| sample.metric == metric && sample.task.as_deref() == task;
+            several.iter().find(wanted).map(|sample| sample.value)
+        };
+        assert_eq!(value(Metric::EvaluationReturn, Some("harvest")), Some(3.0));
+        assert_eq!(value(Metric::EvaluationHumanNormalised, Some("harvest")), None);
+        assert_eq!(value(Metric::EvaluationHumanNormalised, Some("pong")), Some(1.0));
+        assert_eq!(value(Metric::EvaluationMedian, None), Some(0.0));
+        assert_eq!(
+            value(Metric::EvaluationIqm, None),
+            Some(1.0 / 3.0),
+            "a quarter of three is less than one"
+        );
+        let single = samples(&[human("pong")]);
+        assert_eq!(single[2], Sample::new(Metric::EvaluationHumanNormalised, 1.0));
+        assert_eq!(single.len(), 3);
     }
 
     #[test]

@@ -1,0 +1,162 @@
+use ale::{ACTION_NAMES, RgbImage};
+use anyhow::Result;
+use rl_env::Space;
+
+use crate::environments::Environments;
+use crate::telemetry::Exhibit;
+
+/// Screens of a strip, at most.
+const SCREENS: usize = 8;
+
+/// Somebody who looks on while an agent is evaluated, and has something to show of it.
+#[derive(Default)]
+pub(crate) struct Spectator {
+    tasks: Vec<Watched>,
+}
+
+/// What was seen of a task.
+struct Watched {
+    name: String,
+    /// The environment whose first episode is shown.
+    env: usize,
+    /// How often each action was taken, in all environments of the task.
+    actions: Vec<u64>,
+    strip: Option<Strip>,
+    is_over: bool,
+}
+
+impl Spectator {
+    /// Looks at the environments after a step with these actions.
+    pub(super) fn look(&mut self, environments: &dyn Environments, actions: &[i32]) -> Result<()> {
+        if self.tasks.is_empty() {
+            self.tasks = watched(environments);
+        }
+        let batch = environments.batch();
+        for (row, &env) in batch.env_ids.iter().enumerate() {
+            let task = &mut self.tasks[environments.task_ids()[env]];
+            if let Some(count) = task.actions.get_mut(actions[row] as usize) {
+                *count += 1;
+            }
+            if env != task.env || task.is_over {
+                continue;
+            }
+            // The screen shows the next episode already.
+            task.is_over = batch.episodes[row].is_some();
+            if task.is_over {
+                continue;
+            }
+            let strip = task.strip.get_or_insert_default();
+            if strip.wants_next()
+                && let Some(screen) = environments.screen(env)?
+            {
+                strip.push(screen);
+            }
+        }
+        Ok(())
+    }
+
+    /// A strip of the first episode of each task, and how often each action was taken.
+    pub(crate) fn exhibits(self) -> Vec<Exhibit> {
+        let several = self.tasks.len() > 1;
+        let of_task = |task: Watched| {
+            let tag = |kind: &str| {
+                if several {
+                    format!("evaluation/{kind}/{}", task.name)
+                } else {
+                    format!("evaluation/{kind}")
+                }
+            };
+            let actions = (0..).zip(&task.actions);
+            let taken =
+                actions.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
+            let counts = Exhibit::Histogram { tag: tag("actions"), values: taken.collect() };
+            let picture = task.strip.as_ref().and_then(Strip::picture);
+            let strip = picture.map(|picture| Exhibit::Picture { tag: tag("episode"), picture });
+            [Some(counts), strip]
+        };
+        self.tasks.into_iter().flat_map(of_task).flatten().collect()
+    }
+}
+
+fn watched(environments: &dyn Environments) -> Vec<Watched> {
+    let of_task = |(task, name): (usize, &String)| {
+        let env = environments.task_ids().iter().position(|&id| id == task).unwrap_or(0);
+        let actions = match environments.action_spaces()[env] {
+            Space::Discrete { n, .. } => n,
+            _ => ACTION_NAMES.len(),
+        };
+        Watched { name: name.clone(), env, actions: vec![0; actions], strip: None, is_over: false }
+    };
+    environments.tasks().iter().enumerate().map(of_task).collect()
+}
+
+/// Some screens of an episode, evenly over its length, which is not known before its end.
+#[derive(Default)]
+struct Strip {
+    screens: Vec<RgbImage>,
+    /// Steps so far.
+    steps: u64,
+    /// Steps between two screens, less one.
+    pause: u64,
+}
+
+impl Strip {
+    /// Whether the screen after the next step belongs to the strip.
+    fn wants_next(&mut self) -> bool {
+        let wants = self.steps.is_multiple_of(self.pause + 1);
+        self.steps += 1;
+        wants
+    }
+
+    /// Takes a screen. Of a full strip every second one makes room.
+    fn push(&mut self, screen: RgbImage) {
+        if self.screens.len() == SCREENS {
+            let mut index = 0;
+            self.screens.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.pause = 2 * self.pause + 1;
+        }
+        self.screens.push(screen);
+    }
+
+    /// The screens beside each other; none if there are none.
+    fn picture(&self) -> Option<RgbImage> {
+        let first = self.screens.first()?;
+        let row = |y: usize| {
+            self.screens
+                .iter()
+                .flat_map(move |screen| &screen.pixels[3 * y * screen.width..][..3 * screen.width])
+        };
+        Some(RgbImage {
+            height: first.height,
+            width: first.width * self.screens.len(),
+            pixels: (0..first.height).flat_map(row).copied().collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strip_is_spread_evenly_over_an_episode_of_any_length() {
+        for (steps, expected) in [(3, vec![0, 1, 2]), (9, vec![0, 2, 4, 6, 8]), (40, vec![0, 8, 16, 24, 32])]
+        {
+            let mut strip = Strip::default();
+            for step in 0..steps {
+                if strip.wants_next() {
+                    strip.push(RgbImage { height: 2, width: 1, pixels: vec![step, 0, 0, 100 + step, 0, 0] });
+                }
+            }
+            let picture = strip.picture().unwrap();
+            assert_eq!((picture.height, picture.width), (2, expected.len()));
+            let reds: Vec<u8> = picture.pixels.iter().step_by(3).copied().collect();
+            let below: Vec<u8> = expected.iter().map(|step| 100 + step).collect();
+            assert_eq!(reds, [expected, below].concat());
+        }
+        assert!(Strip::default().picture().is_none());
+    }
+}
