@@ -45,11 +45,13 @@ fn runnable(words: &[String]) -> Vec<String> {
             if let Some(index) = words.iter().position(|word| word == "--run-dir") {
                 words.drain(index..index + 2);
             }
+            words.retain(|word| word != "--json");
             let algorithm = std::mem::replace(&mut words[0], "config".to_owned());
             words.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
         "roms" if words[1] != "list" => words.push("--help".to_owned()),
-        "bench" | "sweep" => words.push("--help".to_owned()),
+        // A quiet machine, hours, a person's terminal.
+        "bench" | "sweep" | "play" => words.push("--help".to_owned()),
         _ => {}
     }
     words
