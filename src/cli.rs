@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Pqn(TrainArgs),
     /// Go on with a run from its last checkpoint
     Resume(ResumeArgs),
-    /// Train with several values of some keys and several seeds, run after run
+    /// Train with several values of some keys and several seeds
     Sweep(SweepArgs),
     /// Play with a trained agent and report its raw scores
     Eval(EvalArgs),
@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Film a trained agent at play
     Record(RecordArgs),
+    /// Play a game in the terminal, with a trained agent beside
+    Play(PlayArgs),
     /// Write a page with the learning curves and scores of runs
     Report(ReportArgs),
     /// Fetch, import and check ROM images
@@ -163,25 +165,30 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All combinations of the values with each seed, one run after another, each in a folder of its own. The same command goes on with a
-sweep that was stopped. At the end a table of the settings, the best first: the mean over the games of the closing evaluation (or of
+All combinations of the values with each seed, each run in a folder of its own. With --random so many settings are drawn instead, always
+the same ones: among the combinations or, where a key has a range LOW..HIGH (or log:LOW..HIGH, in which each decade is as likely),
+anywhere in it; whole numbers where both ends are. The same command goes on with a sweep that was stopped, and a larger --random adds
+to one with ranges. At the end a table of the settings, the best first: the mean over the games of the closing evaluation (or of
 the last episodes), human-normalised where that is possible.
 
 Examples:
   ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1,2,3
-  ale-train sweep --games pong --run-dir checkpoints/random --vary ppo.gamma=0.98,0.99,0.995 --vary ppo.clip_coef=0.1,0.2 --random 4")]
+  ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
-    /// A key and its values, for example ppo.gamma=0.9,0.99; may be repeated
-    #[arg(long, value_name = "KEY=VALUE,VALUE", required = true)]
+    /// A key and its values, for example ppo.gamma=0.9,0.99, or its range, for example ppo.gamma=0.9..0.999; may be repeated
+    #[arg(long, value_name = "KEY=VALUES", required = true)]
     pub(crate) vary: Vec<String>,
     /// Seeds of the runs of each setting
     #[arg(long, value_delimiter = ',', value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
     pub(crate) seeds: Vec<u64>,
-    /// Only so many of the combinations, drawn at random
+    /// Only so many settings, drawn at random
     #[arg(long, value_name = "N")]
     pub(crate) random: Option<usize>,
+    /// Runs side by side, which share the cores unless --num-threads says how many threads each has
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) jobs: usize,
     /// Folder of the sweep
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: PathBuf,
@@ -299,6 +306,48 @@ pub(crate) struct RecordArgs {
     /// Pixels of a side of the screen's pixels
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) scale: usize,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(after_help = "\
+Arrows or wasd move the joystick, space is its button, p pauses, r begins anew, q quits. With a checkpoint the agent's reading of the
+game stands beside the picture (its value, and the probability or the value of each action), and tab hands the joystick over, and back.
+
+The picture has two of the terminal's colours in each letter: the larger the terminal and the smaller its letters, the better. It wants
+all colours ($COLORTERM=truecolor), and does with 256. Where the terminal does not tell when a key is let go (kitty's keyboard protocol
+does), a key counts as held for a moment, and its repeats hold it on. Without a checkpoint the game takes an action in each frame, with
+one it has the agent's settings, steps of several frames among them.
+
+Examples:
+  ale-train play
+  ale-train play breakout --mode 12 --difficulty 1
+  ale-train play --checkpoint checkpoints/RUN
+  ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
+pub(crate) struct PlayArgs {
+    /// The game [default: the agent's, or else the built-in one]
+    #[arg(value_name = "GAME")]
+    pub(crate) game: Option<String>,
+    /// Folder of a checkpoint, or of a run (then its last checkpoint), whose agent looks on
+    #[arg(long, value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Of a run: the best checkpoint, rather than the last one
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) best: bool,
+    /// When the agent plays: the most probable action each time, rather than drawing one as in training
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) greedy: bool,
+    /// The game's mode [default: the game's own, or as in training]
+    #[arg(long, value_name = "M")]
+    pub(crate) mode: Option<u32>,
+    /// The difficulty switches [default: 0, or as in training]
+    #[arg(long, value_name = "D")]
+    pub(crate) difficulty: Option<u32>,
+    /// How likely a frame repeats the action before [default: 0, or as in the run's own evaluations]
+    #[arg(long, value_name = "P")]
+    pub(crate) sticky: Option<f32>,
+    /// Seed of the game
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

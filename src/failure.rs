@@ -16,9 +16,10 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A run that was stopped by a signal, after its checkpoint was written.
 #[derive(Debug, Error)]
-#[error("stopped by a signal; `ale-train resume {run_dir}` goes on from here")]
+#[error("stopped by a signal; {again} goes on from here")]
 pub(crate) struct Interrupted {
-    pub(crate) run_dir: String,
+    /// What goes on with it.
+    pub(crate) again: String,
 }
 
 /// Marks an error as one that happened at work, not one of the user's input.

@@ -16,6 +16,8 @@ mod games;
 mod interrupt;
 mod interval;
 mod learner;
+#[cfg(unix)]
+mod play;
 mod provenance;
 mod record;
 mod report;
@@ -54,6 +56,10 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Eval(args) => evaluation::run(&args, &global, out),
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),
+        #[cfg(unix)]
+        Command::Play(args) => play::run(&args, &global, out),
+        #[cfg(not(unix))]
+        Command::Play(_) => anyhow::bail!("`ale-train play` needs a terminal as Unix has them"),
         Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),

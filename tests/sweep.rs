@@ -46,6 +46,28 @@ fn a_sweep_has_a_row_for_each_setting_and_makes_only_what_is_missing() {
 }
 
 #[test]
+fn runs_side_by_side_come_to_the_same_scores_and_ranges_are_drawn() {
+    let temp = TempDir::new().expect("a folder");
+    let [one, two] = ["one", "two"].map(|name| temp.path().join(name));
+    let arguments = ["--vary", "ppo.learning_rate=log:1e-4..1e-2", "--vary", "ppo.update_epochs=1..4"];
+    let table = |folder: &Path, more: &[&str]| {
+        fs::create_dir_all(folder).expect("a folder");
+        let Output { status, stdout, stderr } = sweep(&[&arguments[..], more].concat(), folder);
+        let said = String::from_utf8_lossy(&stderr).into_owned();
+        assert!(status.success(), "{said}");
+        (String::from_utf8(stdout).expect("text"), said)
+    };
+    let (alone, _) = table(&one, &["--random", "3"]);
+    let (together, said) = table(&two, &["--random", "3", "--jobs", "3"]);
+    assert_eq!(together, alone);
+    assert!(!said.contains("frames"), "their progress is not shown: {said}");
+    // A fourth setting is added to the three.
+    let (_, said) = table(&two, &["--random", "4", "--jobs", "2"]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("run 4 of 4: learning_rate="), "{said}");
+}
+
+#[test]
 fn nothing_is_begun_before_every_run_is_possible() {
     let temp = TempDir::new().expect("a folder");
     let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9,1.5"], temp.path());

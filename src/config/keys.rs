@@ -139,7 +139,7 @@ pub(super) const KEYS: &[Key] = {
         key(
             "environments.max_num_frames_per_episode",
             Integer,
-            "0 or more; 0 for no end",
+            "1 or more",
             "Frames after which an episode is cut off",
         ),
         key("environments.game.NAME.num_envs", Integer, "1 or more", "Environments of the game"),
@@ -158,8 +158,9 @@ pub(super) const KEYS: &[Key] = {
         key(
             "environments.game.NAME.max_num_frames_per_episode",
             Integer,
-            "0 or more; 0 for no end",
+            "1 or more",
             "Frames after which an episode is cut off",
+        ),
         key(
             "policy.torso",
             Text,

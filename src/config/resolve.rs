@@ -243,6 +243,7 @@ fn check_environments(environments: &RawEnvironments) -> Result<()> {
         ("stack_num", environments.stack_num),
         ("img_height", environments.img_height),
         ("img_width", environments.img_width),
+        ("max_num_frames_per_episode", environments.max_num_frames_per_episode as usize),
     ];
     for (key, value) in at_least_one {
         ensure!(value >= 1, "environments.{key} = {value} is not possible: it must be 1 or more");
@@ -268,6 +269,10 @@ fn check_games(games: &Games, environments: &RawEnvironments) -> Result<()> {
             }
         );
         ensure!(settings.num_envs != Some(0), "{key}.num_envs = 0 is not possible: it must be 1 or more");
+        ensure!(
+            settings.max_num_frames_per_episode != Some(0),
+            "{key}.max_num_frames_per_episode = 0 is not possible: it must be 1 or more"
+        );
         let game = match games {
             Games::Atari(games) => games.iter().find(|game| game.id == name),
             Games::Registered(_) => None,

@@ -105,7 +105,7 @@ fn single_games_have_settings_of_their_own() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     let text = "[environments]\ngames = ['pong', 'qbert']\n\
-                [environments.game.pong]\nnum_envs = 3\nmode = 1\ndifficulty = 1\nmax_num_frames_per_episode = 0\n";
+                [environments.game.pong]\nnum_envs = 3\nmode = 1\ndifficulty = 1\nmax_num_frames_per_episode = 400\n";
     fs::write(&file, text).unwrap();
     let config = ["--config", file.to_str().unwrap()];
     let experiment = experiment(&config).unwrap();

@@ -148,8 +148,17 @@ impl Builder {
 
     /// A single environment of the first game, which shows its screen. Whole games.
     pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
+        self.first_env(seed, |options| options)
+    }
+
+    /// The same for a person, who may do anything with the joystick.
+    pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
+        self.first_env(seed, |options| AtariOptions { full_action_space: true, ..options })
+    }
+
+    fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {
         let (game, rom) = self.roms().next().context("there is no game among the tasks")?;
-        let options = self.options(game.id, Purpose::Evaluation { num_envs: 1 });
+        let options = change(self.options(game.id, Purpose::Evaluation { num_envs: 1 }));
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
 

@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
-use super::{Learner, Player};
+use super::{Learner, Player, Reading};
 use crate::telemetry::{Metric, Sample};
 
 /// Gradient steps between two reports: there is an update every few steps.
@@ -95,10 +95,8 @@ impl Player for ValuePlayer {
         self.policy.epsilon_greedy(batch, self.epsilon, &mut self.rng)
     }
 
-    /// The highest values.
-    fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        let best = |values: &Vec<f32>| values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        Ok(self.policy.values(batch)?.iter().map(best).collect())
+    fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
+        Ok(self.policy.values(batch)?.into_iter().map(Reading::Values).collect())
     }
 }
 

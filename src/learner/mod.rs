@@ -23,8 +23,27 @@ pub(crate) trait Player {
     /// An action for each environment of a batch.
     fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError>;
 
-    /// What each environment's observation is worth to the player.
-    fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError>;
+    /// How the player reads each environment's observation.
+    fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError>;
+}
+
+/// What a player makes of an observation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// The probability of each action, and the value of the position: the discounted rewards to come, as learners see them.
+    Policy { probabilities: Vec<f32>, value: f32 },
+    /// The value of each action.
+    Values(Vec<f32>),
+}
+
+impl Reading {
+    /// The value of the position; of values the highest.
+    pub(crate) fn value(&self) -> f32 {
+        match self {
+            Self::Policy { value, .. } => *value,
+            Self::Values(values) => values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        }
+    }
 }
 
 /// A learner at work, with what the application asks of it beside the verbs of all learners.

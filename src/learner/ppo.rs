@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
-use super::{Learner, Player};
+use super::{Learner, Player, Reading};
 use crate::telemetry::{Metric, Sample};
 
 impl Learner for Ppo {
@@ -39,8 +39,13 @@ impl Player for PolicyPlayer {
         if self.greedy { self.policy.greedy(batch) } else { self.policy.sample(batch, &mut self.rng) }
     }
 
-    fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        self.policy.values(batch)
+    fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
+        let (log_probs, values) = (self.policy.log_probs(batch)?, self.policy.values(batch)?);
+        let reading = |(log_probs, value): (Vec<f32>, f32)| {
+            let probabilities = log_probs.into_iter().map(f32::exp).collect();
+            Reading::Policy { probabilities, value }
+        };
+        Ok(log_probs.into_iter().zip(values).map(reading).collect())
     }
 }
 

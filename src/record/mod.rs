@@ -48,15 +48,15 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
 }
 
 /// The game that is played: the one that is asked for, or the only one.
-fn one_game(games: &Games, wanted: Option<&str>) -> Result<Games> {
+pub(crate) fn one_game(games: &Games, wanted: Option<&str>) -> Result<Games> {
     let Games::Atari(trained) = games else {
-        bail!("there is nothing to record: the agent was not trained on games with pictures");
+        bail!("there is nothing to see: the agent was not trained on games with pictures");
     };
     let names = games.names();
     let wanted = match (wanted, names.as_slice()) {
         (Some(wanted), _) => wanted,
         (None, [only]) => *only,
-        (None, _) => bail!("the agent plays {} games; choose one with --game", names.len()),
+        (None, _) => bail!("the agent plays {} games; name one of them", names.len()),
     };
     let game = trained
         .iter()
@@ -80,8 +80,8 @@ fn play(
         let code = env.action_codes()[choice[0] as usize];
         let outcome = env.step(Action::Discrete(&choice), batch.observations.row_mut(0))?;
         score += f64::from(outcome.raw_reward);
-        let caption =
-            Caption { score, action: ACTION_NAMES[usize::from(code)], value: player.values(&batch)?[0] };
+        let value = player.readings(&batch)?[0].value();
+        let caption = Caption { score, action: ACTION_NAMES[usize::from(code)], value };
         film.push(env.render(), caption);
         if outcome.ends_episode() {
             return Ok((score, step));

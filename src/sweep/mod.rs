@@ -1,80 +1,86 @@
-//! `ale-train sweep`: one experiment with several values of its keys and several seeds, run after run.
+//! `ale-train sweep`: one experiment with several values of its keys and several seeds.
 //!
 //! Every run is a process of its own. The folder of the sweep says what has been done, so that the same command goes on
 //! where it was stopped.
+
+mod settings;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
-use rand::SeedableRng;
-use rand::seq::index;
-use rand_chacha::ChaCha8Rng;
 
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, SweepArgs};
 use crate::config::{self, RawConfig};
 use crate::failure::{AtWork, INTERRUPTED, Interrupted};
+use crate::interrupt::Interrupt;
 use crate::report::{RunHistory, mean};
 use crate::table;
+use crate::telemetry::Printer;
+
+use settings::{Setting, settings};
 
 /// The experiment that is varied, in the folder of the sweep.
 const EXPERIMENT: &str = "experiment.toml";
 /// In the folder of a run, once it has come to its end.
 const COMPLETE: &str = "complete";
 
-/// Assignments such as `ppo.gamma=0.9`, one for each key that is varied.
-type Setting = Vec<String>;
-
 /// Makes every run that is not complete, then prints the table.
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let settings = settings(args)?;
+    ensure!(args.jobs >= 1, "--jobs 0 is not possible: it must be 1 or more");
+    let settings = settings(&args.vary, args.random)?;
     let file = args.run_dir.join(EXPERIMENT);
     check(args, &settings)?;
     prepare(args, &file)?;
     let runs = settings.iter().flat_map(|setting| args.seeds.iter().map(move |&seed| (setting, seed)));
-    let total = settings.len() * args.seeds.len();
-    for (index, (setting, seed)) in runs.enumerate() {
-        let name = name(setting, seed);
-        if args.run_dir.join(&name).join(COMPLETE).exists() {
-            continue;
+    let numbered: Vec<_> = (1..).zip(runs).collect();
+    let missing = numbered
+        .iter()
+        .filter(|(_, (setting, seed))| !args.run_dir.join(name(setting, *seed)).join(COMPLETE).exists());
+    let total = numbered.len();
+    // Ctrl-C comes to the runs as well, which write their checkpoints while this process waits for them.
+    let interrupt = Interrupt::listen(Printer::Quiet)?;
+    side_by_side(args.jobs, missing, |&(number, (setting, seed))| {
+        if interrupt.is_requested() {
+            return Err(stopped());
         }
         if !global.quiet {
-            eprintln!("run {} of {total}: {name}", index + 1);
+            eprintln!("run {number} of {total}: {}", name(setting, seed));
         }
-        train(&args.run_dir, &file, setting, seed, global)?;
-    }
+        train(args, &file, setting, seed, global)
+    })?;
     print(&args.run_dir, &settings, &args.seeds, out)
 }
 
-/// Every combination of the values, or a random choice of them.
-fn settings(args: &SweepArgs) -> Result<Vec<Setting>> {
-    let mut settings: Vec<Setting> = vec![Vec::new()];
-    for vary in &args.vary {
-        let (key, values) = vary.split_once('=').with_context(|| {
-            format!("--vary {vary}: expected KEY=VALUE,VALUE, such as ppo.gamma=0.9,0.99")
-        })?;
-        settings = settings
-            .iter()
-            .flat_map(|setting| {
-                values.split(',').map(move |value| [setting.as_slice(), &[format!("{key}={value}")]].concat())
-            })
-            .collect();
-    }
-    if let Some(random) = args.random {
-        ensure!(
-            (1..=settings.len()).contains(&random),
-            "--random {random} is not possible: there are {} combinations",
-            settings.len()
-        );
-        // Always the same ones, so that the sweep can go on.
-        let mut chosen = index::sample(&mut ChaCha8Rng::seed_from_u64(0), settings.len(), random).into_vec();
-        chosen.sort_unstable();
-        settings = chosen.into_iter().map(|index| settings[index].clone()).collect();
-    }
-    Ok(settings)
+/// Does something with each item, so many at a time. After the first failure nothing more is begun.
+fn side_by_side<T: Send>(
+    jobs: usize,
+    items: impl Iterator<Item = T> + Send,
+    act: impl Fn(T) -> Result<()> + Sync,
+) -> Result<()> {
+    let (items, failure) = (Mutex::new(items), Mutex::new(None));
+    let next = || {
+        let has_failed = failure.lock().expect("nobody panics with it").is_some();
+        if has_failed { None } else { items.lock().expect("nobody panics with it").next() }
+    };
+    let work = || {
+        while let Some(item) = next() {
+            if let Err(error) = act(item) {
+                failure.lock().expect("nobody panics with it").get_or_insert(error);
+            }
+        }
+    };
+    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    failure.into_inner().expect("nobody panics with it").map_or(Ok(()), Err)
+}
+
+fn stopped() -> anyhow::Error {
+    Interrupted { again: "the same command".to_owned() }.into()
 }
 
 /// Every run has to be possible before the first one begins.
@@ -130,8 +136,8 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
 }
 
 /// Makes a run, or goes on with it.
-fn train(sweep: &Path, file: &Path, setting: &Setting, seed: u64, global: &Global) -> Result<()> {
-    let run_dir = sweep.join(name(setting, seed));
+fn train(args: &SweepArgs, file: &Path, setting: &Setting, seed: u64, global: &Global) -> Result<()> {
+    let run_dir = args.run_dir.join(name(setting, seed));
     let mut command = Command::new(std::env::current_exe().context("the program does not find itself")?);
     if checkpoint::chosen(&run_dir, false).is_ok() {
         command.arg("resume").arg(&run_dir);
@@ -149,18 +155,27 @@ fn train(sweep: &Path, file: &Path, setting: &Setting, seed: u64, global: &Globa
     if let Some(rom_dir) = &global.rom_dir {
         command.arg("--rom-dir").arg(rom_dir);
     }
-    command.args(global.offline.then_some("--offline")).args(global.quiet.then_some("--quiet"));
+    // The progress of several would write over each other.
+    let is_quiet = global.quiet || args.jobs > 1;
+    command.args(global.offline.then_some("--offline")).args(is_quiet.then_some("--quiet"));
+    if let Some(threads) = threads(args) {
+        command.args(["--num-threads", &threads.to_string()]);
+    }
     let status = command.stdout(Stdio::null()).status().context("a run does not start")?;
     match status.code() {
         Some(0) => {
             let complete = run_dir.join(COMPLETE);
             fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()))
         }
-        Some(code) if code == i32::from(INTERRUPTED) => {
-            Err(Interrupted { run_dir: run_dir.display().to_string() }.into())
-        }
+        Some(code) if code == i32::from(INTERRUPTED) => Err(stopped()),
         _ => bail!(AtWork { doing: "a run of the sweep failed; the same command goes on" }),
     }
+}
+
+/// The threads of a run: those that were asked for, or the share of one of several. Their number changes no result.
+fn threads(args: &SweepArgs) -> Option<usize> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    args.experiment.num_threads.or_else(|| (args.jobs > 1).then(|| (cores() / args.jobs).max(1)))
 }
 
 /// The settings, the best first.
@@ -189,26 +204,25 @@ fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::cli::{Cli, Command};
-
-    fn args(arguments: &[&str]) -> SweepArgs {
-        let line = ["ale-train", "sweep", "--run-dir", "x"].into_iter().chain(arguments.iter().copied());
-        let Command::Sweep(args) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
-        args
-    }
 
     #[test]
-    fn every_combination_is_a_setting_and_some_can_be_chosen() {
-        let vary = ["--vary", "ppo.gamma=0.9,0.99", "--vary", "ppo.num_steps=8,16,32"];
-        let all = settings(&args(&vary)).unwrap();
-        assert_eq!((all.len(), all[0].join(" ")), (6, "ppo.gamma=0.9 ppo.num_steps=8".to_owned()));
-        let some = settings(&args(&[&vary[..], &["--random", "4"]].concat())).unwrap();
-        assert!(some.len() == 4 && some.iter().all(|setting| all.contains(setting)));
-        assert!(settings(&args(&[&vary[..], &["--random", "7"]].concat())).is_err());
-        assert!(settings(&args(&["--vary", "nonsense"])).is_err());
+    fn so_many_are_at_work_at_a_time_and_a_failure_ends_it() {
+        let meeting = std::sync::Barrier::new(3);
+        // Would wait for ever with fewer than three at a time.
+        side_by_side(3, 0..6, |_| {
+            meeting.wait();
+            Ok(())
+        })
+        .unwrap();
+        let done = Mutex::new(Vec::new());
+        let outcome = side_by_side(1, 0..6, |item| {
+            done.lock().unwrap().push(item);
+            ensure!(item < 2, "the third fails");
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap_err().to_string(), "the third fails");
+        assert_eq!(done.into_inner().unwrap(), [0, 1, 2]);
     }
 
     #[test]

@@ -71,7 +71,8 @@ impl Run {
         }
         drop(telemetry);
         if interrupt.is_requested() {
-            return Err(Interrupted { run_dir: self.folder.display().to_string() }.into());
+            let again = format!("`ale-train resume {}`", self.folder.display());
+            return Err(Interrupted { again }.into());
         }
         printer.say(&format!("the run is in {}", self.folder.display()));
         Ok(())
