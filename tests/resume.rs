@@ -153,6 +153,26 @@ fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
 }
 
 #[test]
+fn evaluations_on_the_way_change_nothing_of_the_training_and_choose_the_best_checkpoint() {
+    let temp = TempDir::new().expect("a folder");
+    let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
+    succeed(&mut train(&plain, "2", &CART_POLE));
+    succeed(&mut train(&evaluated, "2", &EVALUATED));
+    let [(learner, environments, _), (same_learner, same_environments, curves)] =
+        [outcome(&plain), outcome(&evaluated)];
+    assert!(learner == same_learner && environments == same_environments, "the trainings differ");
+
+    let returns: Vec<f64> =
+        curves.iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect();
+    // At the multiples of 7000 below 60000, and at the end.
+    assert_eq!(returns.len(), 9);
+    let newest = checkpoints(&evaluated).pop().expect("a checkpoint").join("progress.json");
+    let progress: Value = serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON");
+    assert_eq!(progress["score"].as_f64(), returns.last().copied());
+    assert_eq!(progress["evaluation"]["frames"], progress["moment"]["frames"]);
+}
+
+#[test]
 fn an_evaluation_that_a_signal_ended_is_made_again() {
     let temp = TempDir::new().expect("a folder");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
