@@ -374,6 +374,11 @@ impl Ale {
         self.state.console.ram()
     }
 
+    /// Gives up the memory of the screen until [`show`](Self::show) or the next [`act`](Self::act), and that of the one before.
+    pub(crate) fn forget_screens(&mut self) {
+        self.state.console.forget_pictures();
+    }
+
     /// The picture: `height() * 160` palette bytes, row after row.
     pub fn screen(&self) -> &[u8] {
         self.state.console.screen()

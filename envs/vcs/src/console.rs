@@ -7,11 +7,11 @@ use thiserror::Error;
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::{Bus, Cpu};
-use crate::hidden::{FrameStart, Hidden};
+use crate::hidden::{FrameStart, Origins};
 use crate::mt19937::Mt19937;
 use crate::riot::Riot;
 use crate::tia::registers::WSYNC;
-use crate::tia::{Drawing, Geometry, LINE, Tia, WIDTH};
+use crate::tia::{Drawing, Geometry, LINE, Tia};
 
 /// The seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
@@ -75,9 +75,9 @@ pub struct Console {
     machine: Machine,
     random: Mt19937,
     tv: TvFormat,
-    /// Frames whose pictures were not drawn.
+    /// Where the pictures come from.
     #[serde(skip)]
-    hidden: Hidden,
+    origins: Origins,
 }
 
 /// Everything on the CPU's bus.
@@ -114,7 +114,7 @@ impl Console {
             inputs: Inputs::default(),
         };
         let mut console =
-            Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc, hidden: Hidden::default() };
+            Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc, origins: Origins::default() };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
         console.reset();
@@ -140,7 +140,7 @@ impl Console {
 
     /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
     pub fn reset(&mut self) {
-        self.hidden = Hidden::default();
+        self.origins = Origins::default();
         let machine = &mut self.machine;
         machine.rebase();
         machine.riot.reset(timer_start(&mut self.random));
@@ -154,12 +154,16 @@ impl Console {
     pub fn run_frame(&mut self) {
         if !self.can_repeat() {
             self.draw_hidden();
-            return self.request(Drawing::Pieces);
+            self.request(Drawing::Pieces);
+            return self.origins.lose(self.machine.tia.current_picture());
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
         self.request(Drawing::Lines);
-        let beneath = self.hidden.take(self.machine.tia.current_picture());
-        if !self.machine.tia.covers_picture() {
+        let picture = self.machine.tia.current_picture();
+        let beneath = self.origins.take_hidden(picture);
+        if self.machine.tia.covers_picture() {
+            self.origins.drawn(picture, start);
+        } else {
             self.draw_over(beneath, &start);
         }
     }
@@ -174,11 +178,11 @@ impl Console {
         self.request(Drawing::Unseen);
         let tia = &self.machine.tia;
         let picture = tia.current_picture();
-        let beneath = self.hidden.take(picture);
+        let beneath = self.origins.take_hidden(picture);
         if tia.is_unfinished() || beneath.is_some() && !tia.covers_picture() {
             self.draw_over(beneath, &start);
         } else {
-            self.hidden.put(picture, start);
+            self.origins.hide(picture, start);
         }
     }
 
@@ -187,26 +191,40 @@ impl Console {
         !self.machine.tia.is_unfinished() && self.machine.cartridge.is_stateless()
     }
 
-    /// Draws the picture of the last frame, if that was unseen.
+    /// Draws the picture of the last frame, if that is not there.
     pub fn show(&mut self) {
-        if let Some(start) = self.hidden.take(self.machine.tia.current_picture()) {
-            self.replay(&start);
-        }
+        self.draw(self.machine.tia.current_picture());
     }
 
-    /// Draws all pictures that were not drawn: the last one, and the one before it, which a short frame would show
-    /// again.
+    /// Draws all pictures that are not there: the last one, and the one before it, which a short frame would show again.
     pub fn draw_hidden(&mut self) {
         for picture in [0, 1] {
-            if let Some(start) = self.hidden.take(picture) {
-                self.replay(&start);
-            }
+            self.draw(picture);
         }
     }
 
-    /// Whether pictures were not drawn.
+    /// Draws a picture, if that is not there.
+    fn draw(&mut self, picture: usize) {
+        if let Some(start) = self.origins.take_hidden(picture)
+            && self.replay(&start)
+        {
+            self.origins.drawn(picture, start);
+        }
+    }
+
+    /// Whether pictures are not there.
     pub fn has_hidden(&self) -> bool {
-        !self.hidden.is_empty()
+        self.origins.has_hidden()
+    }
+
+    /// Gives up the memory of pictures, which is half of a console's. They count as [unseen](Self::run_frame_unseen) then. Those
+    /// that could not be drawn again are kept.
+    pub fn forget_pictures(&mut self) {
+        for picture in [0, 1] {
+            if self.origins.forget(picture) {
+                self.machine.tia.forget_picture(picture);
+            }
+        }
     }
 
     /// Draws the frame that began at `start`, and before it the one whose picture shows through where it drew nothing.
@@ -216,14 +234,17 @@ impl Console {
         }
         start.restore(&mut self.cpu, &mut self.machine);
         self.request(Drawing::Pieces);
+        self.origins.lose(self.machine.tia.current_picture());
     }
 
-    /// Runs a former frame again, for its picture.
-    fn replay(&mut self, start: &FrameStart) {
+    /// Runs a former frame again, for its picture. Returns whether it has drawn all of that.
+    fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
         self.request(Drawing::Pieces);
+        let covers = self.machine.tia.covers_picture();
         now.restore(&mut self.cpu, &mut self.machine);
+        covers
     }
 
     /// A frame that is not drawn by pieces and is cut off within the picture has to be run again.
@@ -268,8 +289,8 @@ impl Console {
         self.machine.cartridge.peek(address)
     }
 
-    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_unseen) frame it is
-    /// not there before [`show`](Self::show).
+    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_unseen) frame, or when it
+    /// was [forgotten](Self::forget_pictures), it is not there before [`show`](Self::show).
     pub fn screen(&self) -> &[u8] {
         self.machine.tia.picture()
     }
@@ -287,7 +308,7 @@ impl Console {
 
     /// Number of rows of the picture.
     pub fn height(&self) -> usize {
-        self.screen().len() / WIDTH
+        self.machine.tia.height()
     }
 
     /// The television system that was detected or chosen.

@@ -1,4 +1,5 @@
-//! Frames whose pictures nobody has asked for: they are remembered by their beginnings, and run again if somebody does.
+//! Frames whose pictures nobody has asked for, or nobody looks at any more: they are remembered by their beginnings, and run
+//! again if somebody does.
 
 use crate::console::{Machine, RAM};
 use crate::controllers::Inputs;
@@ -46,20 +47,46 @@ impl FrameStart {
     }
 }
 
-/// For each of the two pictures the frame that should have drawn it.
+/// A frame that can be run again, and whether its picture is there.
+#[derive(Clone, Debug)]
+struct Origin {
+    start: FrameStart,
+    drawn: bool,
+}
+
+/// For each of the two pictures the frame that drew all of it, or should have drawn it; none if that cannot be run again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hidden([Option<FrameStart>; 2]);
+pub(crate) struct Origins([Option<Origin>; 2]);
 
-impl Hidden {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
+impl Origins {
+    /// Whether a picture is not there.
+    pub(crate) fn has_hidden(&self) -> bool {
+        self.0.iter().flatten().any(|origin| !origin.drawn)
     }
 
-    pub(crate) fn put(&mut self, picture: usize, start: FrameStart) {
-        self.0[picture] = Some(start);
+    /// A picture is to be had from this frame only.
+    pub(crate) fn hide(&mut self, picture: usize, start: FrameStart) {
+        self.0[picture] = Some(Origin { start, drawn: false });
     }
 
-    pub(crate) fn take(&mut self, picture: usize) -> Option<FrameStart> {
-        self.0[picture].take()
+    /// A picture was drawn by this frame, all of it.
+    pub(crate) fn drawn(&mut self, picture: usize, start: FrameStart) {
+        self.0[picture] = Some(Origin { start, drawn: true });
+    }
+
+    /// A picture has been drawn by something that cannot be run again.
+    pub(crate) fn lose(&mut self, picture: usize) {
+        self.0[picture] = None;
+    }
+
+    /// The frame that has to be run to have a picture.
+    pub(crate) fn take_hidden(&mut self, picture: usize) -> Option<FrameStart> {
+        self.0[picture].take_if(|origin| !origin.drawn).map(|origin| origin.start)
+    }
+
+    /// Hides a picture that is there, if it can be had again. Returns whether.
+    pub(crate) fn forget(&mut self, picture: usize) -> bool {
+        let drawn = self.0[picture].as_mut().filter(|origin| origin.drawn);
+        drawn.map(|origin| origin.drawn = false).is_some()
     }
 }

@@ -9,7 +9,6 @@ use rl_env::{Action as EnvAction, Env, EnvError, Space, Step};
 use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
-use crate::palette::Palette;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::AtariOptions;
 use uniform::Uniform;
@@ -139,17 +138,17 @@ impl AtariEnv {
         &self.options
     }
 
-    /// The emulated game.
+    /// The emulated game. Its screen is not there; [`render`](Self::render) shows it.
     pub fn ale(&self) -> &Ale {
         &self.ale
     }
 
     /// The picture on the screen: the whole of the last frame, whatever observations show.
     pub fn render(&self) -> RgbImage {
-        let colours = &Palette::of(self.ale.tv()).rgb;
-        let (screen, height) = (self.ale.screen(), self.ale.height());
-        let pixels = screen.iter().flat_map(|&byte| colours[usize::from(byte)]).collect();
-        RgbImage { height, width: screen.len() / height, pixels }
+        let mut ale = self.ale.clone();
+        ale.show();
+        let height = ale.height();
+        RgbImage { height, width: ale.screen().len() / height, pixels: ale.screen_rgb() }
     }
 
     /// Draws the mode and the difficulty of the coming episode.
@@ -210,6 +209,7 @@ impl AtariEnv {
             }
         }
         self.view.finish_step(&self.ale, !ends, has_before);
+        self.ale.forget_screens();
         self.lives = self.ale.lives();
         let reports_lives = self.options.episodic_life || self.options.life_loss_info;
         let terminated = over || reports_lives && life_lost;
@@ -267,6 +267,7 @@ impl Env for AtariEnv {
         }
         self.begin_episode();
         self.view.restart(&self.ale, self.options.fill_stack);
+        self.ale.forget_screens();
         self.observe(observation);
     }
 

@@ -20,6 +20,7 @@ mod playfield;
 mod read;
 pub mod registers;
 mod settled;
+mod spare;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -57,6 +58,13 @@ pub(crate) struct Geometry {
     pub(crate) colour_loss: bool,
 }
 
+impl Geometry {
+    /// Pixels of the picture.
+    fn pixels(&self) -> usize {
+        self.height as usize * WIDTH
+    }
+}
+
 /// How far the picture is drawn, in colour clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Beam {
@@ -82,8 +90,8 @@ struct Beam {
 pub(crate) struct Tia {
     geometry: Geometry,
     beam: Beam,
-    /// Palette bytes, `height * WIDTH` each. Never cleared between frames: what a short frame does not reach shows
-    /// the picture from two frames ago (`journey_escape`'s last row).
+    /// Palette bytes, `height * WIDTH` each, or nothing if the picture was forgotten. Never cleared between frames: what a
+    /// short frame does not reach shows the picture from two frames ago (`journey_escape`'s last row).
     pictures: [Vec<u8>; 2],
     /// The picture that is being drawn.
     current: bool,
@@ -138,7 +146,7 @@ const ALL_STALE: u8 = 0x3F;
 
 impl Tia {
     pub(crate) fn new(geometry: Geometry) -> Self {
-        let picture = vec![0; geometry.height as usize * WIDTH];
+        let picture = vec![0; geometry.pixels()];
         Self {
             geometry,
             beam: Beam::default(),
@@ -191,6 +199,16 @@ impl Tia {
     /// Changes the television system; takes effect with the next reset.
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
         self.geometry = geometry;
+    }
+
+    /// Rows of the picture.
+    pub(crate) fn height(&self) -> usize {
+        self.geometry.height as usize
+    }
+
+    /// Gives a picture's memory to others of this thread.
+    pub(crate) fn forget_picture(&mut self, picture: usize) {
+        spare::give(std::mem::take(&mut self.pictures[picture]));
     }
 
     /// The palette bytes of the picture, row after row.
@@ -272,6 +290,10 @@ impl Tia {
             self.colours = self.colours.map(|colour| colour & 0xFE | parity);
         }
         self.drawing = drawing;
+        let picture = &mut self.pictures[usize::from(self.current)];
+        if drawing != Drawing::Unseen && picture.is_empty() {
+            *picture = spare::take(self.geometry.pixels());
+        }
         if drawing != Drawing::Pieces {
             self.start_lines();
         }
@@ -339,7 +361,7 @@ impl Tia {
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry
-            && state.pictures.iter().all(|picture| picture.len() == self.pictures[0].len())
+            && state.pictures.iter().all(|picture| picture.len() == self.geometry.pixels())
             && (0..=LINE).contains(&state.beam.clocks_left)
             && state.cosmic_ark.counter < 4
             && state
