@@ -132,3 +132,39 @@ fn restore_on_panic() {
         print(info);
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Set in the process of this test that runs in a terminal, and panics there.
+    const IN_A_TERMINAL: &str = "ALE_TRAIN_TEST_IN_A_TERMINAL";
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_is_told() {
+        if std::env::var_os(IN_A_TERMINAL).is_some() {
+            let _taken = Terminal::take().unwrap();
+            panic!("as it was bound to happen");
+        }
+        let program = std::env::current_exe().unwrap();
+        let this = "play::terminal::tests::a_panic_gives_the_terminal_back_before_it_is_told";
+        let command = format!("{} --exact {this} --nocapture; stty -a", program.display());
+        let output = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env(IN_A_TERMINAL, "1")
+            .stdin(Stdio::null())
+            .output();
+        let Ok(output) = output else {
+            eprintln!("not shown: there is no `script` to make a terminal with");
+            return;
+        };
+        let output = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (before, after) =
+            output.split_once(std::str::from_utf8(LEAVE).unwrap()).expect("the screen of before");
+        assert!(before.contains(std::str::from_utf8(ENTER).unwrap()), "{output}");
+        assert!(!before.contains("bound to happen") && after.contains("bound to happen"), "{output}");
+        assert!(after.contains(" icanon") && after.contains(" echo "), "{output}");
+    }
+}
