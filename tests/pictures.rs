@@ -48,6 +48,15 @@ fn a_report_shows_seeds_together_and_settings_apart() {
     // Self-contained: nothing is fetched but the name of SVG's language.
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "{page}");
     assert!(!page.contains("<script") && !page.contains("NaN") && !page.contains("inf"), "{page}");
+    succeed(&["report", "one", "two", "other", "--out", "curves.svg"], folder);
+    let picture = fs::read_to_string(folder.join("curves.svg")).expect("a picture");
+    for text in ["CartPole-v1", "ppo.gamma = 0.99", "ppo.gamma = 0.9\n", "thousand frames"] {
+        assert!(picture.contains(text), "no '{text}' in {picture}");
+    }
+    succeed(&["report", "one", "--out", "curves.png"], folder);
+    let picture = fs::File::open(folder.join("curves.png")).expect("a picture");
+    let picture = png::Decoder::new(std::io::BufReader::new(picture)).read_info().expect("a picture");
+    assert_eq!((picture.info().width, picture.info().height), (2 * 560, 2 * 320));
     assert!(
         complaint(&["report", "one", "nowhere"], folder).contains("nowhere is no run that can be reported")
     );

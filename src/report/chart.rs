@@ -120,7 +120,7 @@ impl Draw for Figure<'_> {
                 let top = length(LEGEND * group as u32);
                 let key = [(length(20), top + length(10)), (length(44), top + length(20))];
                 legend.draw(&Rectangle::new(key, colour(group).filled()))?;
-                legend.draw(&Text::new(*label, (length(54), top + length(7)), font.clone()))?;
+                legend.draw(&Text::new(*label, (length(54), top + length(10)), font.clone()))?;
             }
         }
         let rows = self.charts.len().div_ceil(self.columns()).max(1);

@@ -19,12 +19,15 @@ h1, h2 { font-weight: 600 }
 table { border-collapse: collapse; margin: 1em 0; font-variant-numeric: tabular-nums }
 th, td { padding: .3em .8em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
 th { vertical-align: bottom; white-space: normal }
-th:first-child, td:first-child, td:has(.key) { text-align: left }
+th:first-child, td:first-child, th.runs, td:has(.key) { text-align: left }
 .wide { overflow-x: auto }
 .curves { display: flex; flex-wrap: wrap; gap: 1em }
 .curves svg { max-width: 100%; height: auto }
 .key { display: inline-block; width: 1em; height: .6em; margin-right: .4em }
 .note { color: #666; max-width: 50em }";
+
+/// The heading of groups.
+const RUNS: &str = "runs";
 
 /// The page for these groups of runs.
 pub(super) fn html(groups: &[Group]) -> Result<String> {
@@ -43,16 +46,18 @@ pub(super) fn html(groups: &[Group]) -> Result<String> {
 
 /// A diagram of each game.
 fn curves(groups: &[Group]) -> Result<String> {
-    let diagrams = super::charts(groups).iter().map(canvas::svg).collect::<Result<String>>()?;
+    let charts = super::charts(groups);
+    let diagrams = charts.iter().map(canvas::svg).collect::<Result<String>>()?;
     if diagrams.is_empty() {
         return Ok("<p class=\"note\">No episode has ended yet.</p>\n".to_owned());
     }
     let several = groups.iter().any(|group| group.runs.len() > 1);
     let bands =
         if several { ": the mean over the runs, in a band from the lowest run to the highest" } else { "" };
+    let frames = if charts.len() > 1 { " Frames are those of all games together." } else { "" };
     Ok(format!(
-        "<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes{bands}. Frames are those of all \
-         games together.</p>\n<div class=\"curves\">\n{diagrams}</div>\n"
+        "<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes{bands}.{frames}</p>\n\
+         <div class=\"curves\">\n{diagrams}</div>\n"
     ))
 }
 
@@ -68,7 +73,7 @@ fn overview(groups: &[Group]) -> String {
         let frames = mean(runs.iter().map(|run| run.frames));
         vec![name(index, group), runs.len().to_string(), seeds, number(Some(frames)), number(speed)]
     });
-    format!("<h2>Runs</h2>\n{}", table(&["runs", "count", "seeds", "frames", "steps per second"], rows))
+    format!("<h2>Runs</h2>\n{}", table(&[RUNS, "count", "seeds", "frames", "steps per second"], rows))
 }
 
 /// Median, interquartile mean, mean and optimality gap of the human-normalised scores.
@@ -94,10 +99,16 @@ fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    rows.extend(PUBLISHED.columns(games).into_iter().filter_map(|column| {
+        let scores = published_scores(column, games)?;
+        let cells = Aggregate::ALL.map(|aggregate| format!("{:.3}", aggregate.of(&scores)));
+        Some([vec![escaped(&column.name)], cells.to_vec()].concat())
+    }));
     let headings: Vec<&str> = [""].into_iter().chain(Aggregate::ALL.map(Aggregate::name)).collect();
     format!(
         "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human one. In brackets, where there are \
-         several runs, 95 % confidence intervals by a bootstrap stratified by game; one run says nothing about others.</p>\n{}",
+         several runs, 95 % confidence intervals by a bootstrap stratified by game; one run says nothing about others. Below, the published \
+         scores of those who played all of these games.</p>\n{}",
         table(&headings, rows)
     )
 }
@@ -111,10 +122,20 @@ fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
     games.iter().filter_map(of_game).filter(|runs| !runs.is_empty()).collect()
 }
 
+/// The human-normalised scores of a published learner, or none where one of the games that have reference scores is missing.
+fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f64>>> {
+    let with_references =
+        games.iter().filter_map(|id| ale::game(id).ok().filter(|game| game.human_score.is_some()));
+    let score = |game: &ale::Game| Some(vec![game.human_normalised(PUBLISHED.score(column, game.id)?)?]);
+    with_references.map(score).collect()
+}
+
 /// What every game was played like.
 fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let published = PUBLISHED.columns(games);
     let several = groups.iter().any(|group| group.runs.len() > 1);
+    // Nobody has reference scores where these games have none.
+    let scored = games.iter().any(|id| ale::game(id).is_ok_and(|game| game.human_score.is_some()));
     let mut rows = Vec::new();
     for id in games {
         let game = ale::game(id).ok();
@@ -130,19 +151,22 @@ fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
                 let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
                 row.extend([ends.join(" to "), scores.len().to_string()]);
             }
-            row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
-            row.extend(
-                [game.and_then(|game| game.random_score), game.and_then(|game| game.human_score)].map(number),
-            );
+            if scored {
+                row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
+                row.push(number(game.and_then(|game| game.random_score)));
+                row.push(number(game.and_then(|game| game.human_score)));
+            }
             row.extend(published.iter().map(|column| number(PUBLISHED.score(column, id))));
             rows.push(row);
         }
     }
-    let mut headings = vec!["game", "runs", "return"];
+    let mut headings = vec!["game", RUNS, "return"];
     if several {
         headings.extend(["lowest to highest", "count"]);
     }
-    headings.extend(["human-normalised", "random", "human"]);
+    if scored {
+        headings.extend(["human-normalised", "random", "human"]);
+    }
     headings.extend(published.iter().map(|column| column.name.as_str()));
     format!(
         "<h2>Games</h2>\n<p class=\"note\">The mean return of the closing evaluation, or of the last 100 episodes of a run that \
@@ -185,7 +209,8 @@ fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     let mut html = String::from("<table>\n<tr>");
     // Writing to a string cannot fail.
     for heading in headings {
-        let _ = write!(html, "<th>{heading}</th>");
+        let class = if *heading == RUNS { " class=\"runs\"" } else { "" };
+        let _ = write!(html, "<th{class}>{heading}</th>");
     }
     html.push_str("</tr>\n");
     for row in rows {
@@ -218,7 +243,27 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::super::runs::{GameHistory, RunHistory, grouped};
+    use super::*;
+    use crate::config;
+
+    #[test]
+    fn published_scores_stand_beside_those_of_a_run() {
+        let experiment = config::from_toml("").unwrap().resolve().unwrap();
+        let history = GameHistory { curve: vec![(4e6, -20.0)], evaluation: Some(14.6) };
+        let games = [("pong".to_owned(), history)].into();
+        let run = RunHistory { experiment, setting: String::new(), games, frames: 4e6, sps: None };
+        let page = html(&grouped(vec![run]).unwrap()).unwrap();
+        for row in [
+            // Return, human-normalised, random, human; PPO twice, DQN, Rainbow.
+            "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4</td><td>18.9</td><td>20.9</td>",
+            // (18.9 + 20.7) / (14.6 + 20.7); nothing is missing to human level.
+            "DQN, Mnih et al. 2015</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
+        ] {
+            assert!(page.contains(row), "no '{row}' in {page}");
+        }
+        assert!(page.contains("github.com/pfnet/pfrl"), "a source: {page}");
+    }
 
     #[test]
     fn numbers_are_as_long_as_they_tell_something() {
