@@ -151,6 +151,30 @@ fn the_files_that_the_pages_on_algorithms_name_exist() {
     assert!(count > 30, "only {count} files were found");
 }
 
+#[test]
+fn the_pages_on_algorithms_explain_every_metric_of_a_run() {
+    let temp = TempDir::new().expect("a folder");
+    let page =
+        |name: &str| fs::read_to_string(Path::new(ROOT).join("docs/algorithms").join(name)).expect("a page");
+    for algorithm in ["ppo", "dqn", "pqn"] {
+        let frames = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", algorithm];
+        let output = ale_train(&[&[algorithm][..], &frames].concat(), temp.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let records = fs::read_to_string(temp.path().join(algorithm).join("metrics.jsonl")).expect("records");
+        let explained = page("ppo.md") + &page(&format!("{algorithm}.md"));
+        let mut tags = std::collections::BTreeSet::new();
+        for line in records.lines() {
+            let record: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(line).expect("JSON");
+            tags.extend(record.into_iter().map(|(tag, _)| tag).filter(|tag| tag.contains('/')));
+        }
+        assert!(tags.len() > 10, "{algorithm}: {tags:?}");
+        for tag in tags {
+            assert!(explained.contains(&format!("`{tag}`")), "{algorithm}: nothing explains {tag}");
+        }
+    }
+}
+
 /// What a heading is called in links.
 fn anchor(heading: &str) -> String {
     let heading = heading.trim_start_matches('#').trim().to_lowercase();
