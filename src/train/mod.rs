@@ -1,5 +1,6 @@
 //! The experiment: environments -> learner -> telemetry -> checkpoints, and an evaluation at the end.
 
+mod clock;
 mod hyperparameters;
 mod run;
 mod tally;

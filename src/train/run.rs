@@ -1,11 +1,12 @@
 use std::io::Write;
 use std::mem;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
-use rl_env::{Actions, Batch, ResetSeeds, VectorEnv};
+use rl_env::{Actions, ResetSeeds, VectorEnv};
 
+use super::clock::Clock;
 use super::hyperparameters;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, Evaluated, Keeper, Progress};
@@ -317,72 +318,5 @@ impl Run {
         let random = evaluation::of_random_player(&self.builder, &self.plan(&stop))?;
         let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
         evaluation::print_comparison(&agent, &random, &self.experiment.games, table)
-    }
-}
-
-/// Counts steps, frames and seconds.
-struct Clock {
-    moment: Moment,
-    frames_per_step: u64,
-    /// When this process took the run up, and where.
-    started: Instant,
-    beginning: Moment,
-    phases: Phases,
-}
-
-/// What the time since the last update was spent on.
-#[derive(Default)]
-struct Phases {
-    /// Choosing actions, and judging what came of them.
-    acting: Duration,
-    environments: Duration,
-    learning: Duration,
-}
-
-impl Phases {
-    /// The times in seconds, which begin anew.
-    fn take_samples(&mut self) -> [Sample; 3] {
-        let Self { acting, environments, learning } = mem::take(self);
-        [
-            Sample::new(Metric::ActingTime, acting.as_secs_f64()),
-            Sample::new(Metric::EnvironmentTime, environments.as_secs_f64()),
-            Sample::new(Metric::LearningTime, learning.as_secs_f64()),
-        ]
-    }
-}
-
-impl Clock {
-    fn new(beginning: Moment, frames_per_step: u64) -> Self {
-        Self {
-            moment: beginning,
-            frames_per_step,
-            started: Instant::now(),
-            beginning,
-            phases: Phases::default(),
-        }
-    }
-
-    /// Counts a batch and returns what its ended episodes report.
-    fn count(&mut self, tally: &mut Tally, batch: &Batch) -> Vec<Sample> {
-        let (steps, samples) = tally.observe(batch);
-        self.moment.steps += steps;
-        self.moment.frames += steps * self.frames_per_step;
-        self.moment.seconds = self.beginning.seconds + self.started.elapsed().as_secs_f64();
-        samples
-    }
-
-    /// Leaves time out that was not spent on training.
-    fn leave_out(&mut self, time: Duration) {
-        self.started += time;
-    }
-
-    fn samples(&mut self) -> [Sample; 2] {
-        let seconds = self.started.elapsed().as_secs_f64();
-        self.moment.seconds = self.beginning.seconds + seconds;
-        let steps = self.moment.steps - self.beginning.steps;
-        [
-            Sample::new(Metric::Sps, steps as f64 / seconds),
-            Sample::new(Metric::Frames, self.moment.frames as f64),
-        ]
     }
 }
