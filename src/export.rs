@@ -7,38 +7,13 @@ use algorithms::dqn::Distribution;
 use algorithms::networks::PolicyConfig;
 use algorithms::{EnvSpec, Task};
 use anyhow::{Context, Result};
-use safetensors::{Dtype, View};
 use serde_json::json;
-use std::borrow::Cow;
 
 use crate::checkpoint;
 use crate::cli::ExportArgs;
 use crate::config::{self, Algorithm, Experiment};
 use crate::learner;
-
-/// One tensor of 32-bit floats.
-struct Floats {
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl View for Floats {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.bytes)
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
-}
+use crate::tensors;
 
 /// Writes the file and says what is in it.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
@@ -49,12 +24,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
     let weights = learner.torch_weights()?;
     let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();
-    let tensors = weights.into_iter().map(|weights| {
-        let bytes = weights.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        (weights.name, Floats { shape: weights.shape, bytes })
-    });
-    let bytes = safetensors::serialize(tensors, Some(metadata(&experiment, learner.spec())))?;
-    std::fs::write(&args.out, bytes).with_context(|| format!("cannot write {}", args.out.display()))?;
+    tensors::write(&args.out, weights, metadata(&experiment, learner.spec()))?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }

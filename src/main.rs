@@ -26,6 +26,7 @@ mod selection;
 mod sweep;
 mod table;
 mod telemetry;
+mod tensors;
 mod trace;
 mod train;
 

@@ -47,7 +47,10 @@ impl Divergence {
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, updates, learning_rate, suspect, tasks, .. } = self;
-        write!(f, "{what} is not finite after {updates} updates, at learning rate {learning_rate:e}; {suspect}; ")?;
+        write!(
+            f,
+            "{what} is not finite after {updates} updates, at learning rate {learning_rate:e}; {suspect}; "
+        )?;
         if tasks.len() > NAMED_TASKS {
             return write!(f, "the batch has rows of {} games", tasks.len());
         }
@@ -62,8 +65,9 @@ fn suspect(batch: &[NamedWeights], rows: &[&str], weights: &[NamedWeights]) -> S
         let row = place * rows.len() / tensor.values.len();
         format!("{} in `{}`, row {row}, which is of {}", tensor.values[place], tensor.name, rows[row])
     };
-    let of_weights =
-        |tensor: &NamedWeights, place: usize| format!("{} in the weights `{}`", tensor.values[place], tensor.name);
+    let of_weights = |tensor: &NamedWeights, place: usize| {
+        format!("{} in the weights `{}`", tensor.values[place], tensor.name)
+    };
     let bad = |tensor: &NamedWeights| tensor.values.iter().position(|value| !value.is_finite());
     if let Some(found) = batch.iter().find_map(|tensor| Some(of_batch(tensor, bad(tensor)?))) {
         return format!("the first such number is {found}");
@@ -119,11 +123,9 @@ mod tests {
 
     #[test]
     fn where_all_are_numbers_the_largest_is_named() {
-        assert!(
-            message([0.0, 1.0, -9.0], 8.0).contains(
-                "all that went in is finite, the largest number is -9 in `returns`, row 2, which is of pong"
-            )
-        );
+        assert!(message([0.0, 1.0, -9.0], 8.0).contains(
+            "all that went in is finite, the largest number is -9 in `returns`, row 2, which is of pong"
+        ));
         assert!(message([0.0; 3], 8.0).contains("is 8 in the weights `body.linear.weight`"));
     }
 }

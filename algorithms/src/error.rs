@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{ConfigError, ReplayError, SpecError};
+use crate::{ConfigError, Divergence, ReplayError, SpecError};
 
 /// What can go wrong in a learner.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -20,6 +20,9 @@ pub enum LearnerError {
         /// Which number.
         what: String,
     },
+    /// A step of the optimiser came to something that is no number. The weights are as they were before it.
+    #[error("{0}")]
+    Diverged(Box<Divergence>),
     /// A batch is not of the vector environment that the learner was made for.
     #[error("a batch of {got} {what}; the learner was made for {expected}")]
     ForeignBatch {

@@ -17,6 +17,7 @@
 mod batch_reader;
 pub mod categorical;
 mod config_error;
+mod divergence;
 pub mod dqn;
 mod env_spec;
 mod error;
@@ -37,6 +38,7 @@ mod training;
 mod value_scale;
 
 pub use config_error::ConfigError;
+pub use divergence::Divergence;
 pub use env_spec::{EnvSpec, SpecError, Task};
 pub use error::LearnerError;
 pub use learner::Learner;

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::config_error::{check, check_count, check_positive, check_unit};
-use crate::networks::ObservationLayout;
+use crate::networks::{NamedWeights, ObservationLayout};
 use crate::rollout::{Rollout, split};
 use crate::schedule::LinearSchedule;
 use crate::state_bytes::bad;
@@ -154,6 +154,32 @@ impl<N: Module> OnPolicy<N> {
     ) -> impl Iterator<Item = &'a [usize]> + use<'a, N> {
         entries.shuffle(&mut self.shuffle_rng);
         split(entries, count)
+    }
+
+    /// Adds to an error about a number what the batch was: the given entries of the rollout, and `columns` of a number for
+    /// each of them.
+    pub(crate) fn explain(
+        &self,
+        error: LearnerError,
+        entries: &[usize],
+        columns: Vec<(&str, Vec<f32>)>,
+        learning_rate: f64,
+    ) -> LearnerError {
+        let Self { spec, layout, rollout, training, .. } = self;
+        let rows: Vec<&str> = entries
+            .iter()
+            .map(|&entry| spec.tasks[spec.task_ids[rollout.env(entry)]].name.as_str())
+            .collect();
+        let observations = entries.iter().map(|&entry| rollout.observation(entry));
+        let actions = entries.iter().map(|&entry| rollout.action(entry) as f32).collect();
+        let columns = columns.into_iter().chain([("actions", actions)]);
+        let columns = columns.map(|(name, values)| NamedWeights {
+            name: name.to_owned(),
+            shape: vec![values.len()],
+            values,
+        });
+        let batch = columns.chain([layout.numbers("observations", observations)]).collect();
+        training.explain(error, self.updates, learning_rate, &rows, batch)
     }
 
     /// Begins the next rollout.

@@ -208,6 +208,11 @@ pub(crate) fn split(entries: &[usize], count: usize) -> impl Iterator<Item = &[u
     (0..count).map(move |part| &entries[border(part)..border(part + 1)]).filter(|part| !part.is_empty())
 }
 
+/// The last of these parts.
+pub(crate) fn last_part(entries: &[usize], count: usize) -> &[usize] {
+    split(entries, count).last().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

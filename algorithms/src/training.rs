@@ -3,9 +3,9 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::LearnerError;
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::optimizer::{AdamOptimizer, Moments, clip_scale, global_norm};
+use crate::{Divergence, LearnerError};
 
 /// A network that is being trained, and its optimiser.
 pub(crate) struct Training<N> {
@@ -72,18 +72,39 @@ impl<N: Module> Training<N> {
         Ok(StepNumbers { terms, grad_norm, details })
     }
 
-    /// Fails if a parameter is not finite.
-    pub(crate) fn check_weights(&self) -> Result<(), LearnerError> {
-        for parameter in weights(&self.network)? {
+    /// All parameters; fails if one is not finite.
+    pub(crate) fn sound_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        let weights = weights(&self.network)?;
+        for parameter in &weights {
             if parameter.values.iter().any(|value| !value.is_finite()) {
                 return Err(LearnerError::NonFinite { what: format!("a weight of {}", parameter.name) });
             }
         }
-        Ok(())
+        Ok(weights)
     }
 
+    /// Adds to an error about a number what the batch was, whose `rows` are of the given tasks.
+    pub(crate) fn explain(
+        &self,
+        error: LearnerError,
+        updates: u64,
+        learning_rate: f64,
+        rows: &[&str],
+        batch: Vec<NamedWeights>,
+    ) -> LearnerError {
+        let LearnerError::NonFinite { what } = error else { return error };
+        match weights(&self.network) {
+            Ok(weights) => {
+                let divergence = Divergence::new(what, updates, learning_rate, rows, batch, &weights);
+                LearnerError::Diverged(Box::new(divergence))
+            }
+            Err(error) => error,
+        }
+    }
+
+    /// Fails if a parameter is not finite, so that no checkpoint has such.
     pub(crate) fn state(&self) -> Result<TrainingState, LearnerError> {
-        Ok(TrainingState { weights: weights(&self.network)?, moments: self.optimizer.moments()? })
+        Ok(TrainingState { weights: self.sound_weights()?, moments: self.optimizer.moments()? })
     }
 
     /// Puts back what [`state`](Self::state) described.

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use rl_env::{Actions, ResetSeeds, VectorEnv};
 
 use super::clock::Clock;
+use super::divergence;
 use super::hyperparameters;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, Evaluated, Keeper, Progress};
@@ -189,7 +190,8 @@ impl Run {
     /// Learns, and records what there is to report.
     fn update(&mut self, clock: &mut Clock, tally: &Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let mut samples = self.learner.update()?;
+        let samples = self.learner.update().map_err(|error| divergence::keep(error, &self.folder));
+        let mut samples = samples?;
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
         if !samples.is_empty() {

@@ -179,6 +179,7 @@ impl Dqn {
         let outputs =
             self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
         let predicted = minibatch.of_actions(outputs);
+        let checked_targets = targets.clone().inner();
         let losses = self.head.losses(predicted.clone(), targets);
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
         let rows = minibatch.draws.len();
@@ -186,7 +187,8 @@ impl Dqn {
         let details = Tensor::cat(vec![losses, predicted], 0);
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
-        let numbers = self.training.step(&loss, vec![("the loss", loss.clone())], details, size)?;
+        let numbers = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
+        let numbers = numbers.map_err(|error| self.explain(error, &minibatch, checked_targets))?;
         let (losses, predicted) = numbers.details.split_at(rows);
         let values: Vec<f32> =
             predicted.chunks_exact(self.head.num_atoms()).map(|numbers| self.head.mean(numbers)).collect();
@@ -194,6 +196,35 @@ impl Dqn {
         self.replay.set_errors(&minibatch.draws, &errors);
         let q_values = values.iter().sum::<f32>() / rows as f32;
         Ok(StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm })
+    }
+
+    /// Adds to an error about a number what the minibatch was.
+    fn explain(&self, error: LearnerError, minibatch: &Minibatch, targets: Tensor<2>) -> LearnerError {
+        let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
+        let rows: Vec<&str> =
+            draws.iter().map(|draw| self.spec.tasks[self.spec.task_ids[draw.env]].name.as_str()).collect();
+        let shape = targets.dims().to_vec();
+        let targets = match host(targets) {
+            Ok(values) => NamedWeights { name: "targets".to_owned(), shape, values },
+            Err(error) => return error,
+        };
+        let column = |name: &str, values: Vec<f32>| NamedWeights {
+            name: name.to_owned(),
+            shape: vec![values.len()],
+            values,
+        };
+        let pictures =
+            |name: &str, bytes: &[u8]| layout.numbers(name, bytes.chunks_exact(layout.row_bytes()));
+        let batch = vec![
+            column("rewards", minibatch.returns.iter().map(|of| of.rewards).collect()),
+            column("discounts", minibatch.returns.iter().map(|of| of.discount).collect()),
+            column("weights", draws.iter().map(|draw| draw.weight).collect()),
+            targets,
+            column("actions", draws.iter().map(|draw| replay.action(draw) as f32).collect()),
+            pictures("observations", &replay.observations(draws)),
+            pictures("successors", &replay.successors(draws)),
+        ];
+        self.training.explain(error, self.updates, self.config.learning_rate, &rows, batch)
     }
 
     /// What the numbers of each row's action are to become, `[rows, num_atoms]`.

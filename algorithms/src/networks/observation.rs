@@ -1,6 +1,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::{Dtype, Space};
 
+use super::NamedWeights;
 use super::nature::MIN_SIDE;
 use crate::SpecError;
 
@@ -66,12 +67,23 @@ impl ObservationLayout {
 
     /// The rows as `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes.
     pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
+        let (shape, numbers) = self.decode_all(rows);
+        Tensor::from_data(TensorData::new(numbers, shape), device)
+    }
+
+    /// The same on the host, with a name.
+    pub fn numbers<'a>(self, name: &str, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> NamedWeights {
+        let (shape, values) = self.decode_all(rows);
+        NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
+    }
+
+    fn decode_all<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> ([usize; 2], Vec<f32>) {
         let shape = [rows.len(), self.length()];
         let mut numbers = vec![0.0; shape[0] * shape[1]];
         for (row, numbers) in rows.zip(numbers.chunks_exact_mut(shape[1])) {
             self.decode(row, numbers);
         }
-        Tensor::from_data(TensorData::new(numbers, shape), device)
+        (shape, numbers)
     }
 
     fn decode(self, row: &[u8], numbers: &mut [f32]) {

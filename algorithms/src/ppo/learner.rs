@@ -10,7 +10,7 @@ use super::{Policy, PpoConfig, PpoMetrics};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::{OnPolicy, Stream};
-use crate::rollout::{Estimates, rows_with_final_values};
+use crate::rollout::{Estimates, last_part, rows_with_final_values};
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
@@ -82,7 +82,6 @@ impl Ppo {
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
         self.rescale(&entries, &mut estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size)?;
-        self.on_policy.training.check_weights()?;
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
 
@@ -160,7 +159,16 @@ impl Ppo {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
                 let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
                 let minibatch = Minibatch::gather(&self.on_policy, estimates, part, norm_adv, scales);
-                minibatches.push(self.learn(minibatch, step_size)?);
+                let learned = self.learn(minibatch, step_size);
+                minibatches.push(learned.map_err(|error| self.explain(error, part, estimates, step_size))?);
+            }
+            if let Err(error) = self.on_policy.training.sound_weights() {
+                return Err(self.explain(
+                    error,
+                    last_part(&entries, self.config.num_minibatches),
+                    estimates,
+                    step_size,
+                ));
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -168,6 +176,25 @@ impl Ppo {
             }
         }
         Ok((minibatches, self.config.update_epochs))
+    }
+
+    /// Adds to an error about a number what the minibatch was.
+    fn explain(
+        &self,
+        error: LearnerError,
+        entries: &[usize],
+        estimates: &Estimates,
+        step_size: StepSize,
+    ) -> LearnerError {
+        let rollout = &self.on_policy.rollout;
+        let column = |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect();
+        let columns = vec![
+            ("returns", column(&|entry| estimates.returns[entry])),
+            ("advantages", column(&|entry| estimates.advantages[entry])),
+            ("values", column(&|entry| rollout.value(entry))),
+            ("log_probs", column(&|entry| rollout.log_prob(entry))),
+        ];
+        self.on_policy.explain(error, entries, columns, step_size.learning_rate)
     }
 
     /// One step of the optimiser. On an error nothing has changed.

@@ -241,8 +241,14 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
         noise.step();
         ppo.observe(&noise.batch).unwrap();
     }
-    let error = ppo.update().unwrap_err();
-    assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
+    let LearnerError::Diverged(divergence) = ppo.update().unwrap_err() else { panic!("nothing was found") };
+    // The reward is of the fourth environment, whose returns can no longer be summed.
+    let message = divergence.to_string();
+    assert!(message.contains("is not finite after 0 updates, at learning rate 1e-2"), "{message}");
+    assert!(message.contains("which is of two") && message.contains("five ("), "{message}");
+    let shape =
+        |name: &str| divergence.batch.iter().find(|tensor| tensor.name == name).unwrap().shape.clone();
+    assert_eq!((shape("returns").len(), shape("observations")[1]), (1, 3));
     let weights = weights(&ppo.on_policy.training.network).unwrap();
     assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
 }

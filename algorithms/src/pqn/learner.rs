@@ -7,7 +7,7 @@ use crate::batch_reader::{BatchReader, check_rewards};
 use crate::dqn::{Head, LossKind, StepMetrics, explore};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::{OnPolicy, Stream};
-use crate::rollout::rows_with_final_values;
+use crate::rollout::{Estimates, last_part, rows_with_final_values};
 use crate::schedule::LinearSchedule;
 use crate::training::{StepSize, Training};
 use crate::{EnvSpec, Learner, LearnerError, SpecError};
@@ -82,10 +82,14 @@ impl Pqn {
         let mut steps = Vec::new();
         for _ in 0..self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
-                steps.push(self.learn(part, &estimates.returns, step_size)?);
+                let learned = self.learn(part, &estimates.returns, step_size);
+                steps.push(learned.map_err(|error| self.explain(error, part, &estimates, step_size))?);
             }
         }
-        self.on_policy.training.check_weights()?;
+        if let Err(error) = self.on_policy.training.sound_weights() {
+            let part = last_part(&entries, self.config.num_minibatches);
+            return Err(self.explain(error, part, &estimates, step_size));
+        }
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
         let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
@@ -103,6 +107,23 @@ impl Pqn {
     pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
+    }
+
+    /// Adds to an error about a number what the minibatch was.
+    fn explain(
+        &self,
+        error: LearnerError,
+        entries: &[usize],
+        estimates: &Estimates,
+        step_size: StepSize,
+    ) -> LearnerError {
+        let rollout = &self.on_policy.rollout;
+        let column = |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect();
+        let columns = vec![
+            ("returns", column(&|entry| estimates.returns[entry])),
+            ("values", column(&|entry| rollout.value(entry))),
+        ];
+        self.on_policy.explain(error, entries, columns, step_size.learning_rate)
     }
 
     /// One step of the optimiser, from the given entries of the rollout. On an error nothing has changed.
