@@ -4,7 +4,7 @@
     python examples/load_in_pytorch.py agent.safetensors
 
 `load` returns a function from observations to what the agent says of one game's actions: for PPO the logits, and the values
-beside them; for DQN and PQN the numbers of each action (one, or those of a distribution).
+beside them (and the state of a recurrent network, which goes with the next observations); for DQN and PQN the numbers of each action (one, or those of a distribution).
 """
 
 import json
@@ -85,6 +85,8 @@ def load(path, task=0):
     if ppo:
         last_hidden = hidden("network", len(network), nn.ReLU if pictures else nn.Tanh)
         heads = {"actor": linear("actor"), "critic": linear("critic")}
+        if "lstm.weight_hh_l0" in weights:
+            heads["lstm"] = nn.LSTM(len(weights[f"network.{len(network)}.bias"]), weights["lstm.weight_hh_l0"].shape[1])
     elif any(name.startswith("value_head") for name in weights):
         last_hidden = []
         for head in ("advantage_head", "value_head"):
@@ -105,12 +107,15 @@ def load(path, task=0):
             return all_actions.unflatten(1, (-1, atoms))[:, tasks[task]["shared"]]
         return all_actions.unflatten(1, (len(tasks), -1, atoms))[:, task, : min(width, tasks[task]["num_actions"])]
 
-    def act(observations):  # bytes of pictures, or floats
+    def act(observations, state=None):  # bytes of pictures, or floats; of a recurrent network what it returned last
         scale = 255.0 if observations.dtype == torch.uint8 else 1.0
         x = agent["network"][:features](observations / scale)
         if embedding is not None:
             x = torch.cat([x, embedding[task].expand(len(x), -1)], 1)
         x = agent["network"][features:](x)
+        if "lstm" in heads:
+            x, state = agent["lstm"](x[None], state)
+            return own(agent["actor"](x[0]), 18).squeeze(2), agent["critic"](x[0])[:, task], state
         if ppo:
             return own(agent["actor"](x), 18).squeeze(2), agent["critic"](x)[:, task]
         if heads:

@@ -42,6 +42,6 @@ fn the_batch_is_saved_beside_the_last_good_checkpoint_and_the_suspects_are_named
         let bytes = fs::read(file).expect("a file");
         let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
         let rows = tensors.tensor("observations").expect("observations").shape()[0];
-        assert_eq!(tensors.tensor("actions").expect("actions").shape(), [rows]);
+        assert!(rows > 0 && tensors.iter().all(|(_, tensor)| tensor.shape()[0] == rows), "{tensors:?}");
     }
 }

@@ -222,6 +222,15 @@ fn a_shared_head_and_an_embedding_are_exported() {
 }
 
 #[test]
+fn a_recurrent_network_is_exported() {
+    let exported = Exported::of("ppo", "CartPole-v1,Acrobot-v1", "256", &["policy.lstm=8"]);
+    let bytes = fs::read(&exported.file).expect("a file");
+    let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
+    assert_eq!(tensors.tensor("lstm.weight_ih_l0").expect("a layer").shape(), [4 * 8, 64]);
+    compare(&exported, "-1, 6", true, 2);
+}
+
+#[test]
 fn action_values_are_exported_by_the_names_of_cleanrl() {
     let names_of = |exported: &Exported| -> Vec<String> {
         let bytes = fs::read(&exported.file).expect("a file");

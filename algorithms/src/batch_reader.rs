@@ -1,5 +1,5 @@
 use burn::tensor::{Device, Tensor};
-use rl_env::{Batch, ObservationBuffer};
+use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, RowTasks};
 use crate::{EnvSpec, LearnerError, SpecError, Task};
@@ -11,13 +11,20 @@ pub(crate) struct BatchReader {
     tasks: Vec<Task>,
     /// For each environment its index into `tasks`.
     task_ids: Vec<usize>,
+    autoreset_mode: AutoresetMode,
     device: Device,
 }
 
 impl BatchReader {
     /// For the environments of `spec`, with tensors on `device`.
     pub(crate) fn new(spec: &EnvSpec, layout: ObservationLayout, device: Device) -> Self {
-        Self { layout, tasks: spec.tasks.clone(), task_ids: spec.task_ids.clone(), device }
+        Self {
+            layout,
+            tasks: spec.tasks.clone(),
+            task_ids: spec.task_ids.clone(),
+            autoreset_mode: spec.autoreset_mode,
+            device,
+        }
     }
 
     /// The same for other environments, whose tasks must be among the known ones.
@@ -32,7 +39,7 @@ impl BatchReader {
         };
         let heads: Vec<usize> = spec.tasks.iter().map(head).collect::<Result<_, _>>()?;
         let task_ids = spec.task_ids.iter().map(|&task| heads[task]).collect();
-        Ok(Self { task_ids, ..self.clone() })
+        Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, ..self.clone() })
     }
 
     /// Whether a batch is of the environments that this was made for.
@@ -53,6 +60,19 @@ impl BatchReader {
         let task_ids = rows.iter().map(|&row| self.task_ids[row]);
         let bytes = rows.iter().map(|&row| observations.row(row));
         (self.layout.tensor(bytes, &self.device), RowTasks::new(task_ids, &self.tasks, &self.device))
+    }
+
+    pub(crate) fn num_envs(&self) -> usize {
+        self.task_ids.len()
+    }
+
+    /// What happens at the end of an episode.
+    pub(crate) fn autoreset_mode(&self) -> AutoresetMode {
+        self.autoreset_mode
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
     }
 
     /// The task of a row's environment, among those that the learner knows.

@@ -4,6 +4,7 @@ use burn::module::Module;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
 use crate::config_error::{check, check_count, check_positive, check_unit};
@@ -180,6 +181,18 @@ impl<N: Module> OnPolicy<N> {
         });
         let batch = columns.chain([layout.numbers("observations", observations)]).collect();
         training.explain(error, self.updates, learning_rate, &rows, batch)
+    }
+
+    /// The same of observations that the network could not judge.
+    pub(crate) fn explain_acting(
+        &self,
+        error: LearnerError,
+        batch: &Batch,
+        plan: &RolloutPlan,
+    ) -> LearnerError {
+        let Self { spec, layout, training, updates, .. } = self;
+        let rate = plan.step_size(*updates, plan.num_updates(spec.num_envs())).learning_rate;
+        training.explain_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
     /// Begins the next rollout.

@@ -166,6 +166,11 @@ impl Rollout {
         Estimates { advantages, returns }
     }
 
+    /// Whether an entry is more than the reset of its environment.
+    pub(crate) fn is_transition(&self, entry: usize) -> bool {
+        !self.autoreset[entry]
+    }
+
     /// The environment of an entry.
     pub(crate) fn env(&self, entry: usize) -> usize {
         entry / self.num_steps

@@ -1,11 +1,12 @@
 use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
+use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::networks::{NamedWeights, load_weights, weights};
+use crate::networks::{NamedWeights, ObservationLayout, load_weights, weights};
 use crate::optimizer::{AdamOptimizer, Moments, clip_scale, global_norm};
-use crate::{Divergence, LearnerError};
+use crate::{Divergence, EnvSpec, LearnerError};
 
 /// A network that is being trained, and its optimiser.
 pub(crate) struct Training<N> {
@@ -100,6 +101,21 @@ impl<N: Module> Training<N> {
             }
             Err(error) => error,
         }
+    }
+
+    /// The same of observations that a network could not judge, one of each environment of `spec`.
+    pub(crate) fn explain_acting(
+        &self,
+        error: LearnerError,
+        updates: u64,
+        learning_rate: f64,
+        (spec, layout): (&EnvSpec, ObservationLayout),
+        batch: &Batch,
+    ) -> LearnerError {
+        let rows: Vec<&str> = spec.task_ids.iter().map(|&task| spec.tasks[task].name.as_str()).collect();
+        let observations = (0..batch.len()).map(|row| batch.observations.row(row));
+        let observations = layout.numbers("observations", observations);
+        self.explain(error, updates, learning_rate, &rows, vec![observations])
     }
 
     /// Fails if a parameter is not finite, so that no checkpoint has such.

@@ -195,6 +195,13 @@ pub(super) const KEYS: &[Key] = {
              and 128 for DQN and PQN, there of both layers",
         ),
         key(
+            "policy.lstm",
+            Integer,
+            "0 or more; 0 for none; PPO alone",
+            "Numbers that the network remembers from step to step, by long short-term memory behind the last hidden layer. \
+             Minibatches are whole environments then: at least as many of these as `ppo.num_minibatches`",
+        ),
+        key(
             "policy.value_scale",
             Text,
             "none, popart, h or symlog",

@@ -1,5 +1,5 @@
 use algorithms::networks::NamedWeights;
-use algorithms::ppo::{Policy, Ppo, PpoMetrics};
+use algorithms::ppo::{Memory, Policy, Ppo, PpoMetrics};
 use algorithms::{EnvSpec, LearnerError, SpecError};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -23,24 +23,27 @@ impl Learner for Ppo {
 
     fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        Ok(Box::new(PolicyPlayer { policy: self.policy(spec)?, greedy, rng }))
+        let policy = self.policy(spec)?;
+        let memory = policy.memory();
+        Ok(Box::new(PolicyPlayer { policy, memory, greedy, rng }))
     }
 }
 
 /// Draws actions as a policy says, or takes the most probable ones.
 struct PolicyPlayer {
     policy: Policy,
+    memory: Memory,
     greedy: bool,
     rng: ChaCha8Rng,
 }
 
 impl Player for PolicyPlayer {
     fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        if self.greedy { self.policy.greedy(batch) } else { self.policy.sample(batch, &mut self.rng) }
+        self.policy.act(batch, &mut self.memory, self.greedy, &mut self.rng)
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        let (log_probs, values) = (self.policy.log_probs(batch)?, self.policy.values(batch)?);
+        let (log_probs, values) = self.policy.judge(batch, &self.memory)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {
             let probabilities = log_probs.into_iter().map(f32::exp).collect();
             Reading::Policy { probabilities, value }

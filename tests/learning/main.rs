@@ -53,6 +53,7 @@ fn answer(kind: ProbeKind, observation: f32, gamma: f32) -> (f32, Option<i32>) {
         ProbeKind::DiscountedValue => (if observation == 0.0 { gamma } else { 1.0 }, None),
         ProbeKind::BestAction => (1.0, Some(1)),
         ProbeKind::ActionFromObservation => (1.0, Some(i32::from(observation > 0.0))),
+        ProbeKind::Recollection => unreachable!("the observation does not have the answer"),
     }
 }
 
@@ -79,7 +80,7 @@ fn cart_pole() -> TimeLimit<Control<CartPole>> {
 
 /// The mean return of the first `episodes` episodes to end, which have all begun at the same time in `envs`, an
 /// environment for each.
-fn mean_return(envs: &mut dyn VectorEnv, policy: impl Fn(&Batch) -> Vec<i32>) -> f64 {
+fn mean_return(envs: &mut dyn VectorEnv, mut policy: impl FnMut(&Batch) -> Vec<i32>) -> f64 {
     let mut returns = vec![None; envs.num_envs()];
     let mut batch = envs.reset(ResetSeeds::From(1_000_000)).unwrap();
     while returns.iter().any(Option::is_none) {

@@ -2,6 +2,9 @@ use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{NormAdv, Ppo, PpoConfig};
 use algorithms::{EnvSpec, Learner, ValueScale};
 use burn::tensor::Device;
+use classic_control::{Probe, ProbeKind};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 
 use super::{cart_pole, mean_return, solve_probes, vectorize};
@@ -61,6 +64,34 @@ fn ppo_solves_every_probe_in_every_scale_of_values() {
             let policy = ppo.policy(ppo.spec()).unwrap();
             move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
         });
+    }
+}
+
+/// The mean return of a probe that asks for what was seen two steps ago, by a network that remembers so many numbers.
+fn recollection(lstm: usize, mode: AutoresetMode) -> f64 {
+    let config = PpoConfig {
+        total_steps: 32_768,
+        num_steps: 32,
+        learning_rate: 3e-3,
+        gamma: 0.9,
+        ..PpoConfig::default()
+    };
+    let policy = PolicyConfig { lstm, ..PolicyConfig::default() };
+    let mut envs = vectorize(8, || Probe::new(ProbeKind::Recollection), mode);
+    let ppo = train_network(&mut envs, config, policy, 1);
+    let mut envs = vectorize(100, || Probe::new(ProbeKind::Recollection), mode);
+    let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let (mut memory, mut rng) = (policy.memory(), ChaCha8Rng::seed_from_u64(1));
+    mean_return(&mut envs, |batch| policy.act(batch, &mut memory, true, &mut rng).unwrap())
+}
+
+#[test]
+fn ppo_remembers_with_a_recurrent_network_and_only_with_one() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let (with, without) = (recollection(16, mode), recollection(0, mode));
+        println!("{mode:?}: {with} with memory, {without} without");
+        assert_eq!(with, 1.0);
+        assert!(without.abs() < 0.5, "half of the guesses are right");
     }
 }
 

@@ -279,7 +279,11 @@ impl Learner for Dqn {
             .training
             .network
             .draw_noise(&mut self.noise_rng, &self.training.device.clone().without_autodiff());
-        let values = self.actor.values_with_noise(batch, noise.as_ref())?;
+        let explain = |error| {
+            let (rate, spec) = (self.config.learning_rate, (&self.spec, self.layout));
+            self.training.explain_acting(error, self.updates, rate, spec, batch)
+        };
+        let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(explain)?;
         self.actions = explore(&values, self.epsilon(), &mut self.action_rng);
         self.replay.begin_step(batch, &self.actions);
         Ok(&self.actions)

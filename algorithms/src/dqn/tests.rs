@@ -327,7 +327,8 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
     let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
     let mut broken = noise.batch.clone();
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
-    assert_eq!(dqn.act(&broken).unwrap_err().to_string(), "a value of environment 2 is not finite");
+    let message = dqn.act(&broken).unwrap_err().to_string();
+    assert!(message.starts_with("a value of environment 2 is not finite after 0 updates"), "{message}");
 
     dqn.act(&noise.batch).unwrap();
     noise.step();
@@ -352,7 +353,9 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
             dqn.observe(&noise.batch).unwrap();
         }
     };
-    assert!(matches!(error, LearnerError::NonFinite { .. }), "{error}");
+    let LearnerError::Diverged(divergence) = error else { panic!("{error}") };
+    assert!(divergence.suspect.contains("in `targets`, row "), "{divergence}");
+    assert_eq!(divergence.batch.iter().map(|tensor| tensor.shape[0]).collect::<Vec<_>>(), [8; 7]);
     let after = weights(&dqn.training.network).unwrap();
     assert!(after.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
     assert_eq!(before.len(), after.len());

@@ -3,8 +3,9 @@ use burn::tensor::{Device, Tensor};
 use rand_chacha::ChaCha8Rng;
 
 use super::body::{Body, Hidden, VectorLayers};
+use super::lstm::Lstm;
 use super::norm::Activation;
-use super::{Heads, Initializer, ObservationLayout, PolicyConfig, RowTasks, TorsoKind};
+use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowTasks, Sequences, TorsoKind};
 use crate::EnvSpec;
 
 /// What a network says about a batch of observations.
@@ -24,6 +25,7 @@ const VECTOR_WIDTH: usize = 64;
 pub struct ActorCritic {
     pub(super) body: Body,
     hidden: Hidden,
+    lstm: Option<Lstm>,
     heads: Heads,
 }
 
@@ -50,8 +52,10 @@ impl ActorCritic {
             _ => initializer.linear(inputs, width, 2f64.sqrt()),
         };
         let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !pictures, device));
-        let heads = Heads::new(width, spec, config.head, &mut initializer);
-        Self { body, hidden, heads }
+        let lstm = (config.lstm > 0).then(|| Lstm::new(width, config.lstm, &mut initializer));
+        let features = if config.lstm > 0 { config.lstm } else { width };
+        let heads = Heads::new(features, spec, config.head, &mut initializer);
+        Self { body, hidden, lstm, heads }
     }
 
     /// The network whose values are, task by task, `factors[task]` times what they were, plus `shifts[task]`.
@@ -61,7 +65,21 @@ impl ActorCritic {
     }
 
     /// Logits and values of observations `[rows, length]` as [`ObservationLayout::tensor`] makes them.
-    pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Outputs {
-        self.heads.forward(self.hidden.forward(self.body.forward(observations, rows)), rows)
+    /// A recurrent network reads the rows as `sequences` says, which it needs; and says what is carried on.
+    pub fn forward(
+        &self,
+        observations: Tensor<2>,
+        rows: &RowTasks,
+        sequences: Option<Sequences>,
+    ) -> (Outputs, Option<LstmState>) {
+        let features = self.hidden.forward(self.body.forward(observations, rows));
+        let (features, state) = match (&self.lstm, sequences) {
+            (Some(lstm), Some(sequences)) => {
+                let (features, state) = lstm.forward(features, sequences);
+                (features, Some(state))
+            }
+            _ => (features, None),
+        };
+        (self.heads.forward(features, rows), state)
     }
 }

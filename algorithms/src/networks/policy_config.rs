@@ -42,6 +42,8 @@ pub struct PolicyConfig {
     pub game_embedding: usize,
     /// Width of the last hidden layer: 1 or more; absent for what the torso is known with.
     pub hidden_size: Option<usize>,
+    /// Numbers that the network remembers from step to step (long short-term memory behind the last hidden layer); 0 for none.
+    pub lstm: usize,
     /// The scale that values are learned in.
     pub value_scale: ValueScale,
     /// How much of a game's statistics an update renews where `value_scale` is `popart`: above 0 to 1.
@@ -57,6 +59,7 @@ impl Default for PolicyConfig {
             head: HeadKind::PerGame,
             game_embedding: 0,
             hidden_size: None,
+            lstm: 0,
             value_scale: ValueScale::None,
             popart_beta: 3e-4,
         }
@@ -76,10 +79,20 @@ impl PolicyConfig {
         }
     }
 
-    /// Checks that values of actions can be learned in the scale: a target network has no statistics of its own.
+    /// Checks that values of actions can be learned so: a target network has no statistics of its own, and a replay no
+    /// memories.
     pub fn validate_action_values(&self) -> Result<(), ConfigError> {
+        check("lstm", &self.lstm, self.lstm == 0, "0; only PPO has recurrent networks")?;
         let possible = self.value_scale != ValueScale::PopArt;
         check("value_scale", &"popart", possible, "none, h or symlog; popart is for PPO")
+    }
+
+    /// Checks what PPO needs beside that: the steps of an environment stay together where the network is recurrent.
+    pub fn validate_minibatches(&self, num_minibatches: usize, num_envs: usize) -> Result<(), ConfigError> {
+        let possible = self.lstm == 0 || num_minibatches <= num_envs;
+        let allowed =
+            format!("0 where num_minibatches = {num_minibatches} is more than {num_envs} environments");
+        check("lstm", &self.lstm, possible, allowed)
     }
 
     /// So many channels as there are in the paper, times the width; one at least.

@@ -94,7 +94,7 @@ fn gradients_of_whole_networks_equal_finite_differences() {
             let network = network(layout, &spec, &config);
             let rows = RowTasks::new([0, 1, 1].into_iter(), &spec.tasks, &Device::flex().autodiff());
             let loss = |network: &ActorCritic| {
-                let outputs = network.forward(observations(3, layout.length()), &rows);
+                let (outputs, _) = network.forward(observations(3, layout.length()), &rows, None);
                 let illegal = rows.illegal();
                 (outputs.values + 1.0).square().sum() + outputs.logits.mask_fill(illegal, 0.0).square().sum()
             };
@@ -144,7 +144,7 @@ fn an_embedding_tells_games_apart_that_share_everything_else() {
     let says = |game_embedding: usize, task: usize| -> Vec<f32> {
         let network = network(layout, &spec, &PolicyConfig { game_embedding, ..config.clone() });
         let rows = RowTasks::new([task].into_iter(), &spec.tasks, &Device::flex().autodiff());
-        network.forward(observations(1, layout.length()), &rows).logits.try_into_vec_as().unwrap()
+        network.forward(observations(1, layout.length()), &rows, None).0.logits.try_into_vec_as().unwrap()
     };
     // Action 3 is the second of the first task and the fourth of the second one.
     assert_eq!(says(0, 0)[1], says(0, 1)[3]);

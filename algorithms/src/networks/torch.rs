@@ -8,8 +8,8 @@ use super::{ActorCritic, NamedWeights, QNetwork, weights};
 use crate::LearnerError;
 
 impl ActorCritic {
-    /// All parameters, by the names of `CleanRL`'s `ppo_atari.py` (for IMPALA's convolutions `ppo_procgen.py`): `network`
-    /// and two `nn.Linear`, `actor` and `critic`.
+    /// All parameters, by the names of `CleanRL`'s `ppo_atari.py` (for IMPALA's convolutions `ppo_procgen.py`, for a
+    /// recurrent network `ppo_atari_lstm.py`): `network`, perhaps an `nn.LSTM` called `lstm`, and two `nn.Linear`, `actor` and `critic`.
     ///
     /// With several games `actor` has the rows of all, as many for each as the one with the most actions needs, or with a
     /// shared head a row for each action; `critic` has one for each game.
@@ -19,6 +19,12 @@ impl ActorCritic {
         names.push("hidden.linear", "network", names.next);
         names.push("hidden.activation.norm", "network", names.next + 1);
         names.pairs.extend([("heads.policy", "actor"), ("heads.value", "critic")].map(owned));
+        for (ours, theirs) in [("input", "ih"), ("recurrent", "hh")] {
+            for parameter in ["weight", "bias"] {
+                let place = format!("lstm.{ours}.{parameter}");
+                names.pairs.push((place, format!("lstm.{parameter}_{theirs}_l0")));
+            }
+        }
         let picture = self.body.picture();
         Ok(weights.into_iter().map(|weights| names.for_torch(weights, picture)).collect())
     }

@@ -4,6 +4,7 @@ use burn::tensor::activation::log_softmax;
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
+use super::memory::{Recollection, starts};
 use super::metrics::explained_variance;
 use super::minibatch::{Minibatch, scale_by_task};
 use super::{Policy, PpoConfig, PpoMetrics};
@@ -25,6 +26,7 @@ pub struct Ppo {
     pub(super) on_policy: OnPolicy<ActorCritic>,
     /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
+    pub(super) recollection: Recollection,
 }
 
 /// What one minibatch reports.
@@ -47,16 +49,18 @@ impl Ppo {
     ) -> Result<Self, LearnerError> {
         config.validate(spec.num_envs())?;
         policy.validate()?;
+        policy.validate_minibatches(config.num_minibatches, spec.num_envs())?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
         let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let scales = TaskScales::new(policy.value_scale, policy.popart_beta, spec.tasks.len());
-        let actor = Policy::new(network.valid(), reader, scales);
+        let actor = Policy::new(network.valid(), reader, scales, policy.lstm);
+        let recollection = Recollection::new(spec.num_envs(), policy.lstm);
         let training = Training::new(network, ADAM_EPSILON, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
-        Ok(Self { config, policy, on_policy, actor })
+        Ok(Self { config, policy, on_policy, actor, recollection })
     }
 
     /// The hyperparameters.
@@ -119,7 +123,8 @@ impl Ppo {
         let rows = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
         let mut final_values = vec![None; batch.len()];
         if !rows.is_empty() {
-            let evaluation = self.actor.evaluate(&batch.final_observations, &rows)?;
+            let evaluation =
+                self.actor.evaluate(&batch.final_observations, &rows, &self.recollection.memory)?;
             for (row, value) in rows.into_iter().zip(evaluation.values) {
                 final_values[row] = Some(value);
             }
@@ -150,25 +155,31 @@ impl Ppo {
     /// reported, and the number of epochs.
     fn learn_epochs(
         &mut self,
-        mut entries: Vec<usize>,
+        entries: Vec<usize>,
         estimates: &Estimates,
         step_size: StepSize,
     ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
+        // Of a recurrent network whole environments are learned from.
+        let recurrent = self.recollection.is_used();
+        let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
         for epoch in 1..=self.config.update_epochs {
-            for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
+            for part in self.on_policy.minibatches(&mut items, self.config.num_minibatches) {
+                let rows = self.rows(part);
+                if !rows.iter().any(|&entry| self.on_policy.rollout.is_transition(entry)) {
+                    continue;
+                }
+                let device = &self.on_policy.training.device;
+                let sequences = if recurrent { self.recollection.sequences(part, device) } else { None };
                 let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
-                let minibatch = Minibatch::gather(&self.on_policy, estimates, part, norm_adv, scales);
+                let minibatch =
+                    Minibatch::gather(&self.on_policy, estimates, &rows, sequences, norm_adv, scales);
                 let learned = self.learn(minibatch, step_size);
-                minibatches.push(learned.map_err(|error| self.explain(error, part, estimates, step_size))?);
+                minibatches.push(learned.map_err(|error| self.explain(error, &rows, estimates, step_size))?);
             }
             if let Err(error) = self.on_policy.training.sound_weights() {
-                return Err(self.explain(
-                    error,
-                    last_part(&entries, self.config.num_minibatches),
-                    estimates,
-                    step_size,
-                ));
+                let rows = self.rows(last_part(&items, self.config.num_minibatches));
+                return Err(self.explain(error, &rows, estimates, step_size));
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -176,6 +187,16 @@ impl Ppo {
             }
         }
         Ok((minibatches, self.config.update_epochs))
+    }
+
+    /// The entries that a minibatch reads: its own, or where the network is recurrent the steps of its environments, step
+    /// after step.
+    fn rows(&self, part: &[usize]) -> Vec<usize> {
+        if !self.recollection.is_used() {
+            return part.to_vec();
+        }
+        let steps = self.config.num_steps;
+        (0..steps).flat_map(|step| part.iter().map(move |env| env * steps + step)).collect()
     }
 
     /// Adds to an error about a number what the minibatch was.
@@ -200,7 +221,10 @@ impl Ppo {
     /// One step of the optimiser. On an error nothing has changed.
     fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<MinibatchMetrics, LearnerError> {
         let config = &self.config;
-        let outputs = self.on_policy.training.network.forward(minibatch.observations, &minibatch.rows);
+        let Minibatch { observations, rows, sequences, .. } = &minibatch;
+        let network = &self.on_policy.training.network;
+        let (outputs, _) = network.forward(observations.clone(), rows, sequences.clone());
+        let outputs = minibatch.transitions(outputs);
         let log_probs = log_softmax(outputs.logits, 1);
         let log_ratio = loss::log_prob(log_probs.clone(), minibatch.actions) - minibatch.log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
@@ -234,7 +258,11 @@ impl Learner for Ppo {
     /// Draws an action for each environment: one random number a row, in the order of the rows.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.on_policy.check_act()?;
-        let evaluation = self.actor.evaluate_batch(batch)?;
+        self.actor.check(batch)?;
+        let evaluation = self.actor.evaluate_batch(batch, &self.recollection.present());
+        let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
+        let evaluation = evaluation.map_err(explain)?;
+        self.recollection.carry_on(evaluation.memory, self.on_policy.rollout.is_empty());
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();
         let mut log_probs = Vec::with_capacity(batch.len());
@@ -252,8 +280,10 @@ impl Learner for Ppo {
         self.actor.check(batch)?;
         check_rewards(batch)?;
         let final_values = self.final_values(batch)?;
+        self.recollection.next_starts = starts(batch, self.on_policy.spec.autoreset_mode);
         if self.on_policy.rollout.steps_left() == 1 {
-            self.on_policy.last_values = self.actor.evaluate_batch(batch)?.values;
+            self.on_policy.last_values =
+                self.actor.evaluate_batch(batch, &self.recollection.present())?.values;
         }
         self.on_policy.rollout.end_step(batch, &final_values);
         Ok(())

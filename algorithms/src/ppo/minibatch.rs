@@ -1,15 +1,20 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::NormAdv;
-use crate::networks::{ActorCritic, RowTasks};
+use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
 use crate::on_policy::OnPolicy;
 use crate::rollout::Estimates;
 use crate::value_scale::TaskScales;
 
 /// Some transitions of a rollout, in tensors of as many rows.
 pub(super) struct Minibatch {
+    /// Of all rows; those of what follows are transitions.
     pub(super) observations: Tensor<2>,
     pub(super) rows: RowTasks,
+    /// What the rows are as sequences, for a recurrent network.
+    pub(super) sequences: Option<Sequences>,
+    /// The rows that are transitions, where not all are.
+    kept: Option<Tensor<1, Int>>,
     pub(super) actions: Tensor<1, Int>,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
@@ -20,16 +25,24 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the given entries of a learner's rollout.
+    /// Collects the given entries of a learner's rollout, at least one of which is a transition.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
         estimates: &Estimates,
-        entries: &[usize],
+        rows: &[usize],
+        sequences: Option<Sequences>,
         norm_adv: NormAdv,
         scales: &TaskScales,
     ) -> Self {
         let OnPolicy { spec, layout, training, rollout, .. } = on_policy;
         let device = &training.device;
+        let task = |entry: usize| spec.task_ids[rollout.env(entry)];
+        let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, device);
+        let observations = layout.tensor(rows.iter().map(|&entry| rollout.observation(entry)), device);
+        let (kept, entries): (Vec<i32>, Vec<usize>) =
+            (0..).zip(rows.iter().copied()).filter(|&(_, entry)| rollout.is_transition(entry)).unzip();
+        let kept = (entries.len() < rows.len())
+            .then(|| Tensor::from_data(TensorData::new(kept, [entries.len()]), device));
         let floats = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [entries.len()]), device);
         let each =
             |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect::<Vec<f32>>();
@@ -38,17 +51,25 @@ impl Minibatch {
             normalize(&mut advantages);
         }
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
-        let task = |entry: usize| spec.task_ids[rollout.env(entry)];
-        let task_ids = entries.iter().map(|&entry| task(entry));
-        let observations = entries.iter().map(|&entry| rollout.observation(entry));
         Self {
-            observations: layout.tensor(observations, device),
-            rows: RowTasks::new(task_ids, &spec.tasks, device),
+            observations,
+            rows: row_tasks,
+            sequences,
+            kept,
             actions: Tensor::from_data(TensorData::new(actions, [entries.len()]), device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
             advantages: floats(advantages),
             returns: floats(each(&|entry| scales.squash(task(entry), estimates.returns[entry]))),
             values: floats(each(&|entry| scales.squash(task(entry), rollout.value(entry)))),
+        }
+    }
+
+    /// Of what a network says about all rows, that about transitions.
+    pub(super) fn transitions(&self, outputs: Outputs) -> Outputs {
+        let Some(kept) = &self.kept else { return outputs };
+        Outputs {
+            logits: outputs.logits.select(0, kept.clone()),
+            values: outputs.values.select(0, kept.clone()),
         }
     }
 }

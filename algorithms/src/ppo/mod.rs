@@ -17,10 +17,14 @@
 //! Three rules about the ends of episodes: a row that only reset its environment
 //! ([`Batch::autoreset`](rl_env::Batch::autoreset)) is no transition and never trains; a terminated step is not
 //! bootstrapped; a truncated step is bootstrapped from the value of its final observation.
+//!
+//! A recurrent network (`lstm` of [`PolicyConfig`](crate::networks::PolicyConfig)) forgets at the beginning of each episode.
+//! Minibatches are of whole environments then, each with what was remembered at the beginning of the rollout.
 
 mod config;
 mod learner;
 mod loss;
+mod memory;
 mod metrics;
 mod minibatch;
 mod policy;
@@ -30,5 +34,6 @@ mod tests;
 
 pub use config::{NormAdv, PpoConfig};
 pub use learner::Ppo;
+pub use memory::Memory;
 pub use metrics::PpoMetrics;
 pub use policy::Policy;

@@ -1,6 +1,8 @@
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
+use super::Memory;
+use super::memory::starts;
 use crate::batch_reader::BatchReader;
 use crate::networks::ActorCritic;
 use crate::value_scale::TaskScales;
@@ -13,6 +15,8 @@ pub struct Policy {
     reader: BatchReader,
     /// What the network's values stand for.
     pub(super) scales: TaskScales,
+    /// Numbers that the network remembers of an environment.
+    memory_size: usize,
 }
 
 /// What a policy makes of some rows, on the host.
@@ -21,12 +25,19 @@ pub(super) struct Evaluation {
     pub(super) log_probs: Vec<Vec<f32>>,
     /// For each row its value.
     pub(super) values: Vec<f32>,
+    /// What is remembered of these rows afterwards.
+    pub(super) memory: Memory,
 }
 
 impl Policy {
     /// A policy for the environments of `reader`. The network must not track gradients.
-    pub(super) fn new(network: ActorCritic, reader: BatchReader, scales: TaskScales) -> Self {
-        Self { network, reader, scales }
+    pub(super) fn new(
+        network: ActorCritic,
+        reader: BatchReader,
+        scales: TaskScales,
+        memory_size: usize,
+    ) -> Self {
+        Self { network, reader, scales, memory_size }
     }
 
     /// The same policy for other environments, whose tasks it must know.
@@ -39,33 +50,60 @@ impl Policy {
         self.network = network;
     }
 
-    /// The most probable action of each environment; the first of equals.
-    pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        let evaluation = self.evaluate_batch(batch)?;
-        Ok(evaluation.log_probs.iter().map(|log_probs| categorical::argmax(log_probs) as i32).collect())
+    /// What is remembered before the first observation. One memory goes with one course of the environments.
+    pub fn memory(&self) -> Memory {
+        Memory::new(self.reader.num_envs(), self.memory_size)
     }
 
-    /// A random action for each environment, as in training: one random number a row, in their order.
-    pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<i32>, LearnerError> {
-        let evaluation = self.evaluate_batch(batch)?;
-        Ok(evaluation.log_probs.iter().map(|log_probs| categorical::sample(log_probs, rng) as i32).collect())
+    /// An action for each environment: the most probable one (the first of equals) if `greedy`, else a random one as in
+    /// training, for which one random number a row is drawn, in their order.
+    pub fn act(
+        &self,
+        batch: &Batch,
+        memory: &mut Memory,
+        greedy: bool,
+        rng: &mut impl Rng,
+    ) -> Result<Vec<i32>, LearnerError> {
+        memory.forget(&starts(batch, self.reader.autoreset_mode()));
+        let evaluation = self.evaluate_batch(batch, memory)?;
+        let choose = |log_probs: &Vec<f32>| {
+            if greedy { categorical::argmax(log_probs) } else { categorical::sample(log_probs, rng) }
+        };
+        let actions = evaluation.log_probs.iter().map(choose).map(|action| action as i32).collect();
+        *memory = evaluation.memory;
+        Ok(actions)
+    }
+
+    /// With such a memory, for each environment the log-probabilities of its actions, and the value of its observation.
+    pub fn judge(&self, batch: &Batch, memory: &Memory) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
+        let mut memory = memory.clone();
+        memory.forget(&starts(batch, self.reader.autoreset_mode()));
+        let Evaluation { log_probs, values, .. } = self.evaluate_batch(batch, &memory)?;
+        Ok((log_probs, values))
+    }
+
+    /// The most probable action of each environment; the first of equals. A recurrent policy remembers nothing here, nor
+    /// in the methods below.
+    pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+        let log_probs = self.log_probs(batch)?;
+        Ok(log_probs.iter().map(|log_probs| categorical::argmax(log_probs) as i32).collect())
     }
 
     /// For each environment the log-probabilities of its actions.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.evaluate_batch(batch)?.log_probs)
+        Ok(self.evaluate_batch(batch, &self.memory())?.log_probs)
     }
 
     /// The value of each environment's observation: the discounted sum of the rewards to come, as learners see them.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        Ok(self.evaluate_batch(batch)?.values)
+        Ok(self.evaluate_batch(batch, &self.memory())?.values)
     }
 
     /// Log-probabilities and values of all rows of a batch.
-    pub(super) fn evaluate_batch(&self, batch: &Batch) -> Result<Evaluation, LearnerError> {
+    pub(super) fn evaluate_batch(&self, batch: &Batch, memory: &Memory) -> Result<Evaluation, LearnerError> {
         self.check(batch)?;
         let rows: Vec<usize> = (0..batch.len()).collect();
-        self.evaluate(&batch.observations, &rows)
+        self.evaluate(&batch.observations, &rows, memory)
     }
 
     /// Log-probabilities and values of the given rows of `observations`; row `i` is environment `i`'s.
@@ -73,9 +111,12 @@ impl Policy {
         &self,
         observations: &ObservationBuffer,
         rows: &[usize],
+        memory: &Memory,
     ) -> Result<Evaluation, LearnerError> {
         let (observations, row_tasks) = self.reader.read(observations, rows);
-        let outputs = self.network.forward(observations, &row_tasks);
+        let sequences = memory.of(rows).sequences(&vec![false; rows.len()], self.reader.device());
+        let (outputs, state) = self.network.forward(observations, &row_tasks, sequences);
+        let memory = state.map_or_else(|| Ok(memory.of(rows)), Memory::carried)?;
         let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
         let [_, max_actions] = outputs.logits.dims();
         let logits = outputs.logits.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
@@ -91,7 +132,8 @@ impl Policy {
             });
         }
         let expand = |(&row, &value): (&usize, &f32)| self.scales.expand(self.reader.task(row), value);
-        Ok(Evaluation { log_probs, values: rows.iter().zip(&values).map(expand).collect() })
+        let values = rows.iter().zip(&values).map(expand).collect();
+        Ok(Evaluation { log_probs, values, memory })
     }
 
     /// The log-probabilities of a row's legal actions.

@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use super::memory::Recollection;
 use super::{Ppo, PpoConfig};
 use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
@@ -11,7 +12,7 @@ use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 3 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 4 };
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -20,6 +21,7 @@ struct State {
     spec: EnvSpec,
     on_policy: OnPolicyState,
     scales: TaskScales,
+    recollection: Recollection,
 }
 
 impl Ppo {
@@ -31,6 +33,7 @@ impl Ppo {
             spec: self.on_policy.spec.clone(),
             on_policy: self.on_policy.state()?,
             scales: self.actor.scales.clone(),
+            recollection: self.recollection.clone(),
         })
     }
 
@@ -48,6 +51,10 @@ impl Ppo {
             return Err(bad("the scales of its values are not those of its configuration"));
         }
         ppo.actor.scales = state.scales;
+        if !state.recollection.has_shape_of(&ppo.recollection) {
+            return Err(bad("what it remembers is not of its environments and its network"));
+        }
+        ppo.recollection = state.recollection;
         ppo.actor.set_network(ppo.on_policy.training.network.valid());
         Ok(ppo)
     }

@@ -84,6 +84,38 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
+fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_finds_the_policy_unmoved() {
+    let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut noise) = (learner(config()), Noise::new(spec.clone()));
+            for _ in 0..pause {
+                step(&mut ppo, &mut noise);
+            }
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = noise.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut noise), step(&mut restored, &mut copy));
+            }
+            assert!(ppo.state().unwrap() == restored.state().unwrap());
+        }
+        // What was remembered step by step while acting is what comes out of the sequences, also in later rollouts.
+        let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+        let (mut ppo, mut noise) = (learner(once), Noise::new(spec.clone()));
+        for _ in 0..48 {
+            if let Some(metrics) = step(&mut ppo, &mut noise) {
+                assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
+            }
+        }
+    }
+    let many = PpoConfig { num_minibatches: 5, ..config() };
+    let refused = Ppo::new(many, policy, vectors(), &Device::flex(), 7).err().unwrap();
+    assert!(refused.to_string().contains("lstm = 6 is not possible"), "{refused}");
+}
+
+#[test]
 fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
     let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
     let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
@@ -225,7 +257,9 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
     let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
     let mut broken = noise.batch.clone();
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
-    assert_eq!(ppo.act(&broken).unwrap_err().to_string(), "a logit of environment 2 is not finite");
+    let message = ppo.act(&broken).unwrap_err().to_string();
+    assert!(message.starts_with("a logit of environment 2 is not finite after 0 updates"), "{message}");
+    assert!(message.contains("NaN in `observations`, row 2, which is of five"), "{message}");
 
     ppo.act(&noise.batch).unwrap();
     noise.step();
@@ -311,5 +345,5 @@ fn damaged_states_are_refused() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, this program reads version 3");
+    assert_eq!(refused(&newer), "it has version 9, this program reads version 4");
 }

@@ -166,7 +166,8 @@ impl Learner for Pqn {
     /// The best action for each environment, or a random one. Two random numbers a row, in the order of the rows.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.on_policy.check_act()?;
-        let values = self.actor.values(batch)?;
+        let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
+        let values = self.actor.values(batch).map_err(explain)?;
         let epsilon = self.epsilon();
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         *actions = explore(&values, epsilon, action_rng);

@@ -22,10 +22,14 @@ pub enum ProbeKind {
     /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The
     /// policy follows the observation, or observations and actions are mixed up on their way.
     ActionFromObservation,
+    /// Three steps, observations +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was
+    /// +1, action 0 if it was -1; right earns 1, wrong -1. The policy knows, or it does not remember. Only a recurrent one
+    /// can.
+    Recollection,
 }
 
 impl ProbeKind {
-    /// All kinds, the simplest first.
+    /// All kinds that need no memory, the simplest first.
     pub const ALL: [Self; 5] = [
         Self::ConstantValue,
         Self::ValueFromObservation,
@@ -37,12 +41,16 @@ impl ProbeKind {
     fn num_actions(self) -> usize {
         match self {
             Self::ConstantValue | Self::ValueFromObservation | Self::DiscountedValue => 1,
-            Self::BestAction | Self::ActionFromObservation => 2,
+            Self::BestAction | Self::ActionFromObservation | Self::Recollection => 2,
         }
     }
 
     fn num_steps(self) -> u8 {
-        if self == Self::DiscountedValue { 2 } else { 1 }
+        match self {
+            Self::DiscountedValue => 2,
+            Self::Recollection => 3,
+            _ => 1,
+        }
     }
 }
 
@@ -63,6 +71,8 @@ struct State {
     kind: ProbeKind,
     rng: ChaCha8Rng,
     observation: f32,
+    /// The first observation of this episode.
+    first: f32,
     /// Steps in this episode.
     steps: u8,
 }
@@ -73,7 +83,7 @@ impl Probe {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
             action_space: Space::discrete(kind.num_actions()),
-            state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, steps: 0 },
+            state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, first: 0.0, steps: 0 },
         }
     }
 }
@@ -83,7 +93,7 @@ impl State {
         self.steps = 0;
         self.observation = match self.kind {
             ProbeKind::ConstantValue | ProbeKind::DiscountedValue | ProbeKind::BestAction => 0.0,
-            ProbeKind::ValueFromObservation | ProbeKind::ActionFromObservation => {
+            ProbeKind::ValueFromObservation | ProbeKind::ActionFromObservation | ProbeKind::Recollection => {
                 if self.rng.random() {
                     1.0
                 } else {
@@ -91,6 +101,7 @@ impl State {
                 }
             }
         };
+        self.first = self.observation;
     }
 
     fn reward(&self, action: i32) -> f32 {
@@ -100,6 +111,8 @@ impl State {
             ProbeKind::ValueFromObservation | ProbeKind::DiscountedValue => self.observation,
             ProbeKind::BestAction => sign,
             ProbeKind::ActionFromObservation => sign * self.observation,
+            ProbeKind::Recollection if self.steps == 2 => sign * self.first,
+            ProbeKind::Recollection => 0.0,
         }
     }
 }
@@ -129,6 +142,9 @@ impl Env for Probe {
         self.state.steps = self.state.steps.saturating_add(1);
         if self.state.kind == ProbeKind::DiscountedValue {
             self.state.observation = 1.0;
+        }
+        if self.state.kind == ProbeKind::Recollection {
+            self.state.observation = 0.0;
         }
         self.observe(observation);
         Ok(Step { terminated: self.state.steps >= self.state.kind.num_steps(), ..Step::reward(reward) })
@@ -178,7 +194,7 @@ mod tests {
     #[test]
     fn every_probe_is_the_task_that_it_says() {
         let mut seen = [false; 2];
-        for kind in ProbeKind::ALL {
+        for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Recollection]) {
             let mut env = Probe::new(kind);
             for _ in 0..20 {
                 for action in 0..kind.num_actions() as i32 {
@@ -190,6 +206,9 @@ mod tests {
                         ProbeKind::DiscountedValue => (0.0, vec![(0.0, false), (1.0, true)]),
                         ProbeKind::BestAction => (0.0, vec![(sign, true)]),
                         ProbeKind::ActionFromObservation => (first, vec![(sign * first, true)]),
+                        ProbeKind::Recollection => {
+                            (first, vec![(0.0, false), (0.0, false), (sign * first, true)])
+                        }
                     };
                     assert_eq!((first, steps), expected, "{kind:?}");
                     if first != 0.0 {

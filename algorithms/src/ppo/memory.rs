@@ -1,0 +1,141 @@
+use std::mem;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use rl_env::{AutoresetMode, Batch};
+use serde::{Deserialize, Serialize};
+
+use crate::LearnerError;
+use crate::networks::{LstmState, Sequences};
+use crate::training::host;
+
+/// What a recurrent policy remembers of the episodes it is in, one for each environment. One without recurrence
+/// remembers nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Numbers of an environment.
+    size: usize,
+    hidden: Vec<f32>,
+    cell: Vec<f32>,
+}
+
+impl Memory {
+    /// Of nothing.
+    pub(super) fn new(num_envs: usize, size: usize) -> Self {
+        Self { size, hidden: vec![0.0; num_envs * size], cell: vec![0.0; num_envs * size] }
+    }
+
+    /// Forgets everything of the environments whose observation is the first of an episode.
+    pub(super) fn forget(&mut self, starts: &[bool]) {
+        if self.size == 0 {
+            return;
+        }
+        let rows = self.hidden.chunks_exact_mut(self.size).zip(self.cell.chunks_exact_mut(self.size));
+        for ((hidden, cell), _) in rows.zip(starts).filter(|(_, starts)| **starts) {
+            hidden.fill(0.0);
+            cell.fill(0.0);
+        }
+    }
+
+    /// That of the given environments.
+    pub(super) fn of(&self, envs: &[usize]) -> Self {
+        let pick = |all: &[f32]| -> Vec<f32> {
+            envs.iter().flat_map(|&env| &all[env * self.size..(env + 1) * self.size]).copied().collect()
+        };
+        Self { size: self.size, hidden: pick(&self.hidden), cell: pick(&self.cell) }
+    }
+
+    /// As steps of sequences, one for each environment, of which those begin an episode that `starts` has, step after step;
+    /// nothing without recurrence.
+    pub(super) fn sequences(&self, starts: &[bool], device: &Device) -> Option<Sequences> {
+        if self.size == 0 {
+            return None;
+        }
+        let count = self.hidden.len() / self.size;
+        let state = |numbers: &[f32]| {
+            Tensor::from_data(TensorData::new(numbers.to_vec(), [count, self.size]), device)
+        };
+        let keep: Vec<f32> = starts.iter().map(|&starts| f32::from(!starts)).collect();
+        let keep = Tensor::from_data(TensorData::new(keep, [starts.len() / count, count]), device);
+        Some(Sequences { state: LstmState { hidden: state(&self.hidden), cell: state(&self.cell) }, keep })
+    }
+
+    /// What a network carries on.
+    pub(super) fn carried(state: LstmState) -> Result<Self, LearnerError> {
+        let [_, size] = state.hidden.dims();
+        Ok(Self { size, hidden: host(state.hidden)?, cell: host(state.cell)? })
+    }
+
+    fn has_shape_of(&self, other: &Self) -> bool {
+        let shape = |memory: &Self| [memory.size, memory.hidden.len(), memory.cell.len()];
+        shape(self) == shape(other)
+    }
+}
+
+/// For each row whether its observation is the first of an episode. Where the loss of a life ends a return, it does so for
+/// the memory.
+pub(super) fn starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
+    match mode {
+        AutoresetMode::SameStep => {
+            batch.terminated.iter().zip(&batch.truncated).map(|(&a, &b)| a || b).collect()
+        }
+        AutoresetMode::NextStep | AutoresetMode::Disabled => batch.autoreset.clone(),
+    }
+}
+
+/// The memory of a learner, and what is needed to learn from its rollout.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recollection {
+    /// After the last action.
+    pub(super) memory: Memory,
+    /// Whether the observation to come is the first of an episode, for each environment.
+    pub(super) next_starts: Vec<bool>,
+    /// At the beginning of the rollout.
+    first: Memory,
+    /// For each step of the rollout and each environment whether its observation was the first of an episode.
+    starts: Vec<bool>,
+}
+
+impl Recollection {
+    pub(super) fn new(num_envs: usize, size: usize) -> Self {
+        let memory = Memory::new(num_envs, size);
+        Self { first: memory.clone(), memory, next_starts: vec![false; num_envs], starts: Vec::new() }
+    }
+
+    /// Whether the network is recurrent.
+    pub(super) fn is_used(&self) -> bool {
+        self.memory.size > 0
+    }
+
+    /// What is remembered when the next action is chosen.
+    pub(super) fn present(&self) -> Memory {
+        let mut memory = self.memory.clone();
+        memory.forget(&self.next_starts);
+        memory
+    }
+
+    /// Takes what is remembered after the action; `is_first` where that is the first of a rollout.
+    pub(super) fn carry_on(&mut self, memory: Memory, is_first: bool) {
+        let before = mem::replace(&mut self.memory, memory);
+        if is_first {
+            self.first = before;
+            self.starts.clear();
+        }
+        self.starts.extend(&self.next_starts);
+    }
+
+    /// The sequences of some environments over a whole rollout.
+    pub(super) fn sequences(&self, envs: &[usize], device: &Device) -> Option<Sequences> {
+        let rows = self.starts.chunks_exact(self.next_starts.len());
+        let starts: Vec<bool> = rows.flat_map(|starts| envs.iter().map(|&env| starts[env])).collect();
+        self.first.of(envs).sequences(&starts, device)
+    }
+
+    /// Whether it is of so many environments and steps: false for a damaged one.
+    pub(super) fn has_shape_of(&self, other: &Self) -> bool {
+        let envs = other.next_starts.len();
+        self.memory.has_shape_of(&other.memory)
+            && self.first.has_shape_of(&other.memory)
+            && self.next_starts.len() == envs
+            && self.starts.len().is_multiple_of(envs)
+    }
+}
