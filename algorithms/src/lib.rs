@@ -30,6 +30,7 @@ pub mod pqn;
 mod replay;
 pub mod returns;
 mod rollout;
+mod rollout_plan;
 pub mod schedule;
 mod state_bytes;
 #[cfg(test)]

@@ -173,7 +173,8 @@ impl Run {
     /// One step of every environment.
     fn step(&mut self, clock: &mut Clock, tally: &mut Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let actions = self.learner.act(self.environments.batch())?;
+        let actions = self.learner.act(self.environments.batch());
+        let actions = actions.map_err(|error| divergence::keep(error, &self.folder))?;
         let acted = Instant::now();
         let batch = self.environments.step(Actions::Discrete(actions))?;
         let stepped = Instant::now();

@@ -1,11 +1,13 @@
 //! The learner as a whole, on batches of a made-up vector environment.
 
+use std::ops::Range;
+
 use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
-use crate::networks::{PolicyConfig, weights};
+use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{Noise, spec};
 use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError};
 
@@ -298,28 +300,37 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
     assert_ne!(undisturbed, run(|batch, env| batch.truncated[env]));
 }
 
+/// The head, the columns of its last layer, and which of these belong to no legal action: the last three of the first task's
+/// five, or the one of seven shared actions that no task has.
+const ILLEGAL: [(HeadKind, usize, Range<usize>); 2] =
+    [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)];
+
 #[test]
 fn illegal_actions_have_no_part_in_anything() {
-    // With enormous values for the actions that the first task does not have.
-    let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
-    let mut parameters = weights(&dqn.training.network).unwrap();
-    let bias =
-        parameters.iter_mut().find(|parameter| parameter.shape == [10]).expect("two tasks of five columns");
-    for value in &mut bias.values[2..5] {
-        *value = 1e9;
-    }
-    dqn.training.network = crate::networks::load_weights(dqn.training.network, parameters.clone()).unwrap();
-    dqn.target = burn::module::Module::valid(&dqn.training.network);
-    dqn.actor.set_network(burn::module::Module::valid(&dqn.training.network));
-    dqn.config.start_e = 0.0;
-    for _ in 0..20 {
-        if let Some(metrics) = step(&mut dqn, &mut noise) {
-            assert!(metrics.td_loss < 100.0, "{metrics:?}");
+    for (head, columns, illegal) in ILLEGAL {
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        let mut dqn = Dqn::new(config(), policy, vectors(), memory(), &Device::flex(), 7).unwrap();
+        let mut noise = Noise::new(vectors());
+        // With enormous values for them.
+        let mut parameters = weights(&dqn.training.network).unwrap();
+        let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();
+        bias.values[illegal.clone()].fill(1e9);
+        dqn.training.network = crate::networks::load_weights(dqn.training.network, parameters).unwrap();
+        dqn.target = burn::module::Module::valid(&dqn.training.network);
+        dqn.actor.set_network(burn::module::Module::valid(&dqn.training.network));
+        dqn.config.start_e = 0.0;
+        for _ in 0..20 {
+            if let Some(metrics) = step(&mut dqn, &mut noise) {
+                assert!(metrics.td_loss < 100.0, "{metrics:?}");
+            }
         }
+        let trained = weights(&dqn.training.network).unwrap();
+        let bias = trained.iter().find(|parameter| parameter.shape == [columns]).unwrap();
+        assert!(
+            bias.values[illegal].iter().all(|&value| value == 1e9),
+            "a gradient reached an illegal action"
+        );
     }
-    let trained = weights(&dqn.training.network).unwrap();
-    let bias = trained.iter().find(|parameter| parameter.shape == [10]).unwrap();
-    assert_eq!(bias.values[2..5], [1e9; 3], "a gradient reached an illegal action");
 }
 
 #[test]

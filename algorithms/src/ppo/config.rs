@@ -2,7 +2,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ConfigError;
 use crate::config_error::{check, check_positive, check_unit};
-use crate::on_policy::RolloutPlan;
+use crate::rollout_plan::RolloutPlan;
 
 /// Among what advantages are normalised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
 use crate::config_error::check_unit;
-use crate::on_policy::RolloutPlan;
+use crate::rollout_plan::RolloutPlan;
 
 /// The hyperparameters of PQN. The defaults are those of `CleanRL`'s `pqn_atari_envpool.py`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

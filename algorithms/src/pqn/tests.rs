@@ -1,11 +1,12 @@
 //! The learner as a whole, on batches of a made-up vector environment.
 
+use burn::module::Module;
 use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
-use crate::networks::{PolicyConfig, weights};
+use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
 use crate::testing::{Noise, spec};
 use crate::{EnvSpec, Learner, LearnerError};
 
@@ -64,6 +65,36 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
             assert_eq!(pqn.updates(), 2);
             assert!(pqn.state().unwrap() == restored.state().unwrap());
         }
+    }
+}
+
+#[test]
+fn illegal_actions_have_no_part_in_anything() {
+    // The last three of the first task's five columns, or the one of seven shared actions that no task has.
+    for (head, columns, illegal) in [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)] {
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        let spec = vectors(AutoresetMode::SameStep);
+        let config = PqnConfig { total_steps: 320, num_steps: 16, start_e: 0.0, ..PqnConfig::default() };
+        let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
+        let mut noise = Noise::new(spec);
+        // With enormous values for them.
+        let training = &mut pqn.on_policy.training;
+        let mut parameters = weights(&training.network).unwrap();
+        let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();
+        bias.values[illegal.clone()].fill(1e9);
+        training.network = load_weights(training.network.clone(), parameters).unwrap();
+        pqn.actor.set_network(Module::valid(&training.network));
+        for _ in 0..32 {
+            if let Some(metrics) = step(&mut pqn, &mut noise) {
+                assert!(metrics.td_loss < 100.0 && metrics.q_values.abs() < 100.0, "{metrics:?}");
+            }
+        }
+        let trained = weights(&pqn.on_policy.training.network).unwrap();
+        let bias = trained.iter().find(|parameter| parameter.shape == [columns]).unwrap();
+        assert!(
+            bias.values[illegal].iter().all(|&value| value == 1e9),
+            "a gradient reached an illegal action"
+        );
     }
 }
 
