@@ -23,7 +23,7 @@ pub(crate) trait Player {
     /// An action for each environment of a batch.
     fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError>;
 
-    /// How the player reads each environment's observation.
+    /// How the player reads each environment's observation: that of the batch it has acted on last, as it read it then.
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError>;
 }
 

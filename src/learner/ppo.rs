@@ -25,7 +25,7 @@ impl Learner for Ppo {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let policy = self.policy(spec)?;
         let memory = policy.memory();
-        Ok(Box::new(PolicyPlayer { policy, memory, greedy, rng }))
+        Ok(Box::new(PolicyPlayer { policy, past: memory.clone(), memory, greedy, rng }))
     }
 }
 
@@ -33,17 +33,20 @@ impl Learner for Ppo {
 struct PolicyPlayer {
     policy: Policy,
     memory: Memory,
+    /// What was remembered before the last action, which is what that was chosen with.
+    past: Memory,
     greedy: bool,
     rng: ChaCha8Rng,
 }
 
 impl Player for PolicyPlayer {
     fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+        self.past.clone_from(&self.memory);
         self.policy.act(batch, &mut self.memory, self.greedy, &mut self.rng)
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        let (log_probs, values) = self.policy.judge(batch, &self.memory)?;
+        let (log_probs, values) = self.policy.judge(batch, &self.past)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {
             let probabilities = log_probs.into_iter().map(f32::exp).collect();
             Reading::Policy { probabilities, value }
