@@ -1,10 +1,11 @@
-//! Learners solve tasks whose answers are known: the five probes, each isolating one fault, and `CartPole`.
+//! Learners solve tasks whose answers are known: the five probes, each isolating one fault, `CartPole` and
+//! `Acrobot`.
 
 mod dqn;
 mod ppo;
 mod pqn;
 
-use classic_control::{CartPole, Control, Probe, ProbeKind};
+use classic_control::{Acrobot, CartPole, Control, Probe, ProbeKind};
 use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -76,6 +77,11 @@ fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl F
 /// The pole, cut off after its usual number of steps.
 fn cart_pole() -> TimeLimit<Control<CartPole>> {
     TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS)
+}
+
+/// The two links, cut off after Gymnasium's number of steps.
+fn acrobot() -> TimeLimit<Control<Acrobot>> {
+    TimeLimit::new(Control::new(Acrobot), 500)
 }
 
 /// The mean return of the first `episodes` episodes to end, which have all begun at the same time in `envs`, an

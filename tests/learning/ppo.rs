@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 
-use super::{cart_pole, mean_return, solve_probes, vectorize};
+use super::{acrobot, cart_pole, mean_return, solve_probes, vectorize};
 
 /// Trains to the end of the configuration's steps.
 fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
@@ -114,4 +114,29 @@ fn ppo_balances_the_cart_pole() {
     let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 475.0, "mean return {mean}");
+}
+
+/// The hyperparameters of `configs/acrobot-ppo.toml`. Gymnasium calls the task solved at -100; the random player has -499.
+#[test]
+fn ppo_swings_up_the_acrobot() {
+    let config = PpoConfig {
+        total_steps: 200_000,
+        num_steps: 128,
+        learning_rate: 1e-3,
+        num_minibatches: 8,
+        update_epochs: 4,
+        clip_coef: 0.2,
+        clip_vloss: false,
+        ent_coef: 0.01,
+        ..PpoConfig::default()
+    };
+    let policy =
+        PolicyConfig { value_scale: ValueScale::PopArt, popart_beta: 0.03, ..PolicyConfig::default() };
+    let seed = 1;
+    let mut envs = vectorize(16, acrobot, AutoresetMode::NextStep);
+    let ppo = train_network(&mut envs, config, policy, seed);
+    let mut envs = vectorize(100, acrobot, AutoresetMode::NextStep);
+    let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
+    assert!(mean >= -100.0, "mean return {mean} with seed {seed}");
 }
