@@ -44,6 +44,12 @@ impl Reading {
             Self::Values(values) => values.iter().copied().fold(f32::NEG_INFINITY, f32::max),
         }
     }
+
+    /// The value of the position with two decimals; what rounds to nothing has no sign.
+    pub(crate) fn value_digits(&self) -> String {
+        let digits = format!("{:.2}", self.value());
+        if digits == "-0.00" { "0.00".to_owned() } else { digits }
+    }
 }
 
 /// A learner at work, with what the application asks of it beside the verbs of all learners.
@@ -101,4 +107,16 @@ fn from_state(experiment: &Experiment, state: &[u8], storage: ReplayStorage) -> 
         }
         Algorithm::Pqn => Box::new(Pqn::from_state(state, &device)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_rounds_to_nothing_has_no_sign() {
+        for (value, digits) in [(-0.004, "0.00"), (-0.0, "0.00"), (-0.006, "-0.01"), (12.345_6, "12.35")] {
+            assert_eq!(Reading::Values(vec![-20.0, value]).value_digits(), digits);
+        }
+    }
 }

@@ -67,7 +67,7 @@ impl Status {
         let value = self
             .reading
             .as_ref()
-            .map_or_else(String::new, |(_, reading)| format!(" value {:.2}", reading.value()));
+            .map_or_else(String::new, |(_, reading)| format!(" value {}", reading.value_digits()));
         format!(
             "{} {} {}{value} | arrows space p r{} q",
             self.score,
@@ -107,7 +107,7 @@ impl Status {
         lines.extend(keys.map(|(key, meaning)| (format!("{key:13} {meaning}"), DIM)));
         if let Some((actions, reading)) = &self.reading {
             lines.push((String::new(), PLAIN));
-            lines.push((format!("the agent's value {:.3}", reading.value()), PLAIN));
+            lines.push((format!("the agent's value {}", reading.value_digits()), PLAIN));
             lines.extend(bars(actions, reading, self.action));
         }
         lines
@@ -174,12 +174,12 @@ mod tests {
         let rows = drawn(&status(Some((actions.clone(), reading))));
         assert_eq!(rows[..4], ["Harvest", "score   12", "action  fire", "the agent plays"]);
         assert!(rows.contains(&"tab           hand over".to_owned()), "{rows:?}");
-        assert!(rows.contains(&"the agent's value 1.500".to_owned()), "{rows:?}");
+        assert!(rows.contains(&"the agent's value 1.50".to_owned()), "{rows:?}");
         assert!(rows.contains(&"noop         ███           25 %".to_owned()), "{rows:?}");
         assert!(rows.contains(&"fire         █████████     75 %".to_owned()), "{rows:?}");
 
         let rows = drawn(&status(Some((actions, Reading::Values(vec![-1.0, 3.0])))));
-        assert!(rows.contains(&"the agent's value 3.000".to_owned()), "{rows:?}");
+        assert!(rows.contains(&"the agent's value 3.00".to_owned()), "{rows:?}");
         assert!(rows.contains(&"noop                      -1.00".to_owned()), "{rows:?}");
         assert!(rows.contains(&"fire         ████████████  3.00".to_owned()), "{rows:?}");
     }

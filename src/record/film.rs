@@ -163,7 +163,7 @@ mod tests {
         let mut film = Film::new(15.0, 1);
         for shade in [1, 2, 3] {
             let screen = RgbImage { height: 2, width: 30, pixels: [[shade, 0, 255]; 60].concat() };
-            film.push(screen, Caption { score: 0.0, action: "NOOP", value: 0.0 });
+            film.push(screen, Caption { score: 0.0, action: "NOOP", value: "0.00".to_owned() });
         }
         film
     }

@@ -1,4 +1,4 @@
-//! `ale-train record`: an episode of a trained agent as a film, the whole screen with score and action below it.
+//! `ale-train record`: an episode of a trained agent as a film, the whole screen with score, action and value below.
 
 mod film;
 mod overlay;
@@ -80,7 +80,7 @@ fn play(
         let code = env.action_codes()[choice[0] as usize];
         let outcome = env.step(Action::Discrete(&choice), batch.observations.row_mut(0))?;
         score += f64::from(outcome.raw_reward);
-        let value = player.readings(&batch)?[0].value();
+        let value = player.readings(&batch)?[0].value_digits();
         let caption = Caption { score, action: ACTION_NAMES[usize::from(code)], value };
         film.push(env.render(), caption);
         if outcome.ends_episode() {

@@ -1,6 +1,7 @@
 use ale::RgbImage;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::font;
 
@@ -11,8 +12,15 @@ const LINE: usize = 12;
 pub(super) struct Caption {
     pub(super) score: f64,
     pub(super) action: &'static str,
-    /// The agent's own reading of the position: the discounted reward that it expects.
-    pub(super) value: f32,
+    /// The agent's own reading of the position, with its digits: the discounted reward that it expects.
+    pub(super) value: String,
+}
+
+impl Caption {
+    /// What stands at the left, in the middle and at the right.
+    fn texts(&self) -> [String; 3] {
+        [format!("score {}", self.score), self.action.to_lowercase(), format!("value {}", self.value)]
+    }
 }
 
 /// Width and height of what is drawn for a screen.
@@ -45,12 +53,12 @@ fn write(
     caption: &Caption,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let area = BitMapBackend::with_buffer(pixels, (width as u32, height as u32)).into_drawing_area();
-    let style = ("sans-serif", (LINE * scale) as f64 * 0.7).into_font().color(&WHITE);
-    let y = (height - LINE * scale + scale) as i32;
-    let third = width as i32 / 3;
-    let texts =
-        [format!("{}", caption.score), caption.action.to_lowercase(), format!("value {:.2}", caption.value)];
-    for (text, x) in texts.iter().zip([2 * scale as i32, third, 2 * third]) {
+    let style = ("sans-serif", (LINE * scale) as f64 * 0.65).into_font().color(&WHITE);
+    let y = (height - LINE * scale / 2) as i32;
+    let (margin, width) = (2 * scale as i32, width as i32);
+    let places = [(HPos::Left, margin), (HPos::Center, width / 2), (HPos::Right, width - margin)];
+    for (text, (anchor, x)) in caption.texts().iter().zip(places) {
+        let style = style.pos(Pos::new(anchor, VPos::Center));
         area.draw_text(text, &style, (x, y)).map_err(|error| error.to_string())?;
     }
     area.present().map_err(|error| error.to_string())?;
@@ -65,7 +73,8 @@ mod tests {
     fn every_pixel_is_a_square_and_the_caption_stands_below() {
         let colours: [[u8; 3]; 2] = [[10, 20, 30], [200, 100, 50]];
         let screen = RgbImage { height: 1, width: 80, pixels: colours.concat().repeat(40) };
-        let caption = Caption { score: 12.0, action: "FIRE", value: 0.5 };
+        let caption = Caption { score: 12.0, action: "FIRE", value: "0.50".to_owned() };
+        assert_eq!(caption.texts(), ["score 12", "fire", "value 0.50"]);
         let drawn = draw(&screen, 2, &caption).unwrap();
         assert_eq!((drawn.width, drawn.height), (160, 2 * (1 + LINE)));
         let rows: Vec<&[u8]> = drawn.pixels.chunks_exact(3 * 160).collect();

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
 use super::statistics::mean;
@@ -42,6 +42,7 @@ impl GameHistory {
 impl RunHistory {
     /// Reads a run's configuration and curves.
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
+        ensure!(run_dir.exists(), "there is no {}", run_dir.display());
         let unreadable = || format!("{} is no run that can be reported", run_dir.display());
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =
