@@ -89,9 +89,10 @@ fn translated_programs_run_as_interpreted_ones() {
 }
 
 #[test]
-fn unseen_frames_leave_the_same_machine_and_the_same_pictures() {
+fn unseen_frames_and_forgotten_pictures_leave_the_same_machine_and_the_same_pictures() {
     let first: u64 = rand::random();
-    for seed in (0..20).map(|program| first.wrapping_add(program)) {
+    let mut forgotten = 0;
+    for seed in (0..60).map(|program| first.wrapping_add(program)) {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let rom = image(&mut random, Scheme::Rom4K);
@@ -112,6 +113,14 @@ fn unseen_frames_leave_the_same_machine_and_the_same_pictures() {
             }
             assert_eq!(unseen.ram(), seen.ram(), "RAM after frame {frame}");
             assert_eq!(unseen.cpu(), seen.cpu(), "registers after frame {frame}");
+            if random.random_bool(0.3) {
+                unseen.forget_pictures();
+                forgotten += usize::from(unseen.screen().is_empty());
+            }
         }
+        unseen.draw_hidden();
+        assert!(unseen.screen() == seen.screen(), "the last picture");
+        assert!(unseen.previous_screen() == seen.previous_screen(), "the picture before");
     }
+    assert_ne!(forgotten, 0, "no picture was ever forgotten");
 }
