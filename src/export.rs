@@ -47,6 +47,7 @@ fn metadata(experiment: &Experiment, spec: &EnvSpec) -> HashMap<String, String> 
         ("algorithm", experiment.algorithm.to_string()),
         ("tasks", json!(tasks).to_string()),
         ("observation_shape", json!(shape).to_string()),
+        ("rescale_observations", experiment.environments.rescale_observations.to_string()),
         ("torso", json!(torso).to_string()),
         ("head", json!(head).to_string()),
         ("num_atoms", num_atoms.to_string()),

@@ -1,36 +1,51 @@
 //! A training that comes to what is no number stops, with the batch saved and the suspects named.
 
 use std::fs;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use safetensors::SafeTensors;
 use tempfile::TempDir;
 
+/// A training on two tasks, in two environments of each.
+fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Output {
+    let mut command = ale_train();
+    command.args([
+        algorithm,
+        "--games",
+        "CartPole-v1,Acrobot-v1",
+        "--num-envs",
+        "2",
+        "--total-frames",
+        "4096",
+    ]);
+    command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(run);
+    for setting in settings {
+        command.args(["--set", setting]);
+    }
+    command.output().expect("the program starts")
+}
+
+fn ale_train() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_ale-train"))
+}
+
+/// What the program says when it fails.
+fn complaint(output: &Output) -> String {
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    message.into_owned()
+}
+
 #[test]
-fn the_batch_is_saved_beside_the_last_good_checkpoint_and_the_suspects_are_named() {
-    for (algorithm, rate, keys) in [
-        ("ppo", "ppo.learning_rate=1e30", &["ppo.num_steps=16", "ppo.update_epochs=4"][..]),
-        ("dqn", "dqn.learning_rate=1e30", &["dqn.learning_starts=40", "dqn.buffer_size=1000"]),
+fn the_batch_is_saved_and_the_suspects_are_named() {
+    for (algorithm, settings) in [
+        ("ppo", ["ppo.learning_rate=1e30", "ppo.num_steps=16", "ppo.update_epochs=4"]),
+        ("dqn", ["dqn.learning_rate=1e30", "dqn.learning_starts=40", "dqn.buffer_size=1000"]),
     ] {
         let folder = TempDir::new().expect("a folder");
         let run = folder.path().join("run");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
-        command.args([
-            algorithm,
-            "--games",
-            "CartPole-v1,Acrobot-v1",
-            "--num-envs",
-            "2",
-            "--total-frames",
-            "4096",
-        ]);
-        command.args(["--num-threads", "1", "--quiet", "--run-dir", run.to_str().expect("a name")]);
-        for key in [rate].iter().chain(keys) {
-            command.args(["--set", key]);
-        }
-        let output = command.output().expect("the program starts");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{message}");
+        let message = complaint(&train(algorithm, &run, &settings));
         for part in
             ["is not finite after", "at learning rate 1e30", "CartPole-v1 (", "Acrobot-v1 (", "weights `"]
         {
@@ -44,4 +59,35 @@ fn the_batch_is_saved_beside_the_last_good_checkpoint_and_the_suspects_are_named
         let rows = tensors.tensor("observations").expect("observations").shape()[0];
         assert!(rows > 0 && tensors.iter().all(|(_, tensor)| tensor.shape()[0] == rows), "{tensors:?}");
     }
+}
+
+/// The run is saved every 300 frames, and first learns, with a step that no network survives, after 1000.
+#[test]
+fn the_last_good_checkpoint_is_named_and_can_be_played_and_resumed() {
+    let folder = TempDir::new().expect("a folder");
+    let run = folder.path().join("run");
+    let settings = [
+        "dqn.learning_rate=1e30",
+        "dqn.learning_starts=1000",
+        "dqn.buffer_size=2000",
+        "checkpoints.interval_frames=300",
+    ];
+    let message = complaint(&train("dqn", &run, &settings));
+    let (_, named) = message.trim_end().split_once("the last good checkpoint is ").expect("a checkpoint");
+    let checkpoint = Path::new(named);
+    assert_eq!(checkpoint.parent(), Some(run.join("checkpoints").as_path()), "{message}");
+
+    let played = ale_train().args(["eval", named, "--episodes", "1", "--json"]).output().expect("a start");
+    assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+    let progress = fs::read_to_string(checkpoint.join("progress.json")).expect("a progress");
+    let progress: serde_json::Value = serde_json::from_str(&progress).expect("JSON");
+    assert_eq!(progress["moment"]["frames"], 900, "{progress}");
+
+    // It comes to the same end: the same batch, and nothing saved in between.
+    let batch = || fs::read(run.join("diverged_batch.safetensors")).expect("a file");
+    let before = batch();
+    fs::remove_file(run.join("diverged_batch.safetensors")).expect("it was there");
+    let resumed = ale_train().args(["resume", run.to_str().expect("a name"), "--quiet"]).output();
+    assert_eq!(complaint(&resumed.expect("the program starts")), message);
+    assert!(batch() == before, "another batch");
 }

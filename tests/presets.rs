@@ -42,7 +42,8 @@ const SMALL: [(&str, [&str; 3], &str); 3] = [
 ];
 
 /// Tasks that are no games, by how the files of their presets begin.
-const TASKS: [(&str, &str); 2] = [("/cartpole-", "CartPole-v1"), ("/acrobot-", "Acrobot-v1")];
+const TASKS: [(&str, &str); 3] =
+    [("/cartpole-", "CartPole-v1"), ("/acrobot-", "Acrobot-v1"), ("/mountaincar-", "MountainCar-v0")];
 
 #[test]
 fn every_preset_makes_an_update() {

@@ -142,6 +142,13 @@ pub(super) const KEYS: &[Key] = {
             "1 or more",
             "Frames after which an episode is cut off",
         ),
+        key(
+            "environments.rescale_observations",
+            Switch,
+            "",
+            "Whether the numbers that classic control observes are brought to -1 to 1, those that have bounds; pictures \
+             always come to 0 to 1",
+        ),
         key("environments.game.NAME.num_envs", Integer, "1 or more", "Environments of the game"),
         key(
             "environments.game.NAME.mode",

@@ -16,7 +16,9 @@ use crate::selection;
 struct Presets {
     /// On the open game.
     harvest: &'static str,
-    /// On tasks that are no games.
+    /// On single tasks that are no games, by their ids.
+    tasks: &'static [(&'static str, &'static str)],
+    /// On all other tasks that are no games.
     classic: &'static str,
     /// On all others.
     atari: &'static str,
@@ -24,16 +26,22 @@ struct Presets {
 
 const PPO: Presets = Presets {
     harvest: include_str!("../../configs/harvest-ppo.toml"),
+    tasks: &[("Acrobot-v1", include_str!("../../configs/acrobot-ppo.toml"))],
     classic: include_str!("../../configs/cartpole-ppo.toml"),
     atari: include_str!("../../configs/atari-ppo.toml"),
 };
 const DQN: Presets = Presets {
     harvest: include_str!("../../configs/harvest-dqn.toml"),
+    tasks: &[
+        ("Acrobot-v1", include_str!("../../configs/acrobot-dqn.toml")),
+        ("MountainCar-v0", include_str!("../../configs/mountaincar-dqn.toml")),
+    ],
     classic: include_str!("../../configs/cartpole-dqn.toml"),
     atari: include_str!("../../configs/atari-dqn.toml"),
 };
 const PQN: Presets = Presets {
     harvest: include_str!("../../configs/harvest-pqn.toml"),
+    tasks: &[],
     classic: include_str!("../../configs/cartpole-pqn.toml"),
     atari: include_str!("../../configs/atari-pqn.toml"),
 };
@@ -162,11 +170,12 @@ fn preset(written: &Table, algorithm: Algorithm) -> Result<Table> {
     let environments: super::raw::RawEnvironments = environments.try_into()?;
     // A name that means nothing is told when the experiment is resolved.
     let ids = selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default();
-    let text = match ids.as_slice() {
+    let own = presets.tasks.iter().find(|(task, _)| ids == [*task]).map(|&(_, text)| text);
+    let text = own.unwrap_or(match ids.as_slice() {
         ["harvest"] => presets.harvest,
         [id, ..] if selection::registry().spec(id).is_ok() => presets.classic,
         _ => presets.atari,
-    };
+    });
     Ok(text.parse()?)
 }
 

@@ -111,6 +111,8 @@ pub(crate) struct RawEnvironments {
     pub(crate) full_action_space: bool,
     /// Frames after which an episode is cut off.
     pub(crate) max_num_frames_per_episode: u32,
+    /// Whether the bounded numbers of observations that are no pictures are brought to -1..=1.
+    pub(crate) rescale_observations: bool,
     /// What single games have of their own, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) game: BTreeMap<String, RawGame>,
@@ -202,6 +204,7 @@ impl Default for RawEnvironments {
             reward_clipping: true,
             full_action_space: false,
             max_num_frames_per_episode: 108_000,
+            rescale_observations: false,
             game: BTreeMap::new(),
         }
     }

@@ -29,7 +29,9 @@ fn the_games_choose_the_preset() {
     let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
     assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 8));
     let acrobot = experiment(&["--games", "Acrobot-v1"]).unwrap();
-    assert_eq!((acrobot.games.names(), acrobot.ppo.clip_coef), (vec!["Acrobot-v1"], 0.2));
+    assert_eq!((acrobot.games.names(), acrobot.environments.num_envs), (vec!["Acrobot-v1"], 16));
+    let car = experiment(&["--games", "MountainCar-v0"]).unwrap();
+    assert_eq!((car.games.names(), car.environments.num_envs), (vec!["MountainCar-v0"], 1));
     assert_eq!(experiment(&["--games", "classic"]).unwrap().num_envs(), 24);
     assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 448);
     // Also where they are named by `--set`.

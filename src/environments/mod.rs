@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
 use algorithms::{EnvSpec, Task};
 use anyhow::{Context, Result};
-use rl_env::{AutoresetMode, EnvError, VectorEnv};
+use rl_env::{AutoresetMode, BoxedEnv, EnvError, RescaleObservation, VectorEnv};
 use vector::{AtariGroup, AtariVectorEnv, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
@@ -127,7 +127,8 @@ impl Builder {
             }
             Tasks::Registered(ids) => {
                 let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs(id)));
-                Ok(Box::new(PoolVectorEnv::new(registered(copies)?, pool)?))
+                let envs = registered(copies, self.settings.rescale_observations)?;
+                Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
         }
     }
@@ -193,16 +194,52 @@ impl Builder {
     }
 }
 
-/// An environment of each id, with observations of one length.
-fn registered<'a>(ids: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Padded)>> {
-    let envs = ids.map(|id| Ok((id, selection::registry().make(id)?))).collect::<Result<Vec<_>>>()?;
-    let length = envs.iter().filter_map(|(_, env)| floats(env)).max().unwrap_or(0);
-    let pad = |(id, env)| {
-        let padded = Padded::new(env, length);
-        Ok((
-            str::to_owned(id),
-            padded.with_context(|| format!("{id} has no observations that a network reads"))?,
-        ))
+/// An environment of each id, with observations of one length, rescaled or not.
+fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<Vec<(String, Padded)>> {
+    let make = |id: &'a str| {
+        let env = selection::registry().make(id)?;
+        let shown = if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(env) };
+        Ok((id, shown.with_context(|| unreadable(id))?))
     };
+    let envs = ids.map(make).collect::<Result<Vec<_>>>()?;
+    let length = envs.iter().filter_map(|(_, env)| floats(env)).max().unwrap_or(0);
+    let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
     envs.into_iter().map(pad).collect()
+}
+
+fn unreadable(id: &str) -> String {
+    format!("{id} has no observations that a network reads")
+}
+
+#[cfg(test)]
+mod tests {
+    use rl_env::ResetSeeds;
+
+    use super::*;
+
+    /// The first observations of a mountain car and an acrobot in one batch.
+    fn first_observations(rescale: bool) -> [Vec<f32>; 2] {
+        let envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale).unwrap();
+        let mut envs =
+            PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, ..PoolOptions::default() }).unwrap();
+        let batch = envs.reset(ResetSeeds::From(1)).unwrap();
+        [0, 1].map(|row| batch.observations.row_f32(row).to_vec())
+    }
+
+    #[test]
+    fn observations_are_rescaled_by_the_bounds_of_their_own_task_and_only_then_padded() {
+        let ([car, acrobot], [shown_car, shown_acrobot]) =
+            (first_observations(false), first_observations(true));
+        let pi = std::f32::consts::PI;
+        // Positions are in -1.2..=0.6, sines and cosines in -1..=1, velocities at most 4 and 9 half turns a second.
+        let expected = [(car[0] + 0.3) / 0.9, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let bounds = [1.0, 1.0, 1.0, 1.0, 4.0 * pi, 9.0 * pi];
+        let halves: Vec<f32> = acrobot.iter().zip(bounds).map(|(number, bound)| number / bound).collect();
+        assert!(acrobot.iter().all(|&number| number != 0.0) && car[0] < -0.3, "{car:?} {acrobot:?}");
+        for (shown, expected) in [(&shown_car, &expected[..]), (&shown_acrobot, &halves)] {
+            assert_eq!(shown.len(), expected.len());
+            let close = shown.iter().zip(expected).all(|(shown, expected)| (shown - expected).abs() < 1e-6);
+            assert!(close, "{shown:?}, not {expected:?}");
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! Learners solve tasks whose answers are known: the five probes, each isolating one fault, `CartPole` and
-//! `Acrobot`.
+//! Learners solve tasks whose answers are known: the five probes, each isolating one fault, `CartPole`,
+//! `Acrobot` and `MountainCar`.
 
 mod dqn;
 mod ppo;
 mod pqn;
 
-use classic_control::{Acrobot, CartPole, Control, Probe, ProbeKind};
-use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, TimeLimit, VectorEnv};
+use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
+use rl_env::{Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 fn vectorize<E: Env + 'static>(
@@ -82,6 +82,16 @@ fn cart_pole() -> TimeLimit<Control<CartPole>> {
 /// The two links, cut off after Gymnasium's number of steps.
 fn acrobot() -> TimeLimit<Control<Acrobot>> {
     TimeLimit::new(Control::new(Acrobot), 500)
+}
+
+/// The car, cut off after Gymnasium's number of steps.
+fn mountain_car() -> TimeLimit<Control<MountainCar>> {
+    TimeLimit::new(Control::new(MountainCar::default()), 200)
+}
+
+/// The same task with observations in -1..=1.
+fn rescaled<E: Env>(env: E) -> RescaleObservation<E> {
+    RescaleObservation::new(env).expect("a vector of floats")
 }
 
 /// The mean return of the first `episodes` episodes to end, which have all begun at the same time in `envs`, an

@@ -1,0 +1,89 @@
+use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
+
+/// An environment whose observed floats lie in -1..=1, as far as their space bounds them: Gymnasium's
+/// `RescaleObservation` with those bounds.
+///
+/// A float between finite bounds `low < high` is shown as `2 (x - low) / (high - low) - 1`, every other as it is.
+/// Networks learn little from numbers that are small, such as the velocities of the mountain car, at most 0.07.
+#[derive(Clone, Debug)]
+pub struct RescaleObservation<E> {
+    env: E,
+    space: Space,
+    /// For each float the bounds between which it is rescaled.
+    ranges: Vec<Option<(f64, f64)>>,
+}
+
+impl<E: Env> RescaleObservation<E> {
+    /// Rescales the observations of `env`. None if they are no [`Space::Box`] of floats.
+    pub fn new(env: E) -> Option<Self> {
+        let Space::Box { low, high, shape, dtype: Dtype::F32 } = env.observation_space() else { return None };
+        let bounds: Vec<_> =
+            (0..shape.iter().product()).map(|index| (low.of(index), high.of(index))).collect();
+        let rescaled = |(low, high): (f64, f64)| low.is_finite() && high.is_finite() && low < high;
+        let shown = |&bounds: &(f64, f64)| if rescaled(bounds) { (-1.0, 1.0) } else { bounds };
+        let (lowest, highest): (Vec<_>, Vec<_>) = bounds.iter().map(shown).unzip();
+        let space = Space::Box {
+            low: Bound::each(lowest),
+            high: Bound::each(highest),
+            shape: shape.clone(),
+            dtype: Dtype::F32,
+        };
+        let ranges = bounds.into_iter().map(|bounds| rescaled(bounds).then_some(bounds)).collect();
+        Some(Self { env, space, ranges })
+    }
+
+    /// Rescales a row as the environment has written it.
+    fn rescale(&self, observation: &mut [u8]) {
+        for (bytes, range) in observation.as_chunks_mut().0.iter_mut().zip(&self.ranges) {
+            if let Some((low, high)) = range {
+                let number = f64::from(f32::from_ne_bytes(*bytes));
+                let rescaled = 2.0 * (number - low) / (high - low) - 1.0;
+                *bytes = (rescaled as f32).to_ne_bytes();
+            }
+        }
+    }
+}
+
+impl<E: Env> Env for RescaleObservation<E> {
+    type Info = E::Info;
+
+    fn observation_space(&self) -> &Space {
+        &self.space
+    }
+
+    fn action_space(&self) -> &Space {
+        self.env.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        self.env.reset(seed, observation);
+        self.rescale(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let step = self.env.step(action, observation)?;
+        self.rescale(observation);
+        Ok(step)
+    }
+
+    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
+        self.env.advance(action, scratch)
+    }
+
+    fn info(&self) -> Self::Info {
+        self.env.info()
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        self.env.observe(observation);
+        self.rescale(observation);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.env.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.env.restore(snapshot)
+    }
+}
