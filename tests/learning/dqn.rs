@@ -150,31 +150,32 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
     assert!(mean >= -125.0, "mean return {mean} with seed {seed}");
 }
 
-/// The hyperparameters of `configs/acrobot-dqn.toml`.
+/// The hyperparameters of `configs/acrobot-dqn.toml`, with which three seeds came to -86.2, -86.1 and -87.8 there. Gymnasium
+/// calls the task solved at -100; the random player has -499.
 #[test]
 fn dqn_swings_up_the_acrobot() {
     let config = DqnConfig {
-        total_steps: 100_000,
-        learning_rate: 5e-4,
+        total_steps: 60_000,
+        learning_rate: 1e-3,
         buffer_size: 50_000,
-        target_network_frequency: 1,
-        tau: 0.01,
+        target_network_frequency: 150,
         batch_size: 64,
-        exploration_fraction: 0.1,
-        end_e: 0.05,
+        exploration_fraction: 0.15,
+        end_e: 0.01,
         learning_starts: 1_000,
         train_ratio: 0.25,
-        n_step: 3,
+        n_step: 5,
         prioritized: true,
         double: true,
         loss: LossKind::Huber,
         max_grad_norm: Some(10.0),
         ..DqnConfig::default()
     };
+    let policy = PolicyConfig { hidden_size: Some(64), ..PolicyConfig::default() };
     let seed = 1;
-    let mut envs = vectorize(8, || rescaled(acrobot()), AutoresetMode::NextStep);
-    let dqn = train(&mut envs, config, seed);
-    let mut envs = vectorize(100, || rescaled(acrobot()), AutoresetMode::NextStep);
+    let mut envs = vectorize(8, acrobot, AutoresetMode::NextStep);
+    let dqn = train_network(&mut envs, config, policy, seed);
+    let mut envs = vectorize(100, acrobot, AutoresetMode::NextStep);
     let policy = dqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= -100.0, "mean return {mean} with seed {seed}");
