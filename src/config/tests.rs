@@ -11,11 +11,16 @@ use crate::cli::{Cli, Command};
 
 /// The experiment that `ale-train ppo ARGUMENTS` asks for, or the complaint.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
+    experiment_by(Algorithm::Ppo, arguments)
+}
+
+/// The same for another algorithm, whose command takes the same arguments.
+fn experiment_by(algorithm: Algorithm, arguments: &[&str]) -> Result<Experiment, String> {
     let line = ["ale-train", "ppo"].into_iter().chain(arguments.iter().copied());
     let Command::Ppo(args) = Cli::try_parse_from(line).expect("flags that exist").command else {
         unreachable!("the command is ppo")
     };
-    from_args(&args.experiment, Some(Algorithm::Ppo))
+    from_args(&args.experiment, Some(algorithm))
         .and_then(RawConfig::resolve)
         .map_err(|error| format!("{error:#}"))
 }
@@ -30,8 +35,9 @@ fn the_games_choose_the_preset() {
     assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 8));
     let acrobot = experiment(&["--games", "Acrobot-v1"]).unwrap();
     assert_eq!((acrobot.games.names(), acrobot.environments.num_envs), (vec!["Acrobot-v1"], 16));
-    let car = experiment(&["--games", "MountainCar-v0"]).unwrap();
-    assert_eq!((car.games.names(), car.environments.num_envs), (vec!["MountainCar-v0"], 1));
+    let car = |algorithm| experiment_by(algorithm, &["--games", "MountainCar-v0"]).unwrap().environments;
+    assert_eq!([Algorithm::Dqn, Algorithm::Ppo].map(|algorithm| car(algorithm).num_envs), [1, 8]);
+    assert!(car(Algorithm::Dqn).rescale_observations && !car(Algorithm::Ppo).rescale_observations);
     assert_eq!(experiment(&["--games", "classic"]).unwrap().num_envs(), 24);
     assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 448);
     // Also where they are named by `--set`.
