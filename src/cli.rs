@@ -144,7 +144,7 @@ pub(crate) struct ExperimentArgs {
     /// Seed of everything random
     #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,
-    /// Device that the networks run on: cpu
+    /// What the networks run on: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1 [default: cpu]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 }
@@ -209,6 +209,9 @@ pub(crate) struct ResumeArgs {
     /// Threads that emulate and learn [default: as before]
     #[arg(long, value_name = "T")]
     pub(crate) num_threads: Option<usize>,
+    /// What the networks run on, such as cpu or wgpu [default: as before]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
     /// Print one JSON object a line, the same as in the run's metrics.jsonl, and nothing else on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -575,16 +578,20 @@ pub(crate) struct BenchEnvArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Samples per second of acting (one batch of all environments) and of updating (CleanRL's hyperparameters; a transition
-counts once in every epoch).
+counts once in every epoch), and steps per second of both together.
 
 Examples:
   ale-train bench learner
+  ale-train bench learner --device wgpu --num-envs 128
   ale-train bench learner --games pong --num-envs 64 --num-threads 2 --json")]
 pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
     pub(crate) crew: BenchCrew,
+    /// What the network runs on: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: String,
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod canvas;
 mod checkpoint;
 mod cli;
 mod config;
+mod device;
 mod environments;
 mod evaluation;
 mod export;

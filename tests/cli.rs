@@ -37,6 +37,7 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
         (&["ppo", "--num-envs", "0"], "environments.num_envs = 0 is not possible: it must be 1 or more"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
+        (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
         (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),

@@ -1,8 +1,17 @@
 use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
-use crate::networks::{ObservationLayout, RowTasks};
+use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
 use crate::{EnvSpec, LearnerError, SpecError, Task};
+
+/// Rows of a batch as a network reads them.
+pub(crate) struct ReadRows {
+    /// `[rows, length]`.
+    pub(crate) observations: Tensor<2>,
+    pub(crate) tasks: RowTasks,
+    /// What the observations were made of, where that is on a device.
+    pub(crate) packed: Option<PackedRows>,
+}
 
 /// Turns rows of a vector environment's batches into what a network reads.
 #[derive(Clone, Debug)]
@@ -55,11 +64,17 @@ impl BatchReader {
         Ok(())
     }
 
-    /// The given rows of `observations`, row `i` being environment `i`'s, and their tasks.
-    pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[usize]) -> (Tensor<2>, RowTasks) {
+    /// The given rows of `observations`, row `i` being environment `i`'s.
+    pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[usize]) -> ReadRows {
+        let Self { layout, device, .. } = self;
         let task_ids = rows.iter().map(|&row| self.task_ids[row]);
         let bytes = rows.iter().map(|&row| observations.row(row));
-        (self.layout.tensor(bytes, &self.device), RowTasks::new(task_ids, &self.tasks, &self.device))
+        let tasks = RowTasks::new(task_ids, &self.tasks, device);
+        if on_cpu(device) {
+            return ReadRows { observations: layout.tensor(bytes, device), tasks, packed: None };
+        }
+        let packed = PackedRows::new(*layout, bytes, device);
+        ReadRows { observations: packed.numbers(*layout), tasks, packed: Some(packed) }
     }
 
     pub(crate) fn num_envs(&self) -> usize {

@@ -17,6 +17,9 @@
 mod batch_reader;
 pub mod categorical;
 mod config_error;
+mod device_rollout;
+#[cfg(test)]
+mod device_tests;
 mod divergence;
 pub mod dqn;
 mod env_spec;
@@ -33,6 +36,7 @@ mod rollout;
 mod rollout_plan;
 pub mod schedule;
 mod state_bytes;
+mod step;
 #[cfg(test)]
 mod testing;
 mod training;

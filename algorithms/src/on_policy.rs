@@ -1,13 +1,15 @@
 //! What the learners from rollouts share.
 
 use burn::module::Module;
+use burn::tensor::Tensor;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::networks::{NamedWeights, ObservationLayout};
+use crate::device_rollout::DeviceRollout;
+use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
 use crate::rollout::{Rollout, split};
 use crate::rollout_plan::RolloutPlan;
 use crate::state_bytes::bad;
@@ -35,6 +37,8 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) layout: ObservationLayout,
     pub(crate) training: Training<N>,
     pub(crate) rollout: Rollout,
+    /// Its observations on the device, where that is not the CPU.
+    moved: Option<DeviceRollout>,
     /// The values of the observations after a complete rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
@@ -66,8 +70,10 @@ impl<N: Module> OnPolicy<N> {
         num_steps: usize,
         seed: u64,
     ) -> Self {
+        let moved = !on_cpu(&training.device);
         Self {
             rollout: Rollout::new(spec.num_envs(), num_steps, layout.row_bytes()),
+            moved: moved.then(|| DeviceRollout::new(spec.num_envs() * num_steps)),
             last_values: Vec::new(),
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Shuffling.rng(seed),
@@ -93,6 +99,29 @@ impl<N: Module> OnPolicy<N> {
     /// Fails where it is not time to learn.
     pub(crate) fn check_update(&self) -> Result<(), LearnerError> {
         in_order(self.rollout.is_full(), "update came before a rollout was complete")
+    }
+
+    /// Keeps what was moved to a device to choose the actions of the present step, before it [begins](Rollout::begin_step).
+    pub(crate) fn keep(&mut self, packed: Option<PackedRows>) {
+        if let (Some(moved), Some(rows)) = (&mut self.moved, packed) {
+            moved.push(self.rollout.present(), rows);
+        }
+    }
+
+    /// Called before the first [`observations`](Self::observations) of an update.
+    pub(crate) fn begin_update(&mut self) {
+        self.moved.iter_mut().for_each(DeviceRollout::join);
+    }
+
+    /// The observations of some entries, `[entries, length]`, to learn from.
+    pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
+        match &self.moved {
+            Some(moved) => Tensor::from_inner(moved.select(entries).numbers(self.layout)),
+            None => {
+                let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
+                self.layout.tensor(rows, &self.training.device)
+            }
+        }
     }
 
     /// Puts `entries` into a new order and cuts them into minibatches.
@@ -146,6 +175,7 @@ impl<N: Module> OnPolicy<N> {
     /// Begins the next rollout.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
+        self.moved.iter_mut().for_each(DeviceRollout::clear);
         self.updates += 1;
     }
 
@@ -168,6 +198,7 @@ impl<N: Module> OnPolicy<N> {
                 return Err(bad("its rollout has another shape than its configuration"));
             }
             self.rollout = rollout;
+            self.move_again();
         }
         if self.rollout.is_full() && state.last_values.len() != self.spec.num_envs() {
             return Err(bad("its last values are not one for each environment"));
@@ -176,6 +207,20 @@ impl<N: Module> OnPolicy<N> {
         (self.action_rng, self.shuffle_rng) = (state.action_rng, state.shuffle_rng);
         self.updates = state.updates;
         Ok(())
+    }
+
+    /// Moves the observations of a rollout that was put back to the device.
+    fn move_again(&mut self) {
+        let Some(moved) = &mut self.moved else { return };
+        let entries = self.rollout.begun();
+        if entries.is_empty() {
+            return;
+        }
+        let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
+        let device = self.training.device.clone().without_autodiff();
+        let rows = PackedRows::new(self.layout, rows, &device);
+        moved.clear();
+        moved.push(entries.into_iter(), rows);
     }
 }
 

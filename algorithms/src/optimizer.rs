@@ -9,10 +9,18 @@ use crate::LearnerError;
 ///
 /// burn's own gradient clipping looks at each tensor by itself and its optimiser's record names parameters by random
 /// numbers; this keeps moments in the order of the layers, so that equal states have equal bytes.
+#[derive(Clone)]
 pub(crate) struct AdamOptimizer {
     adam: Adam,
     /// One for each parameter, in the order of the layers; `None` before its first gradient.
     states: Vec<Option<AdamState<1>>>,
+}
+
+/// How much of a gradient is left.
+pub(crate) enum Scale {
+    Number(f32),
+    /// `[1]`, which the host does not wait for.
+    OnDevice(Tensor<1>),
 }
 
 /// Adam's moments of one parameter.
@@ -30,13 +38,13 @@ impl AdamOptimizer {
         Self { adam: AdamConfig::new().with_epsilon(epsilon).build(), states: Vec::new() }
     }
 
-    /// One step against `scale` times the gradients.
+    /// One step against the gradients, shortened.
     pub(crate) fn step<M: Module>(
         &mut self,
         module: M,
         gradients: &mut GradientsParams,
         learning_rate: f64,
-        scale: f32,
+        scale: Scale,
     ) -> M {
         let mut mapper = Step { optimizer: self, gradients, learning_rate, scale, index: 0 };
         module.map(&mut mapper)
@@ -90,7 +98,7 @@ struct Step<'a> {
     optimizer: &'a mut AdamOptimizer,
     gradients: &'a mut GradientsParams,
     learning_rate: f64,
-    scale: f32,
+    scale: Scale,
     /// Of the parameter that comes next.
     index: usize,
 }
@@ -106,10 +114,10 @@ impl ModuleMapper for Step<'_> {
         let Some(gradient) = self.gradients.remove::<D>(param.id) else {
             return param;
         };
-        let gradient = gradient.mul_scalar(self.scale);
         param.map(|weight| {
             let (shape, size) = (weight.dims(), weight.shape().num_elements());
             let (weight, gradient) = (weight.inner().reshape([size]), gradient.reshape([size]));
+            let gradient = self.scale.of(gradient);
             let (weight, next) = self.optimizer.adam.step(self.learning_rate, weight, gradient, state.take());
             *state = next;
             Tensor::from_inner(weight.reshape(shape)).require_grad()
@@ -134,9 +142,24 @@ pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> 
     Tensor::cat(visitor.sums, 0).sum().sqrt()
 }
 
+impl Scale {
+    /// So much of a gradient, `[size]`.
+    fn of(&self, gradient: Tensor<1>) -> Tensor<1> {
+        match self {
+            Self::Number(scale) => gradient.mul_scalar(*scale),
+            Self::OnDevice(scale) => gradient * scale.clone(),
+        }
+    }
+}
+
 /// The factor that shortens a gradient of length `norm` to `max_norm`, as `torch.nn.utils.clip_grad_norm_` has it.
 pub(crate) fn clip_scale(norm: f32, max_norm: f32) -> f32 {
     (max_norm / (norm + 1e-6)).min(1.0)
+}
+
+/// The same of a length that stays on its device.
+pub(crate) fn clip_scale_on_device(norm: Tensor<1>, max_norm: f32) -> Tensor<1> {
+    norm.add_scalar(1e-6).recip().mul_scalar(max_norm).clamp_max(1.0)
 }
 
 #[cfg(test)]
@@ -179,6 +202,10 @@ mod tests {
         assert_eq!(norm, 13.0);
         assert!((clip_scale(norm, 0.5) * norm - 0.5).abs() < 1e-6);
         assert_eq!(clip_scale(0.3, 0.5), 1.0);
+        let on_device: Vec<f32> =
+            clip_scale_on_device(Tensor::from_floats([norm, 0.3], &device()), 0.5).try_into_vec_as().unwrap();
+        assert_eq!(on_device[1], 1.0);
+        assert!((on_device[0] - clip_scale(norm, 0.5)).abs() < 1e-8);
     }
 
     /// Adam as the paper writes it, in `f64`.
@@ -200,7 +227,7 @@ mod tests {
         let mut optimizer = AdamOptimizer::new(1e-5);
         for scale in [1.0, 0.25, 0.5] {
             let mut gradients = gradients(&layer);
-            layer = optimizer.step(layer, &mut gradients, 0.1, scale);
+            layer = optimizer.step(layer, &mut gradients, 0.1, Scale::Number(scale));
         }
         for (weight, gradient) in numbers(&layer).into_iter().zip([3.0, 4.0, 12.0]) {
             let expected = adam(&[gradient, 0.25 * gradient, 0.5 * gradient], 0.1, 1e-5);
@@ -213,7 +240,7 @@ mod tests {
         let mut first = layer([1.0, -2.0], 0.5);
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients_of_first = gradients(&first);
-        first = optimizer.step(first, &mut gradients_of_first, 0.1, 1.0);
+        first = optimizer.step(first, &mut gradients_of_first, 0.1, Scale::Number(1.0));
 
         let [w0, w1, b] = numbers(&first);
         let mut second = layer([w0, w1], b);
@@ -221,8 +248,8 @@ mod tests {
         restored.load_moments(optimizer.moments().unwrap(), &[2, 1], &Device::flex()).unwrap();
 
         let (mut left, mut right) = (gradients(&first), gradients(&second));
-        first = optimizer.step(first, &mut left, 0.1, 0.5);
-        second = restored.step(second, &mut right, 0.1, 0.5);
+        first = optimizer.step(first, &mut left, 0.1, Scale::Number(0.5));
+        second = restored.step(second, &mut right, 0.1, Scale::Number(0.5));
         assert_eq!(numbers(&first).map(f32::to_bits), numbers(&second).map(f32::to_bits));
         assert_eq!(optimizer.moments(), restored.moments());
     }
@@ -232,7 +259,7 @@ mod tests {
         let mut layer = layer([1.0, -2.0], 0.5);
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients = gradients(&layer);
-        layer = optimizer.step(layer, &mut gradients, 0.1, 1.0);
+        layer = optimizer.step(layer, &mut gradients, 0.1, Scale::Number(1.0));
         assert_eq!(numbers(&layer).len(), 3);
         let moments = optimizer.moments().unwrap();
         for sizes in [&[2, 2][..], &[2], &[2, 1, 1]] {

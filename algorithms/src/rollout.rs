@@ -134,6 +134,18 @@ impl Rollout {
         self.step += 1;
     }
 
+    /// The entries of the present step, environment after environment.
+    pub(crate) fn present(&self) -> impl Iterator<Item = usize> + use<> {
+        let (step, num_steps) = (self.step, self.num_steps);
+        (0..self.num_envs).map(move |env| env * num_steps + step)
+    }
+
+    /// The entries of the steps that have begun.
+    pub(crate) fn begun(&self) -> Vec<usize> {
+        let steps = self.step + usize::from(self.acting);
+        (0..self.num_envs).flat_map(|env| (0..steps).map(move |step| env * self.num_steps + step)).collect()
+    }
+
     /// Entries that are transitions: all but the steps that only reset their environment.
     pub(crate) fn transitions(&self) -> Vec<usize> {
         (0..self.autoreset.len()).filter(|&entry| !self.autoreset[entry]).collect()

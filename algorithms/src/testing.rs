@@ -1,11 +1,29 @@
 //! A made-up vector environment for the learners' tests.
 
+use std::cell::Cell;
+
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use crate::{EnvSpec, Task};
+
+thread_local! {
+    static AS_IF_A_DEVICE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what is made to believe that the CPU is another device, so that it goes the ways of devices.
+pub(crate) fn as_if_a_device<T>(run: impl FnOnce() -> T) -> T {
+    AS_IF_A_DEVICE.set(true);
+    let result = run();
+    AS_IF_A_DEVICE.set(false);
+    result
+}
+
+pub(crate) fn is_as_if_a_device() -> bool {
+    AS_IF_A_DEVICE.get()
+}
 
 /// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
 #[derive(Clone)]

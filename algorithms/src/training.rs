@@ -1,11 +1,12 @@
-use burn::module::Module;
+use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::networks::{NamedWeights, ObservationLayout, load_weights, weights};
-use crate::optimizer::{AdamOptimizer, Moments, clip_scale, global_norm};
+use crate::networks::{NamedWeights, ObservationLayout, load_weights, on_cpu, weights};
+use crate::optimizer::{AdamOptimizer, Moments, Scale, clip_scale, clip_scale_on_device, global_norm};
+use crate::step::{Step, StepNumbers, read_steps};
 use crate::{Divergence, EnvSpec, LearnerError};
 
 /// A network that is being trained, and its optimiser.
@@ -14,6 +15,8 @@ pub(crate) struct Training<N> {
     pub(crate) device: Device,
     pub(crate) network: N,
     optimizer: AdamOptimizer,
+    /// Network and optimiser before the steps that were not read yet, where these are on a device.
+    sound: Option<(N, AdamOptimizer)>,
 }
 
 /// How far an optimiser goes.
@@ -22,15 +25,6 @@ pub(crate) struct StepSize {
     pub(crate) learning_rate: f64,
     /// The length to which the gradient of all parameters together is clipped.
     pub(crate) max_grad_norm: Option<f32>,
-}
-
-/// What was read after a step of the optimiser.
-pub(crate) struct StepNumbers {
-    /// In the order in which they were given.
-    pub(crate) terms: Vec<f32>,
-    /// Length of the gradient of all parameters together, before it was clipped.
-    pub(crate) grad_norm: f32,
-    pub(crate) details: Vec<f32>,
 }
 
 /// Network and optimiser as a checkpoint has them.
@@ -43,38 +37,70 @@ pub(crate) struct TrainingState {
 impl<N: Module> Training<N> {
     /// A network whose parameters track gradients on `device`.
     pub(crate) fn new(network: N, adam_epsilon: f32, device: Device) -> Self {
-        Self { device, network, optimizer: AdamOptimizer::new(adam_epsilon) }
+        Self { device, network, optimizer: AdamOptimizer::new(adam_epsilon), sound: None }
     }
 
-    /// One step of the optimiser against the gradient of `loss`. Reads `terms`, each one number with its name, and any
-    /// `details`, all at once, so that a device is waited for once a step. On an error, which a term that is not finite
-    /// is, nothing has changed.
+    /// One step of the optimiser against the gradient of `loss`. To be read are `terms`, each one number with its name,
+    /// and any `details`.
+    ///
+    /// On the CPU a term that is not finite is an error, with which nothing has changed. A device is not waited for: there
+    /// such a term comes to light when the step is [read](Self::read).
     pub(crate) fn step(
         &mut self,
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
         details: Tensor<1>,
         size: StepSize,
-    ) -> Result<StepNumbers, LearnerError> {
+    ) -> Result<Step, LearnerError> {
         let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
         let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         names.push("the gradient's norm");
         let tensors = tensors.into_iter().map(Tensor::inner);
         let norm = global_norm(&self.network, &gradients);
-        let mut terms = host(Tensor::cat(tensors.chain([norm, details.inner()]).collect(), 0))?;
-        let details = terms.split_off(names.len());
-        if let Some((name, _)) = names.iter().zip(&terms).find(|(_, number)| !number.is_finite()) {
-            return Err(LearnerError::NonFinite { what: (*name).to_owned() });
-        }
-        let grad_norm = terms.pop().expect("the norm is the last term");
-        let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(grad_norm, max_norm));
+        let numbers = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
+        let (step, scale) = if on_cpu(&self.device) {
+            let numbers = StepNumbers::new(&names, host(numbers)?)?;
+            let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(numbers.grad_norm, max_norm));
+            (Step::Read(numbers), Scale::Number(scale))
+        } else {
+            self.sound.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
+            let scale = size
+                .max_grad_norm
+                .map_or(Scale::Number(1.0), |max_norm| Scale::OnDevice(clip_scale_on_device(norm, max_norm)));
+            (Step::Unread { names, numbers }, scale)
+        };
         let network = self.network.clone();
         self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);
-        Ok(StepNumbers { terms, grad_norm, details })
+        Ok(step)
+    }
+
+    /// The numbers of all steps taken since the last reading; a device is waited for once. Where one of them is not finite
+    /// there, or a weight afterwards is not, none of the steps is left; the error comes with the index of the step.
+    pub(crate) fn read(&mut self, steps: Vec<Step>) -> Result<Vec<StepNumbers>, (usize, LearnerError)> {
+        let last = steps.len().saturating_sub(1);
+        let Some(sound) = self.sound.take() else { return read_steps(steps, None).map(|(steps, _)| steps) };
+        let read = read_steps(steps, Some(sum_of_squares(&self.network)));
+        let sound_numbers = read.and_then(|(steps, squares)| {
+            // The squares may be too large where the weights are not.
+            if squares.is_some_and(|squares| !squares.is_finite()) {
+                self.sound_weights().map_err(|error| (last, error))?;
+            }
+            Ok(steps)
+        });
+        if sound_numbers.is_err() {
+            (self.network, self.optimizer) = sound;
+        }
+        sound_numbers
+    }
+
+    /// The same of one step.
+    pub(crate) fn read_one(&mut self, step: Step) -> Result<StepNumbers, LearnerError> {
+        let numbers = self.read(vec![step]).map_err(|(_, error)| error)?;
+        Ok(numbers.into_iter().next().expect("one step has one step's numbers"))
     }
 
     /// All parameters; fails if one is not finite.
-    pub(crate) fn sound_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+    fn sound_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let weights = weights(&self.network)?;
         for parameter in &weights {
             if parameter.values.iter().any(|value| !value.is_finite()) {
@@ -82,6 +108,11 @@ impl<N: Module> Training<N> {
             }
         }
         Ok(weights)
+    }
+
+    /// Fails if a weight is not finite. On a device that comes to light when steps are [read](Self::read).
+    pub(crate) fn check_weights(&self) -> Result<(), LearnerError> {
+        if on_cpu(&self.device) { self.sound_weights().map(drop) } else { Ok(()) }
     }
 
     /// Adds to an error about a number what the batch was, whose `rows` are of the given tasks.
@@ -129,6 +160,19 @@ impl<N: Module> Training<N> {
         self.network = load_weights(self.network.clone(), state.weights)?;
         self.optimizer.load_moments(state.moments, &sizes, &self.device.clone().without_autodiff())
     }
+}
+
+/// Of all parameters of `module` together, `[1]`.
+fn sum_of_squares(module: &impl Module) -> Tensor<1> {
+    struct SumOfSquares(Vec<Tensor<1>>);
+    impl ModuleVisitor for SumOfSquares {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            self.0.push(param.val().inner().square().sum());
+        }
+    }
+    let mut visitor = SumOfSquares(Vec::new());
+    module.visit(&mut visitor);
+    Tensor::cat(visitor.0, 0).sum()
 }
 
 /// The numbers of a tensor.

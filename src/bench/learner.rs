@@ -1,4 +1,5 @@
-//! `ale-train bench learner`: PPO with the Nature network. The environments' time does not count.
+//! `ale-train bench learner`: PPO with the Nature network. Acting and updating without the environments' time, and the whole
+//! loop with it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -8,7 +9,6 @@ use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{EnvSpec, Learner};
 use anyhow::Result;
-use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 use serde_json::json;
 use vector::{AtariVectorEnv, PoolOptions};
@@ -17,6 +17,7 @@ use super::random_play::ids;
 use super::{SEED, print_json, rate};
 use crate::cli::{BenchLearnerArgs, Global};
 use crate::config;
+use crate::device::DeviceName;
 use crate::table;
 
 /// Samples that were processed, and in what time.
@@ -43,15 +44,14 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let num_envs = args.crew.num_envs()?;
     let num_threads = args.crew.num_threads()?;
     let games = args.subject.games(global)?;
+    let device = DeviceName::parse(&args.device)?.open()?;
     config::set_threads(num_threads)?;
     let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
     let config = PpoConfig::default();
-    let mut learner =
-        Ppo::new(config.clone(), PolicyConfig::default(), EnvSpec::of(&env)?, &Device::flex(), SEED)?;
-    let (act, update) = measure(&mut env, &mut learner, duration)?;
-
-    let (act, update) = (act.samples_per_second(), update.samples_per_second());
+    let mut learner = Ppo::new(config.clone(), PolicyConfig::default(), EnvSpec::of(&env)?, &device, SEED)?;
+    let [act, update, steps] =
+        measure(&mut env, &mut learner, duration)?.map(|work| work.samples_per_second());
     let num_envs = env.num_envs();
     let minibatch_size = num_envs * config.num_steps / config.num_minibatches;
     if args.subject.json {
@@ -61,41 +61,55 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
             "network": "nature",
             "num_envs": num_envs,
             "num_threads": num_threads,
+            "device": args.device,
             "minibatch_size": minibatch_size,
             "seconds": duration.as_secs_f64(),
             "act_samples_per_second": act,
             "update_samples_per_second": update,
+            "steps_per_second": steps,
         });
         return print_json(&report, out);
     }
     let row = |phase: &str, size: usize, value| vec![phase.to_owned(), size.to_string(), rate(value)];
-    let rows = [row("act", num_envs, act), row("update", minibatch_size, update)];
+    let rows = [
+        row("act", num_envs, act),
+        row("update", minibatch_size, update),
+        row("steps, environments and all", num_envs, steps),
+    ];
     table::print(&["PPO, Nature network", "batch", "samples/s"], &rows, out)?;
-    writeln!(out, "{num_threads} threads; a transition counts once in every epoch of an update")?;
+    writeln!(
+        out,
+        "{num_threads} threads, device {}; a transition counts once in every epoch of an update",
+        args.device
+    )?;
     Ok(())
 }
 
-/// Rollouts and updates for a while, one at least. The first of each warms up and does not count.
-fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> Result<(Work, Work)> {
-    let (mut act, mut update) = (Work::default(), Work::default());
+/// Rollouts and updates for a while, one at least: acting, updating, and the whole loop. The first of each warms up and does
+/// not count.
+fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> Result<[Work; 3]> {
+    let [mut act, mut update, mut whole] = <[Work; 3]>::default();
     let mut batch = env.reset(ResetSeeds::From(SEED))?;
     for round in 0.. {
         if round == 1 {
-            (act, update) = (Work::default(), Work::default());
+            [act, update, whole] = <[Work; 3]>::default();
         }
+        let (begin, mut steps) = (Instant::now(), 0);
         while !learner.is_ready() {
             let start = Instant::now();
             let actions = learner.act(batch)?;
             act.add(actions.len(), start);
+            steps += actions.len();
             batch = env.step(Actions::Discrete(actions))?;
             learner.observe(batch)?;
         }
         let start = Instant::now();
         let metrics = learner.update()?;
         update.add(metrics.transitions * metrics.epochs, start);
+        whole.add(steps, begin);
         if round > 0 && act.time + update.time >= duration {
             break;
         }
     }
-    Ok((act, update))
+    Ok([act, update, whole])
 }

@@ -81,7 +81,12 @@ pub(super) const KEYS: &[Key] = {
             "0 or more",
             "Threads that emulate and learn; 0 is one for each core",
         ),
-        key("experiment.device", Text, "cpu", "What the networks run on"),
+        key(
+            "experiment.device",
+            Text,
+            "cpu, wgpu, vulkan, cuda, cuda:1, ..",
+            "What the networks run on; all but cpu take a program that was built for it (docs/devices.md)",
+        ),
         key(
             "environments.games",
             Names,

@@ -9,10 +9,10 @@ use algorithms::networks::PolicyConfig;
 use algorithms::ppo::PpoConfig;
 use algorithms::pqn::PqnConfig;
 use anyhow::{Context, Result, bail, ensure};
-use burn::tensor::Device;
 use toml::{Table, Value};
 
 use super::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
+use crate::device::DeviceName;
 use crate::selection;
 
 /// A complete experiment.
@@ -25,7 +25,7 @@ pub(crate) struct Experiment {
     pub(crate) total_frames: u64,
     /// Threads that emulate and learn, at least 1.
     pub(crate) num_threads: usize,
-    pub(crate) device: DeviceKind,
+    pub(crate) device: DeviceName,
     pub(crate) games: Games,
     /// The settings of the environments, as they were written.
     pub(crate) environments: RawEnvironments,
@@ -47,22 +47,6 @@ impl RawEnvironments {
     /// Environments of a game.
     pub(crate) fn num_envs_of(&self, name: &str) -> usize {
         self.game.get(name).and_then(|game| game.num_envs).unwrap_or(self.num_envs)
-    }
-}
-
-/// What the networks run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeviceKind {
-    /// The processor, through burn's flex backend.
-    Cpu,
-}
-
-impl DeviceKind {
-    /// burn's device.
-    pub(crate) fn device(self) -> Device {
-        match self {
-            Self::Cpu => Device::flex(),
-        }
     }
 }
 
@@ -178,7 +162,7 @@ impl RawConfig {
             seed: raw.experiment.seed,
             total_frames: raw.experiment.total_frames,
             num_threads: threads(raw.experiment.num_threads),
-            device: device(&raw.experiment.device)?,
+            device: DeviceName::parse(&raw.experiment.device)?,
             games,
             environments,
             policy: raw.policy.clone(),
@@ -315,11 +299,4 @@ fn total_steps(raw: &RawConfig, num_envs: usize) -> Result<u64> {
 
 fn threads(wanted: usize) -> usize {
     if wanted > 0 { wanted } else { thread::available_parallelism().map_or(1, usize::from) }
-}
-
-fn device(name: &str) -> Result<DeviceKind> {
-    match name {
-        "cpu" => Ok(DeviceKind::Cpu),
-        _ => bail!("unknown device '{name}'; this program was built for cpu"),
-    }
 }

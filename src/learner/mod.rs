@@ -11,6 +11,7 @@ use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
 use algorithms::{EnvSpec, LearnerError, ReplayStorage, SpecError};
 use anyhow::Result;
+use burn::tensor::Device;
 use rl_env::Batch;
 
 use crate::config::{Algorithm, Experiment};
@@ -70,7 +71,7 @@ pub(crate) trait Learner: algorithms::Learner {
 
 /// A new learner for an experiment.
 pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn Learner>> {
-    let (device, seed) = (experiment.device.device(), experiment.seed);
+    let (device, seed) = (experiment.device.open()?, experiment.seed);
     let policy = experiment.policy.clone();
     Ok(match experiment.algorithm {
         Algorithm::Ppo => Box::new(Ppo::new(experiment.ppo.clone(), policy, spec, &device, seed)?),
@@ -89,23 +90,28 @@ pub(crate) fn restore(experiment: &Experiment, spec: &EnvSpec, state: &[u8]) -> 
         Algorithm::Dqn => replay_storage::of(experiment, spec)?,
         Algorithm::Ppo | Algorithm::Pqn => ReplayStorage::Memory { available: 0 },
     };
-    from_state(experiment, state, storage)
+    from_state(experiment, state, storage, &experiment.device.open()?)
 }
 
-/// The learner of a checkpoint, to play with. Memory that its replay does not fill is never touched.
+/// The learner of a checkpoint, to play with, on the CPU: whoever plays need not have the device of whoever learned. Memory
+/// that its replay does not fill is never touched.
 pub(crate) fn restore_to_play(experiment: &Experiment, state: &[u8]) -> Result<Box<dyn Learner>> {
-    from_state(experiment, state, ReplayStorage::Memory { available: u64::MAX })
+    from_state(experiment, state, ReplayStorage::Memory { available: u64::MAX }, &Device::flex())
 }
 
-fn from_state(experiment: &Experiment, state: &[u8], storage: ReplayStorage) -> Result<Box<dyn Learner>> {
-    let device = experiment.device.device();
+fn from_state(
+    experiment: &Experiment,
+    state: &[u8],
+    storage: ReplayStorage,
+    device: &Device,
+) -> Result<Box<dyn Learner>> {
     Ok(match experiment.algorithm {
-        Algorithm::Ppo => Box::new(Ppo::from_state(state, &device)?),
+        Algorithm::Ppo => Box::new(Ppo::from_state(state, device)?),
         Algorithm::Dqn => {
-            let dqn = Dqn::from_state(state, storage, &device)?;
+            let dqn = Dqn::from_state(state, storage, device)?;
             Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
         }
-        Algorithm::Pqn => Box::new(Pqn::from_state(state, &device)?),
+        Algorithm::Pqn => Box::new(Pqn::from_state(state, device)?),
     })
 }
 

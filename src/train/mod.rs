@@ -16,6 +16,7 @@ use anyhow::{Context, Result, ensure};
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainArgs};
 use crate::config::{self, Algorithm, Experiment};
+use crate::device::DeviceName;
 use crate::environments::{Builder, Purpose};
 use crate::failure::sentence;
 use crate::learner;
@@ -63,6 +64,9 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     if let Some(num_threads) = args.num_threads {
         ensure!(num_threads >= 1, "--num-threads 0 is not possible: it must be 1 or more");
         experiment.num_threads = num_threads;
+    }
+    if let Some(device) = &args.device {
+        experiment.device = DeviceName::parse(device)?;
     }
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;

@@ -187,7 +187,8 @@ impl Dqn {
         let details = Tensor::cat(vec![losses, predicted], 0);
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
-        let numbers = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
+        let step = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
+        let numbers = step.and_then(|step| self.training.read_one(step));
         let numbers = numbers.map_err(|error| self.explain(error, &minibatch, checked_targets))?;
         let (losses, predicted) = numbers.details.split_at(rows);
         let values: Vec<f32> =

@@ -2,8 +2,8 @@ use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
 use super::head::Head;
-use crate::batch_reader::BatchReader;
-use crate::networks::{Noise, QNetwork};
+use crate::batch_reader::{BatchReader, ReadRows};
+use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
@@ -58,9 +58,18 @@ impl Policy {
         batch: &Batch,
         noise: Option<&Noise>,
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        Ok(self.judge_batch(batch, noise)?.0)
+    }
+
+    /// The same, and the observations where they are on a device.
+    pub(crate) fn judge_batch(
+        &self,
+        batch: &Batch,
+        noise: Option<&Noise>,
+    ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         self.check(batch)?;
         let rows: Vec<usize> = (0..batch.len()).collect();
-        self.values_of(&batch.observations, &rows, noise)
+        self.judge(&batch.observations, &rows, noise)
     }
 
     /// The same of the given rows of `observations`; row `i` is environment `i`'s.
@@ -70,8 +79,18 @@ impl Policy {
         rows: &[usize],
         noise: Option<&Noise>,
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
-        let (observations, row_tasks) = self.reader.read(observations, rows);
-        let outputs = self.network.forward(observations, &row_tasks, noise);
+        Ok(self.judge(observations, rows, noise)?.0)
+    }
+
+    /// The same, and the observations.
+    fn judge(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[usize],
+        noise: Option<&Noise>,
+    ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
+        let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
+        let outputs = self.network.forward(observations, &tasks, noise);
         let [_, actions, atoms] = outputs.dims();
         let numbers =
             outputs.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
@@ -83,7 +102,8 @@ impl Policy {
                 Err(LearnerError::NonFinite { what: format!("a value of environment {row}") })
             }
         };
-        rows.iter().zip(numbers.chunks_exact(actions * atoms)).map(of_row).collect()
+        let values = rows.iter().zip(numbers.chunks_exact(actions * atoms)).map(of_row);
+        Ok((values.collect::<Result<_, _>>()?, packed))
     }
 
     /// Whether a batch is of the environments that the policy was made for.

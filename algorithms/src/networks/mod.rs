@@ -1,5 +1,7 @@
 //! Networks: a torso that turns observations into features, and heads that turn features into logits and values.
 
+use burn::tensor::Device;
+
 mod actor_critic;
 mod body;
 mod conv;
@@ -13,6 +15,7 @@ mod nature;
 mod noisy;
 mod norm;
 mod observation;
+mod packed;
 mod policy_config;
 mod q_network;
 mod soft_update;
@@ -29,7 +32,17 @@ pub use lstm::{LstmState, Sequences};
 pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
+pub(crate) use packed::PackedRows;
 pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_update::soft_update;
 pub use weights::{NamedWeights, load_weights, weights};
+
+/// Whether a device is the CPU, with gradients or without.
+pub(crate) fn on_cpu(device: &Device) -> bool {
+    #[cfg(test)]
+    if crate::testing::is_as_if_a_device() {
+        return false;
+    }
+    *device == Device::flex()
+}

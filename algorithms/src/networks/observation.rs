@@ -1,8 +1,8 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::{Dtype, Space};
 
-use super::NamedWeights;
 use super::nature::MIN_SIDE;
+use super::{NamedWeights, PackedRows, on_cpu};
 use crate::SpecError;
 
 /// How the bytes of an observation row become the numbers that a torso reads.
@@ -65,8 +65,12 @@ impl ObservationLayout {
         }
     }
 
-    /// The rows as `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes.
+    /// The rows as `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes, which is what other devices than
+    /// the CPU are given.
     pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
+        if !on_cpu(device) {
+            return PackedRows::new(self, rows, device).numbers(self);
+        }
         let (shape, numbers) = self.decode_all(rows);
         Tensor::from_data(TensorData::new(numbers, shape), device)
     }

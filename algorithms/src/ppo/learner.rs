@@ -1,3 +1,5 @@
+use std::mem;
+
 use burn::module::Module;
 use burn::tensor::Device;
 use burn::tensor::activation::log_softmax;
@@ -12,6 +14,7 @@ use crate::batch_reader::{BatchReader, check_rewards};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Estimates, last_part, rows_with_final_values};
+use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
@@ -36,6 +39,19 @@ struct MinibatchMetrics {
     entropy: f32,
     change: PolicyChange,
     grad_norm: f32,
+}
+
+impl MinibatchMetrics {
+    /// From the losses, and the log-ratios of the actions.
+    fn of(numbers: &StepNumbers, clip_coef: f32) -> Self {
+        Self {
+            policy_loss: numbers.terms[0],
+            value_loss: numbers.terms[1],
+            entropy: numbers.terms[2],
+            change: PolicyChange::of(&numbers.details, clip_coef),
+            grad_norm: numbers.grad_norm,
+        }
+    }
 }
 
 impl Ppo {
@@ -73,9 +89,11 @@ impl Ppo {
         self.config.plan().num_updates(self.on_policy.spec.num_envs())
     }
 
-    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch.
+    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
+    /// whose minibatches are read together, those of the last sound reading.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         self.on_policy.check_update()?;
+        self.on_policy.begin_update();
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
         let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
         let rollout = &self.on_policy.rollout;
@@ -160,6 +178,7 @@ impl Ppo {
         step_size: StepSize,
     ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
+        let mut steps = Vec::new();
         // Of a recurrent network whole environments are learned from.
         let recurrent = self.recollection.is_used();
         let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
@@ -175,9 +194,13 @@ impl Ppo {
                 let minibatch =
                     Minibatch::gather(&self.on_policy, estimates, &rows, sequences, norm_adv, scales);
                 let learned = self.learn(minibatch, step_size);
-                minibatches.push(learned.map_err(|error| self.explain(error, &rows, estimates, step_size))?);
+                let step = learned.map_err(|error| self.explain(error, &rows, estimates, step_size))?;
+                steps.push((rows, step));
             }
-            if let Err(error) = self.on_policy.training.sound_weights() {
+            if self.config.target_kl.is_some() || epoch == self.config.update_epochs {
+                minibatches.extend(self.read(mem::take(&mut steps), estimates, step_size)?);
+            }
+            if let Err(error) = self.on_policy.training.check_weights() {
                 let rows = self.rows(last_part(&items, self.config.num_minibatches));
                 return Err(self.explain(error, &rows, estimates, step_size));
             }
@@ -187,6 +210,20 @@ impl Ppo {
             }
         }
         Ok((minibatches, self.config.update_epochs))
+    }
+
+    /// What the steps report that were taken with the given entries.
+    fn read(
+        &mut self,
+        steps: Vec<(Vec<usize>, Step)>,
+        estimates: &Estimates,
+        step_size: StepSize,
+    ) -> Result<Vec<MinibatchMetrics>, LearnerError> {
+        let (rows, steps): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+        let numbers = self.on_policy.training.read(steps);
+        let explain = |(index, error): (usize, _)| self.explain(error, &rows[index], estimates, step_size);
+        let numbers = numbers.map_err(explain)?;
+        Ok(numbers.into_iter().map(|numbers| MinibatchMetrics::of(&numbers, self.config.clip_coef)).collect())
     }
 
     /// The entries that a minibatch reads: its own, or where the network is recurrent the steps of its environments, step
@@ -219,7 +256,7 @@ impl Ppo {
     }
 
     /// One step of the optimiser. On an error nothing has changed.
-    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<MinibatchMetrics, LearnerError> {
+    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<Step, LearnerError> {
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
         let network = &self.on_policy.training.network;
@@ -239,14 +276,7 @@ impl Ppo {
             + value_loss.clone().mul_scalar(config.vf_coef);
         let terms =
             vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];
-        let numbers = self.on_policy.training.step(&total, terms, log_ratio, step_size)?;
-        Ok(MinibatchMetrics {
-            policy_loss: numbers.terms[0],
-            value_loss: numbers.terms[1],
-            entropy: numbers.terms[2],
-            change: PolicyChange::of(&numbers.details, config.clip_coef),
-            grad_norm: numbers.grad_norm,
-        })
+        self.on_policy.training.step(&total, terms, log_ratio, step_size)
     }
 }
 
@@ -263,6 +293,7 @@ impl Learner for Ppo {
         let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
         let evaluation = evaluation.map_err(explain)?;
         self.recollection.carry_on(evaluation.memory, self.on_policy.rollout.is_empty());
+        self.on_policy.keep(evaluation.packed);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();
         let mut log_probs = Vec::with_capacity(batch.len());

@@ -34,11 +34,10 @@ impl Minibatch {
         norm_adv: NormAdv,
         scales: &TaskScales,
     ) -> Self {
-        let OnPolicy { spec, layout, training, rollout, .. } = on_policy;
+        let OnPolicy { spec, training, rollout, .. } = on_policy;
         let device = &training.device;
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
         let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, device);
-        let observations = layout.tensor(rows.iter().map(|&entry| rollout.observation(entry)), device);
         let (kept, entries): (Vec<i32>, Vec<usize>) =
             (0..).zip(rows.iter().copied()).filter(|&(_, entry)| rollout.is_transition(entry)).unzip();
         let kept = (entries.len() < rows.len())
@@ -52,7 +51,7 @@ impl Minibatch {
         }
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
         Self {
-            observations,
+            observations: on_policy.observations(rows),
             rows: row_tasks,
             sequences,
             kept,

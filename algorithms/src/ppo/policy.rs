@@ -3,8 +3,8 @@ use rl_env::{Batch, ObservationBuffer};
 
 use super::Memory;
 use super::memory::starts;
-use crate::batch_reader::BatchReader;
-use crate::networks::ActorCritic;
+use crate::batch_reader::{BatchReader, ReadRows};
+use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
@@ -27,6 +27,8 @@ pub(super) struct Evaluation {
     pub(super) values: Vec<f32>,
     /// What is remembered of these rows afterwards.
     pub(super) memory: Memory,
+    /// The observations, where they are on a device.
+    pub(super) packed: Option<PackedRows>,
 }
 
 impl Policy {
@@ -113,9 +115,9 @@ impl Policy {
         rows: &[usize],
         memory: &Memory,
     ) -> Result<Evaluation, LearnerError> {
-        let (observations, row_tasks) = self.reader.read(observations, rows);
+        let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
         let sequences = memory.of(rows).sequences(&vec![false; rows.len()], self.reader.device());
-        let (outputs, state) = self.network.forward(observations, &row_tasks, sequences);
+        let (outputs, state) = self.network.forward(observations, &tasks, sequences);
         let memory = state.map_or_else(|| Ok(memory.of(rows)), Memory::carried)?;
         let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
         let [_, max_actions] = outputs.logits.dims();
@@ -133,7 +135,7 @@ impl Policy {
         }
         let expand = |(&row, &value): (&usize, &f32)| self.scales.expand(self.reader.task(row), value);
         let values = rows.iter().zip(&values).map(expand).collect();
-        Ok(Evaluation { log_probs, values, memory })
+        Ok(Evaluation { log_probs, values, memory, packed })
     }
 
     /// The log-probabilities of a row's legal actions.

@@ -9,6 +9,7 @@ use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, Q
 use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Estimates, last_part, rows_with_final_values};
 use crate::schedule::LinearSchedule;
+use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::{EnvSpec, Learner, LearnerError, SpecError};
 
@@ -68,9 +69,11 @@ impl Pqn {
             .value(self.on_policy.updates)
     }
 
-    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch.
+    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
+    /// whose minibatches are read together, those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
         self.on_policy.check_update()?;
+        self.on_policy.begin_update();
         let epsilon = self.epsilon();
         let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
         // With values of the best action, lambda-returns are those of the paper:
@@ -79,14 +82,19 @@ impl Pqn {
         let estimates = self.on_policy.rollout.estimates(&self.on_policy.last_values, gamma, q_lambda);
         let mut entries = self.on_policy.rollout.transitions();
         let transitions = entries.len();
-        let mut steps = Vec::new();
+        let (mut parts, mut steps) = (Vec::new(), Vec::new());
         for _ in 0..self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
                 let learned = self.learn(part, &estimates.returns, step_size);
                 steps.push(learned.map_err(|error| self.explain(error, part, &estimates, step_size))?);
+                parts.push(part.to_vec());
             }
         }
-        if let Err(error) = self.on_policy.training.sound_weights() {
+        let steps = self.on_policy.training.read(steps);
+        let explain = |(index, error): (usize, _)| self.explain(error, &parts[index], &estimates, step_size);
+        let steps = steps.map_err(explain)?;
+        let steps: Vec<StepMetrics> = steps.iter().map(|numbers| self.step_metrics(numbers)).collect();
+        if let Err(error) = self.on_policy.training.check_weights() {
             let part = last_part(&entries, self.config.num_minibatches);
             return Err(self.explain(error, part, &estimates, step_size));
         }
@@ -132,12 +140,11 @@ impl Pqn {
         entries: &[usize],
         returns: &[f32],
         step_size: StepSize,
-    ) -> Result<StepMetrics, LearnerError> {
-        let OnPolicy { spec, layout, rollout, training, .. } = &mut self.on_policy;
+    ) -> Result<Step, LearnerError> {
+        let observations = self.on_policy.observations(entries);
+        let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
         let device = &training.device;
         let count = entries.len();
-        let observations = entries.iter().map(|&entry| rollout.observation(entry));
-        let observations = layout.tensor(observations, device);
         let task_ids = entries.iter().map(|&entry| spec.task_ids[rollout.env(entry)]);
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
@@ -150,11 +157,15 @@ impl Pqn {
         let taken = values.gather(1, actions).squeeze_dim::<1>(1);
         let loss = (taken.clone() - returns).square().mean();
         let terms = vec![("the loss", loss.clone())];
-        let numbers = training.step(&loss, terms, taken, step_size)?;
-        let td_loss = numbers.terms[0];
+        training.step(&loss, terms, taken, step_size)
+    }
+
+    /// From the loss, and the values of the actions taken.
+    fn step_metrics(&self, numbers: &StepNumbers) -> StepMetrics {
+        let scale = self.policy.value_scale;
         let values = numbers.details.iter().map(|&number| scale.expand(number));
-        let q_values = values.sum::<f32>() / count as f32;
-        Ok(StepMetrics { td_loss, q_values, grad_norm: numbers.grad_norm })
+        let q_values = values.sum::<f32>() / numbers.details.len() as f32;
+        StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm }
     }
 }
 
@@ -167,8 +178,9 @@ impl Learner for Pqn {
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.on_policy.check_act()?;
         let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
-        let values = self.actor.values(batch).map_err(explain)?;
+        let (values, packed) = self.actor.judge_batch(batch, None).map_err(explain)?;
         let epsilon = self.epsilon();
+        self.on_policy.keep(packed);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         *actions = explore(&values, epsilon, action_rng);
         // Nothing asks how probable an action was.

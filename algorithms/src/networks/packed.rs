@@ -1,0 +1,143 @@
+use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+
+use super::ObservationLayout;
+
+/// Bytes in a word.
+const BYTES: usize = 4;
+
+/// Rows of observations on a device, no larger than they are on the host.
+///
+/// Bytes travel four to a word: not every device has numbers of one byte (WGSL has none). They become numbers on the
+/// device, when a network reads them.
+#[derive(Clone, Debug)]
+pub(crate) enum PackedRows {
+    /// `[rows, words]`; the first byte of four is the lowest one. A row ends with as many zeros as it needs.
+    Bytes(Tensor<2, Int>),
+    /// `[rows, length]`.
+    Floats(Tensor<2>),
+}
+
+impl PackedRows {
+    /// Moves rows of the given layout to `device`.
+    pub(crate) fn new<'a>(
+        layout: ObservationLayout,
+        rows: impl ExactSizeIterator<Item = &'a [u8]>,
+        device: &Device,
+    ) -> Self {
+        let words = layout.row_bytes().div_ceil(BYTES);
+        let shape = [rows.len(), words];
+        let mut bytes = Vec::with_capacity(shape[0] * words * BYTES);
+        for row in rows {
+            bytes.extend_from_slice(row);
+            bytes.resize(bytes.len().next_multiple_of(BYTES), 0);
+        }
+        let words = bytes.as_chunks().0.iter();
+        match layout {
+            ObservationLayout::Pictures { .. } | ObservationLayout::Bytes { .. } => {
+                let words: Vec<i32> = words.map(|&word| i32::from_le_bytes(word)).collect();
+                Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
+            }
+            ObservationLayout::Floats { .. } => {
+                let floats: Vec<f32> = words.map(|&word| f32::from_ne_bytes(word)).collect();
+                Self::Floats(Tensor::from_data(TensorData::new(floats, shape), device))
+            }
+        }
+    }
+
+    /// The given rows.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let index: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
+        let index = |device: &Device| Tensor::from_data(TensorData::new(index, [rows.len()]), device);
+        match self {
+            Self::Bytes(words) => Self::Bytes(words.clone().select(0, index(&words.device()))),
+            Self::Floats(floats) => Self::Floats(floats.clone().select(0, index(&floats.device()))),
+        }
+    }
+
+    /// The rows of all `parts`, which are of one layout and at least one.
+    pub(crate) fn cat(parts: Vec<Self>) -> Self {
+        let (mut words, mut floats) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Self::Bytes(part) => words.push(part),
+                Self::Floats(part) => floats.push(part),
+            }
+        }
+        if floats.is_empty() {
+            Self::Bytes(Tensor::cat(words, 0))
+        } else {
+            Self::Floats(Tensor::cat(floats, 0))
+        }
+    }
+
+    /// What a network reads, as [`ObservationLayout::tensor`] has it: `[rows, length]`.
+    pub(crate) fn numbers(&self, layout: ObservationLayout) -> Tensor<2> {
+        let words = match self {
+            Self::Bytes(words) => words.clone(),
+            Self::Floats(floats) => return floats.clone(),
+        };
+        let [rows, count] = words.dims();
+        let shifts = Tensor::<1, Int>::from_data([0, 8, 16, 24], (&words.device(), DType::I32));
+        let bytes = words.unsqueeze_dim::<3>(2).bitwise_right_shift(shifts.reshape([1, 1, BYTES]));
+        let numbers = bytes.bitwise_and_scalar(255).float().div_scalar(255.0);
+        let length = layout.length();
+        let numbers = numbers.reshape([rows, count * BYTES]).narrow(1, 0, length);
+        match layout {
+            ObservationLayout::Pictures { channels, height, width } => {
+                let pictures = numbers.reshape([rows, channels, height, width]);
+                pictures.permute([0, 2, 3, 1]).reshape([rows, length])
+            }
+            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => numbers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const LAYOUTS: [ObservationLayout; 4] = [
+        ObservationLayout::Pictures { channels: 4, height: 36, width: 40 },
+        ObservationLayout::Pictures { channels: 1, height: 37, width: 39 },
+        ObservationLayout::Bytes { length: 9 },
+        ObservationLayout::Floats { length: 3 },
+    ];
+
+    fn host(tensor: Tensor<2>) -> Vec<f32> {
+        tensor.try_into_vec_as().unwrap()
+    }
+
+    /// Rows of bytes below 127, so that those of floats are numbers too.
+    fn rows(layout: ObservationLayout, count: usize) -> Vec<Vec<u8>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let high = if matches!(layout, ObservationLayout::Floats { .. }) { 126 } else { 255 };
+        (0..count).map(|_| (0..layout.row_bytes()).map(|_| rng.random_range(0..=high)).collect()).collect()
+    }
+
+    #[test]
+    fn packed_rows_become_the_numbers_that_the_host_makes_of_them() {
+        let device = Device::flex();
+        for layout in LAYOUTS {
+            let rows = rows(layout, 5);
+            let slices = || rows.iter().map(Vec::as_slice);
+            let packed = PackedRows::new(layout, slices(), &device);
+            assert_eq!(host(packed.numbers(layout)), host(layout.tensor(slices(), &device)), "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_parts_are_picked_by_their_number() {
+        let device = Device::flex();
+        for layout in LAYOUTS {
+            let rows = rows(layout, 5);
+            let part = |rows: &[Vec<u8>]| PackedRows::new(layout, rows.iter().map(Vec::as_slice), &device);
+            let picked = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]).select(&[4, 0, 0]);
+            let expected = [&rows[4], &rows[0], &rows[0]].map(Vec::as_slice);
+            let expected = layout.tensor(expected.into_iter(), &device);
+            assert_eq!(host(picked.numbers(layout)), host(expected), "{layout:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What there is to know of a step of the optimiser, and when it is known.
+
+use burn::tensor::Tensor;
+
+use crate::LearnerError;
+use crate::training::host;
+
+/// A step of the optimiser that was taken.
+pub(crate) enum Step {
+    /// On the CPU.
+    Read(StepNumbers),
+    /// On a device, which nobody has waited for.
+    Unread {
+        /// Of the first numbers, the last of which is the gradient's norm.
+        names: Vec<&'static str>,
+        /// `[names + details]`.
+        numbers: Tensor<1>,
+    },
+}
+
+/// What was read of a step of the optimiser.
+#[derive(Debug)]
+pub(crate) struct StepNumbers {
+    /// In the order in which they were given.
+    pub(crate) terms: Vec<f32>,
+    /// Length of the gradient of all parameters together, before it was clipped.
+    pub(crate) grad_norm: f32,
+    pub(crate) details: Vec<f32>,
+}
+
+impl StepNumbers {
+    /// Of so many terms as there are `names`, the last of which is the gradient's norm, and details. Fails if a term is not
+    /// finite.
+    pub(crate) fn new(names: &[&'static str], mut terms: Vec<f32>) -> Result<Self, LearnerError> {
+        let details = terms.split_off(names.len());
+        if let Some((name, _)) = names.iter().zip(&terms).find(|(_, number)| !number.is_finite()) {
+            return Err(LearnerError::NonFinite { what: (*name).to_owned() });
+        }
+        let grad_norm = terms.pop().expect("the norm is the last term");
+        Ok(Self { terms, grad_norm, details })
+    }
+}
+
+/// The numbers of all steps, and that of `more`, `[1]`; a device is waited for once. An error comes with the index of its
+/// step.
+pub(crate) fn read_steps(
+    steps: Vec<Step>,
+    more: Option<Tensor<1>>,
+) -> Result<(Vec<StepNumbers>, Option<f32>), (usize, LearnerError)> {
+    let unread = steps.iter().filter_map(|step| match step {
+        Step::Read(_) => None,
+        Step::Unread { numbers, .. } => Some(numbers.clone()),
+    });
+    let all: Vec<Tensor<1>> = more.iter().cloned().chain(unread).collect();
+    let numbers = if all.is_empty() { Ok(Vec::new()) } else { host(Tensor::cat(all, 0)) };
+    let mut numbers = numbers.map_err(|error| (0, error))?.into_iter();
+    let more = more.and_then(|_| numbers.next());
+    let read = |(index, step)| match step {
+        Step::Read(numbers) => Ok(numbers),
+        Step::Unread { names, numbers: tensor } => {
+            let own = numbers.by_ref().take(tensor.dims()[0]).collect();
+            StepNumbers::new(&names, own).map_err(|error| (index, error))
+        }
+    };
+    let steps = steps.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    Ok((steps, more))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    fn step(numbers: [f32; 4]) -> Step {
+        let numbers = Tensor::from_floats(numbers, &Device::flex());
+        Step::Unread { names: vec!["the loss", "the gradient's norm"], numbers }
+    }
+
+    #[test]
+    fn every_step_has_its_own_numbers() {
+        let more = Tensor::from_floats([9.0], &Device::flex());
+        let steps = vec![step([1.0, 2.0, f32::NAN, 3.0]), step([4.0, 5.0, 6.0, 7.0])];
+        let (steps, more) = read_steps(steps, Some(more)).unwrap();
+        assert_eq!(more, Some(9.0));
+        assert_eq!((steps[0].terms.as_slice(), steps[0].grad_norm), ([1.0].as_slice(), 2.0));
+        assert_eq!((steps[1].grad_norm, steps[1].details.as_slice()), (5.0, [6.0, 7.0].as_slice()));
+    }
+
+    #[test]
+    fn an_error_names_the_first_step_and_its_term() {
+        let steps = vec![step([1.0; 4]), step([1.0, f32::INFINITY, 0.0, 0.0]), step([f32::NAN; 4])];
+        let (index, error) =
+            read_steps(steps, Some(Tensor::from_floats([0.0], &Device::flex()))).unwrap_err();
+        assert_eq!((index, error.to_string()), (1, "the gradient's norm is not finite".to_owned()));
+    }
+}

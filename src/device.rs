@@ -1,0 +1,148 @@
+//! What the networks run on: the names of devices, and those names' devices.
+
+use ale::roms::nearest;
+use anyhow::{Result, bail};
+use burn::tensor::Device;
+
+/// A device by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceName {
+    family: Family,
+    /// Which one of several.
+    index: Option<usize>,
+}
+
+/// Devices that are reached in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    /// The processor, through burn's flex backend.
+    Cpu,
+    /// Programs in WGSL.
+    Wgpu,
+    /// Programs in SPIR-V.
+    Vulkan,
+    Cuda,
+}
+
+/// Every family and its name, which is that of the feature that adds it.
+const FAMILIES: [(Family, &str); 4] =
+    [(Family::Cpu, "cpu"), (Family::Wgpu, "wgpu"), (Family::Vulkan, "vulkan"), (Family::Cuda, "cuda")];
+
+impl DeviceName {
+    /// Of a text such as `cpu`, `wgpu` or `cuda:1`.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let (name, index) = text.split_once(':').map_or((text, None), |(name, index)| (name, Some(index)));
+        let Some(&(family, _)) = FAMILIES.iter().find(|(_, known)| *known == name) else {
+            bail!("unknown device '{text}'; {POSSIBLE}{}", meant(name));
+        };
+        let index = match index.map(str::parse::<u16>) {
+            None => None,
+            Some(Ok(index)) if family != Family::Cpu => Some(usize::from(index)),
+            Some(_) => bail!("unknown device '{text}'; {POSSIBLE}"),
+        };
+        Ok(Self { family, index })
+    }
+
+    /// The device itself. Fails where this program was built without it, or the machine has none.
+    pub(crate) fn open(self) -> Result<Device> {
+        match self.family {
+            Family::Cpu => Ok(Device::flex()),
+            #[cfg(feature = "wgpu")]
+            Family::Wgpu => gpu::wgpu(self.index),
+            #[cfg(feature = "vulkan")]
+            Family::Vulkan => gpu::vulkan(self.index),
+            #[cfg(feature = "cuda")]
+            Family::Cuda => gpu::cuda(self.index),
+            #[cfg(not(all(feature = "wgpu", feature = "vulkan", feature = "cuda")))]
+            other => {
+                let name = FAMILIES.iter().find(|(family, _)| *family == other).map_or("", |(_, name)| name);
+                bail!(
+                    "this program was built without the device '{name}'; \
+                     `cargo build --release --features {name}` adds it"
+                )
+            }
+        }
+    }
+}
+
+const POSSIBLE: &str = "possible are cpu, wgpu, vulkan and cuda, and with the number of a GPU such as cuda:1";
+
+fn meant(name: &str) -> String {
+    let similar = nearest(name, FAMILIES.iter().map(|&(_, name)| name));
+    similar.first().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda"))]
+mod gpu {
+    use anyhow::{Context, Result, ensure};
+    use burn::tensor::{Device, DeviceType};
+
+    /// The adapter that the driver would choose, or the one with the given number.
+    #[cfg(feature = "wgpu")]
+    pub(super) fn wgpu(index: Option<usize>) -> Result<Device> {
+        pick("wgpu", DeviceType::Wgpu, index, || Device::wgpu(burn::tensor::DeviceKind::DefaultDevice))
+    }
+
+    #[cfg(feature = "vulkan")]
+    pub(super) fn vulkan(index: Option<usize>) -> Result<Device> {
+        pick("vulkan", DeviceType::Vulkan, index, || Device::vulkan(burn::tensor::DeviceKind::DefaultDevice))
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn cuda(index: Option<usize>) -> Result<Device> {
+        pick("cuda", DeviceType::Cuda, index, || Device::cuda(0))
+    }
+
+    /// One of the devices of a kind: `usual`, or the one with the given number.
+    fn pick(name: &str, kind: DeviceType, index: Option<usize>, usual: fn() -> Device) -> Result<Device> {
+        let found = Device::enumerate(kind).into_vec();
+        ensure!(!found.is_empty(), "this machine has no device for '{name}': no driver offers one");
+        let Some(index) = index else { return Ok(usual()) };
+        let count = found.len();
+        found.into_iter().nth(index).with_context(|| {
+            format!("there is no device {name}:{index}; this machine has {count}, counted from 0")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        DeviceName::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_name_is_known_or_answered_with_the_possible_ones() {
+        assert_eq!(DeviceName::parse("cpu").unwrap(), DeviceName { family: Family::Cpu, index: None });
+        assert!(complaint("wpgu").ends_with("such as cuda:1; did you mean 'wgpu'?"));
+        for text in ["abacus", "cpu:0", "wgpu:", "cuda:x", "cuda:-1", "cuda:70000", ""] {
+            let complaint = complaint(text);
+            assert!(
+                complaint.starts_with(&format!("unknown device '{text}'; possible are cpu")),
+                "{complaint}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_not_built_is_answered_with_the_command_that_builds_it() {
+        let built = [
+            ("wgpu", cfg!(feature = "wgpu")),
+            ("vulkan", cfg!(feature = "vulkan")),
+            ("cuda", cfg!(feature = "cuda")),
+        ];
+        for (name, _) in built.into_iter().filter(|(_, built)| !built) {
+            let expected = format!(
+                "this program was built without the device '{name}'; \
+                 `cargo build --release --features {name}` adds it"
+            );
+            for text in [name.to_owned(), format!("{name}:1")] {
+                let refusal = DeviceName::parse(&text).unwrap().open().unwrap_err();
+                assert_eq!(refusal.to_string(), expected);
+            }
+        }
+        assert!(DeviceName::parse("cpu").unwrap().open().is_ok());
+    }
+}
