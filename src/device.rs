@@ -1,5 +1,7 @@
 //! What the networks run on: the names of devices, and those names' devices.
 
+use std::fmt;
+
 use ale::roms::nearest;
 use anyhow::{Result, bail};
 use burn::tensor::Device;
@@ -54,14 +56,25 @@ impl DeviceName {
             #[cfg(feature = "cuda")]
             Family::Cuda => gpu::cuda(self.index),
             #[cfg(not(all(feature = "wgpu", feature = "vulkan", feature = "cuda")))]
-            other => {
-                let name = FAMILIES.iter().find(|(family, _)| *family == other).map_or("", |(_, name)| name);
-                bail!(
-                    "this program was built without the device '{name}'; \
-                     `cargo build --release --features {name}` adds it"
-                )
-            }
+            other => bail!(
+                "this program was built without the device '{self}'; \
+                 `cargo build --release --features {}` adds it",
+                other.name()
+            ),
         }
+    }
+}
+
+impl Family {
+    fn name(self) -> &'static str {
+        FAMILIES.iter().find(|(family, _)| *family == self).map_or("", |(_, name)| name)
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family.name())?;
+        self.index.map_or(Ok(()), |index| write!(f, ":{index}"))
     }
 }
 
@@ -134,11 +147,11 @@ mod tests {
             ("cuda", cfg!(feature = "cuda")),
         ];
         for (name, _) in built.into_iter().filter(|(_, built)| !built) {
-            let expected = format!(
-                "this program was built without the device '{name}'; \
-                 `cargo build --release --features {name}` adds it"
-            );
             for text in [name.to_owned(), format!("{name}:1")] {
+                let expected = format!(
+                    "this program was built without the device '{text}'; \
+                     `cargo build --release --features {name}` adds it"
+                );
                 let refusal = DeviceName::parse(&text).unwrap().open().unwrap_err();
                 assert_eq!(refusal.to_string(), expected);
             }
