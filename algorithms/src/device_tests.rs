@@ -128,7 +128,9 @@ fn ppo_acts_and_learns_as_on_the_cpu() {
             course.weights = flat(ppo.torch_weights().unwrap());
             course
         });
-        courses.iter().for_each(|course| course.assert_is(&expected));
+        for course in courses {
+            course.assert_is(&expected);
+        }
     }
 }
 
@@ -144,7 +146,9 @@ fn pqn_acts_and_learns_as_on_the_cpu() {
                 vec![metrics.td_loss, metrics.q_values, metrics.grad_norm]
             })
         });
-        courses.iter().for_each(|course| course.assert_is(&expected));
+        for course in courses {
+            course.assert_is(&expected);
+        }
     }
 }
 
@@ -182,7 +186,9 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
             course.weights = flat(dqn.torch_weights().unwrap());
             course
         });
-        courses.iter().for_each(|course| course.assert_is(&expected));
+        for course in courses {
+            course.assert_is(&expected);
+        }
     }
 }
 
@@ -216,7 +222,9 @@ fn a_rollout_of_a_checkpoint_is_moved_to_the_device_again() {
                 train(&mut ppo, &mut noise, 1, ppo_update)
             };
             let (_, courses) = on_all(|device| (run(device, true), run(device, false)));
-            courses.iter().for_each(|(interrupted, course)| interrupted.assert_is(course));
+            for (interrupted, course) in courses {
+                interrupted.assert_is(&course);
+            }
         }
     }
 }

@@ -115,13 +115,11 @@ impl<N: Module> OnPolicy<N> {
 
     /// The observations of some entries, `[entries, length]`, to learn from.
     pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
-        match &self.moved {
-            Some(moved) => Tensor::from_inner(moved.select(entries).numbers(self.layout)),
-            None => {
-                let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
-                self.layout.tensor(rows, &self.training.device)
-            }
+        if let Some(moved) = &self.moved {
+            return Tensor::from_inner(moved.select(entries).numbers(self.layout));
         }
+        let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
+        self.layout.tensor(rows, &self.training.device)
     }
 
     /// Puts `entries` into a new order and cuts them into minibatches.

@@ -20,7 +20,7 @@ pub(crate) struct AdamOptimizer {
 pub(crate) enum Scale {
     Number(f32),
     /// `[1]`, which the host does not wait for.
-    OnDevice(Tensor<1>),
+    OnDevice(Box<Tensor<1>>),
 }
 
 /// Adam's moments of one parameter.
@@ -147,7 +147,7 @@ impl Scale {
     fn of(&self, gradient: Tensor<1>) -> Tensor<1> {
         match self {
             Self::Number(scale) => gradient.mul_scalar(*scale),
-            Self::OnDevice(scale) => gradient * scale.clone(),
+            Self::OnDevice(scale) => gradient * Tensor::clone(scale),
         }
     }
 }

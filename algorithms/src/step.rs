@@ -14,7 +14,7 @@ pub(crate) enum Step {
         /// Of the first numbers, the last of which is the gradient's norm.
         names: Vec<&'static str>,
         /// `[names + details]`.
-        numbers: Tensor<1>,
+        numbers: Box<Tensor<1>>,
     },
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn read_steps(
 ) -> Result<(Vec<StepNumbers>, Option<f32>), (usize, LearnerError)> {
     let unread = steps.iter().filter_map(|step| match step {
         Step::Read(_) => None,
-        Step::Unread { numbers, .. } => Some(numbers.clone()),
+        Step::Unread { numbers, .. } => Some(Tensor::clone(numbers)),
     });
     let all: Vec<Tensor<1>> = more.iter().cloned().chain(unread).collect();
     let numbers = if all.is_empty() { Ok(Vec::new()) } else { host(Tensor::cat(all, 0)) };
@@ -74,7 +74,7 @@ mod tests {
 
     fn step(numbers: [f32; 4]) -> Step {
         let numbers = Tensor::from_floats(numbers, &Device::flex());
-        Step::Unread { names: vec!["the loss", "the gradient's norm"], numbers }
+        Step::Unread { names: vec!["the loss", "the gradient's norm"], numbers: Box::new(numbers) }
     }
 
     #[test]

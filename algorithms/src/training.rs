@@ -64,10 +64,10 @@ impl<N: Module> Training<N> {
             (Step::Read(numbers), Scale::Number(scale))
         } else {
             self.sound.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
-            let scale = size
-                .max_grad_norm
-                .map_or(Scale::Number(1.0), |max_norm| Scale::OnDevice(clip_scale_on_device(norm, max_norm)));
-            (Step::Unread { names, numbers }, scale)
+            let scale = size.max_grad_norm.map_or(Scale::Number(1.0), |max_norm| {
+                Scale::OnDevice(Box::new(clip_scale_on_device(norm, max_norm)))
+            });
+            (Step::Unread { names, numbers: Box::new(numbers) }, scale)
         };
         let network = self.network.clone();
         self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);
