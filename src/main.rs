@@ -41,9 +41,10 @@ use cli::{Cli, Command};
 use config::Algorithm;
 
 fn main() -> ExitCode {
+    let listening = interrupt::listen();
     let cli = Cli::parse();
     let mut out = io::stdout().lock();
-    let outcome = run(cli, &mut out).and_then(|()| Ok(out.flush()?));
+    let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
     failure::exit_code(outcome)
 }
 

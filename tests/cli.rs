@@ -36,6 +36,10 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
         (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
         (&["ppo", "--num-envs", "0"], "environments.num_envs = 0 is not possible: it must be 1 or more"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
+        (
+            &["ppo", "--set", "environments.game.harvest.total_frames=31"],
+            "it must be 32 or more (8 environments, 4 frames a step)",
+        ),
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
@@ -282,6 +286,42 @@ fn a_game_has_settings_of_its_own() {
     let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
     let (_, curves) = train("short", &[&game[..], &short].concat());
     assert!(curves.contains("\"charts/episodic_length\":100.0"), "{curves}");
+}
+
+#[test]
+fn a_game_gets_the_frames_of_its_budget_and_then_rests() {
+    let temp = TempDir::new().expect("a folder");
+    let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "2", "--total-frames", "4096"];
+    let pole = ["--set", "environments.game.CartPole-v1.total_frames=1001"];
+    let robot = ["--set", "environments.game.Acrobot-v1.total_frames=1500"];
+    // Rounds in which all are stepped: 501 with the pole, and whole rollouts of 128 where there is no budget.
+    for (name, algorithm, budgets, expected) in [
+        ("all", "ppo", [&pole[..], &robot].concat(), [1001_u64, 1500]),
+        ("one", "ppo", pole.to_vec(), [1001, 2 * 12 * 128]),
+        ("pqn", "pqn", [&pole[..], &robot].concat(), [1001, 1500]),
+        ("dqn", "dqn", [&pole[..], &robot, &["--set", "dqn.learning_starts=100"]].concat(), [1001, 1500]),
+    ] {
+        let run = temp.path().join(name);
+        let fixed = ["--run-dir", run.to_str().expect("a name"), "--set", "evaluation.episodes=0"];
+        let rollout = ["--set", &format!("{algorithm}.num_steps=128")];
+        let rollout = if algorithm == "dqn" { &[][..] } else { &rollout };
+        let Output { status, stderr, .. } =
+            output(&[&[algorithm], &games[..], &fixed, rollout, &budgets].concat());
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        let curves = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+        let last = curves.lines().rfind(|line| line.contains("\"charts/frames\"")).expect("an update");
+        let last: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        let [pole, robot] =
+            ["CartPole-v1", "Acrobot-v1"].map(|game| last[format!("charts/frames/{game}")].as_f64());
+        assert_eq!(pole, Some(expected[0] as f64), "{name}: {last}");
+        // DQN does not report every update.
+        assert!(algorithm == "dqn" || robot == Some(expected[1] as f64), "{name}: {last}");
+        let checkpoints = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+        let newest = checkpoints.map(|entry| entry.expect("an entry").path()).max().expect("a checkpoint");
+        let progress = fs::read(newest.join("progress.json")).expect("progress");
+        let progress: serde_json::Value = serde_json::from_slice(&progress).expect("JSON");
+        assert_eq!(progress["moment"]["frames"], expected.iter().sum::<u64>(), "{name}");
+    }
 }
 
 #[test]

@@ -38,6 +38,18 @@ const EVALUATED: [&str; 9] = [
     "--set",
     "evaluation.episodes=5",
 ];
+/// Two games, of which one rests from the middle on.
+const BUDGET: [&str; 9] = [
+    "ppo",
+    "--games",
+    "CartPole-v1,Acrobot-v1",
+    "--num-envs",
+    "4",
+    "--total-frames",
+    "40000",
+    "--set",
+    "environments.game.CartPole-v1.total_frames=11111",
+];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
 fn ale_train() -> Command {
@@ -111,7 +123,7 @@ fn signal(run: &Child, name: &str) {
 
 #[test]
 fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED] {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -296,4 +308,37 @@ fn damaged_foreign_and_changed_runs_are_told_apart() {
     fs::write(older.join("manifest.json"), "{}").expect("a file");
     assert!(refusal(&older).contains("its manifest is damaged"));
     assert!(refusal(temp.path()).contains("neither a checkpoint nor the folder of a run"));
+}
+
+#[test]
+fn a_signal_before_the_training_ends_the_program_with_a_sentence() {
+    let temp = TempDir::new().expect("a folder");
+    let config = temp.path().join("experiment.toml");
+    assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
+    for name in ["-INT", "-TERM"] {
+        let mut command = ale_train();
+        command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
+        let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
+        // Opened when the program has come to read it, which it does until the end of it.
+        let pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
+        signal(&waiting, name);
+        let output = waiting.wait_with_output().expect("the program ends");
+        drop(pipe);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
+        assert_eq!(output.status.code(), Some(130));
+    }
+    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 1, "something was written");
+}
+
+#[test]
+fn a_run_under_nohup_goes_on_when_its_terminal_ends() {
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    let plain = train(&run, "1", &HARVEST);
+    let mut ignoring = Command::new("sh");
+    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
+    let mut going = ignoring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    wait_for(&mut going, "second update", || updates(&run) >= 2);
+    signal(&going, "-HUP");
+    assert_eq!(going.wait().expect("the run ends").code(), Some(0));
 }

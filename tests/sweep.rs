@@ -76,3 +76,89 @@ fn nothing_is_begun_before_every_run_is_possible() {
     assert!(said.contains("it must be in 0..=1") && said.lines().count() == 1, "{said}");
     assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 0);
 }
+
+/// Signals that come to the process of the sweep alone.
+#[cfg(target_os = "linux")]
+mod signals {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Child, Command, Output, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use tempfile::TempDir;
+
+    /// A sweep of two runs of the open game. Returns it and the process of its first run, once that is under way.
+    fn under_way(settings: &[&str], folder: &Path) -> (Child, u32) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+        let fixed = ["sweep", "--games", "harvest", "--run-dir", "sweep", "--vary", "ppo.gamma=0.9,0.99"];
+        command.args(fixed).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]).args(settings);
+        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sweep = command.spawn().expect("a sweep");
+        let curves = folder.join("sweep/gamma=0.9__seed=1/metrics.jsonl");
+        let deadline = Instant::now() + Duration::from_mins(2);
+        while !curves.exists() {
+            assert!(Instant::now() < deadline, "no run in two minutes");
+            thread::sleep(Duration::from_millis(5));
+        }
+        // It listens a moment later at most.
+        thread::sleep(Duration::from_millis(300));
+        let run = (|| {
+            for task in fs::read_dir(format!("/proc/{}/task", sweep.id())).ok()? {
+                let children = fs::read_to_string(task.ok()?.path().join("children")).ok()?;
+                if let Some(id) = children.split_whitespace().next() {
+                    return id.parse().ok();
+                }
+            }
+            None
+        })();
+        (sweep, run.expect("the process of the run"))
+    }
+
+    /// Whether a process is there and more than what is left of one that nobody has waited for.
+    fn is_alive(process: u32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{process}/status"));
+        status.is_ok_and(|status| !status.contains("State:\tZ"))
+    }
+
+    fn terminate(sweep: &Child) {
+        let status =
+            Command::new("kill").args(["-TERM", &sweep.id().to_string()]).status().expect("a signal");
+        assert!(status.success());
+    }
+
+    #[test]
+    fn a_signal_to_the_sweep_comes_to_its_runs_which_write_their_checkpoints() {
+        let temp = TempDir::new().expect("a folder");
+        let (sweep, run) = under_way(&["--total-frames", "400000"], temp.path());
+        terminate(&sweep);
+        let Output { status, stderr, .. } = sweep.wait_with_output().expect("the sweep ends");
+        let said = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(130), "{said}");
+        assert!(!is_alive(run), "its run goes on");
+        assert!(said.contains("stopping after the checkpoints of the runs under way"), "{said}");
+        assert!(said.ends_with("stopped by a signal; the same command goes on from here\n"), "{said}");
+        let runs = temp.path().join("sweep");
+        let checkpoints = fs::read_dir(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");
+        assert_eq!(checkpoints.count(), 1);
+        assert!(!runs.join("gamma=0.99__seed=1").exists(), "the next run was begun");
+    }
+
+    #[test]
+    fn the_second_signal_ends_the_sweep_and_its_runs_at_once() {
+        let temp = TempDir::new().expect("a folder");
+        // An update takes long.
+        let (sweep, run) = under_way(&["--set", "ppo.update_epochs=10000"], temp.path());
+        terminate(&sweep);
+        thread::sleep(Duration::from_millis(300));
+        let began = Instant::now();
+        terminate(&sweep);
+        assert_eq!(sweep.wait_with_output().expect("the sweep ends").status.code(), Some(130));
+        while is_alive(run) {
+            assert!(began.elapsed() < Duration::from_secs(10), "its run goes on");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let checkpoints = temp.path().join("sweep/gamma=0.9__seed=1/checkpoints");
+        assert!(!checkpoints.exists() || fs::read_dir(checkpoints).expect("a folder").count() == 0);
+    }
+}

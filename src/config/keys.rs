@@ -49,7 +49,8 @@ const SECTIONS: [(&str, &str); 10] = [
     (
         "environments.game.NAME",
         "What a single game has of its own, such as `[environments.game.pong]`. What is absent is as in `[environments]`. \
-         The part of `experiment.total_frames` that a game gets is that of its environments.",
+         The part of `experiment.total_frames` that a game gets is that of its environments, until it has used up a \
+         `total_frames` of its own: the run is over when one or the other is used up, for all games.",
     ),
     ("policy", "What the agent's network looks like, whatever it learns by."),
     ("ppo", "Proximal Policy Optimization, by the names of the papers."),
@@ -155,6 +156,13 @@ pub(super) const KEYS: &[Key] = {
              always come to 0 to 1",
         ),
         key("environments.game.NAME.num_envs", Integer, "1 or more", "Environments of the game"),
+        key(
+            "environments.game.NAME.total_frames",
+            Integer,
+            "a step of each of its environments, or more",
+            "Most emulated frames that the game is trained on, over all its environments. Then their episodes are cut off and \
+             they rest, while the other games go on",
+        ),
         key(
             "environments.game.NAME.mode",
             Integer,

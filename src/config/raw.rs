@@ -124,6 +124,8 @@ pub(crate) struct RawEnvironments {
 pub(crate) struct RawGame {
     /// Environments of the game.
     pub(crate) num_envs: Option<usize>,
+    /// Emulated frames that the game is trained on, over all its environments; then these rest.
+    pub(crate) total_frames: Option<u64>,
     /// The game's mode.
     pub(crate) mode: Option<u32>,
     /// The difficulty switches.

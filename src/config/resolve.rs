@@ -11,7 +11,7 @@ use algorithms::pqn::PqnConfig;
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
-use super::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
+use super::{Algorithm, Budgets, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
 use crate::device::DeviceName;
 use crate::selection;
 
@@ -27,6 +27,8 @@ pub(crate) struct Experiment {
     pub(crate) num_threads: usize,
     pub(crate) device: DeviceName,
     pub(crate) games: Games,
+    /// How much of the training each game gets.
+    pub(crate) budgets: Budgets,
     /// The settings of the environments, as they were written.
     pub(crate) environments: RawEnvironments,
     /// What the network looks like.
@@ -136,7 +138,8 @@ impl RawConfig {
         );
         let num_envs = games.environments(&environments);
         let algorithm = raw.experiment.algorithm;
-        let total_steps = total_steps(&raw, num_envs)?;
+        let budgets = Budgets::new(&games, &environments)?;
+        let total_steps = total_steps(&raw, &budgets, num_envs)?;
         let valid = match algorithm {
             Algorithm::Ppo => {
                 raw.ppo.total_steps = total_steps;
@@ -160,10 +163,11 @@ impl RawConfig {
         Ok(Experiment {
             algorithm,
             seed: raw.experiment.seed,
-            total_frames: raw.experiment.total_frames,
+            total_frames: total_frames(&raw, &budgets),
             num_threads: threads(raw.experiment.num_threads),
             device: DeviceName::parse(&raw.experiment.device)?,
             games,
+            budgets,
             environments,
             policy: raw.policy.clone(),
             ppo: raw.ppo.clone(),
@@ -278,23 +282,40 @@ fn check_games(games: &Games, environments: &RawEnvironments) -> Result<()> {
     Ok(())
 }
 
-/// The budget in steps. One that does not reach for an update is told in frames, as it was written.
-fn total_steps(raw: &RawConfig, num_envs: usize) -> Result<u64> {
+/// The frames of the training, over all games: those of the experiment, or of the games where all have a budget and these
+/// are fewer.
+fn total_frames(raw: &RawConfig, budgets: &Budgets) -> u64 {
+    let of_games = budgets.total().map(|steps| steps.saturating_mul(u64::from(raw.environments.frame_skip)));
+    raw.experiment.total_frames.min(of_games.unwrap_or(u64::MAX))
+}
+
+/// The budget in steps, as a learner counts them. One that does not reach for an update is told in frames, as it was
+/// written.
+fn total_steps(raw: &RawConfig, budgets: &Budgets, num_envs: usize) -> Result<u64> {
     let frames_per_step = u64::from(raw.environments.frame_skip);
-    let total_frames = raw.experiment.total_frames;
     let num_steps = match raw.experiment.algorithm {
         Algorithm::Ppo => raw.ppo.num_steps,
         Algorithm::Dqn => 1,
         Algorithm::Pqn => raw.pqn.num_steps,
-    };
-    let rollout = (num_envs as u64).saturating_mul(num_steps as u64);
-    let least = rollout.saturating_mul(frames_per_step);
+    } as u64;
+    let total_frames = raw.experiment.total_frames;
+    let least = budgets.steps(num_steps).saturating_mul(frames_per_step);
     ensure!(
         total_frames >= least,
         "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
          ({num_envs} environments, {num_steps} steps each, {frames_per_step} frames a step)"
     );
-    Ok(total_frames / frames_per_step)
+    let steps = total_frames / frames_per_step;
+    if raw.experiment.algorithm == Algorithm::Dqn || !budgets.are_limited() {
+        return Ok(steps.min(budgets.total().unwrap_or(u64::MAX)));
+    }
+    // A learner from rollouts counts a row for every environment in every round, also for those that rest. The last rollout
+    // of a run that uses up every budget may have rounds in which all rest.
+    let updates = match (budgets.total(), budgets.longest()) {
+        (Some(total), Some(longest)) if total <= steps => longest.div_ceil(num_steps),
+        _ => budgets.rounds(steps) / num_steps,
+    };
+    Ok(updates.saturating_mul(num_steps).saturating_mul(num_envs as u64))
 }
 
 fn threads(wanted: usize) -> usize {

@@ -33,17 +33,28 @@ pub(crate) enum Purpose {
 pub(crate) trait Environments: VectorEnv {
     /// The picture on the screen of an environment that is not under way.
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError>;
+
+    /// Lets an environment make so many steps more, and then [rest](PoolVectorEnv::limit_steps); `None` for no limit.
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError>;
 }
 
 impl Environments for AtariVectorEnv {
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError> {
         self.render(env).map(Some)
     }
+
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError> {
+        PoolVectorEnv::limit_steps(self, env, steps)
+    }
 }
 
 impl Environments for PoolVectorEnv<Padded> {
     fn screen(&self, _: usize) -> Result<Option<RgbImage>, EnvError> {
         Ok(None)
+    }
+
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError> {
+        PoolVectorEnv::limit_steps(self, env, steps)
     }
 }
 
@@ -104,7 +115,8 @@ impl Builder {
 
     /// The environments, game after game.
     ///
-    /// Their autoreset mode is `SameStep`: every row is a step then, and a budget of frames is met exactly.
+    /// Their autoreset mode is `SameStep`: every row of an environment that does not rest is a step then, and a budget of
+    /// frames is met exactly.
     pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn Environments>> {
         let num_envs = |name: &str| match purpose {
             Purpose::Training => self.settings.num_envs_of(name),

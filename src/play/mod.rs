@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
         Some(_) => beside_an_agent(args, global)?,
         None => (alone(args, global)?, 1),
     };
-    let interrupt = Interrupt::listen(Printer::Quiet)?;
+    let interrupt = Interrupt::to_be_asked(Printer::Quiet, "");
     let terminal = Terminal::take()?;
     let period = Duration::from_secs_f64(frames_per_step as f64 / FRAMES_PER_SECOND);
     let mut game = Game { keys: Keys::new(false), session, hand: Hand::Person, is_paused: false };

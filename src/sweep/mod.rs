@@ -27,6 +27,9 @@ use settings::{Setting, settings};
 
 /// The experiment that is varied, in the folder of the sweep.
 const EXPERIMENT: &str = "experiment.toml";
+/// The answer to the first signal.
+const STOPPING: &str =
+    "stopping after the checkpoints of the runs under way; once more to stop at once, without them";
 /// In the folder of a run, once it has come to its end.
 const COMPLETE: &str = "complete";
 
@@ -43,8 +46,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         .iter()
         .filter(|(_, (setting, seed))| !args.run_dir.join(name(setting, *seed)).join(COMPLETE).exists());
     let total = numbered.len();
-    // Ctrl-C comes to the runs as well, which write their checkpoints while this process waits for them.
-    let interrupt = Interrupt::listen(Printer::Quiet)?;
+    let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
     side_by_side(args.jobs, missing, |&(number, (setting, seed))| {
         if interrupt.is_requested() {
             return Err(stopped());
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         if !global.quiet {
             eprintln!("run {number} of {total}: {}", name(setting, seed));
         }
-        train(args, &file, setting, seed, global)
+        train(args, &file, setting, seed, global, &interrupt)
     })?;
     print(&args.run_dir, &settings, &args.seeds, out)
 }
@@ -136,7 +138,14 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
 }
 
 /// Makes a run, or goes on with it.
-fn train(args: &SweepArgs, file: &Path, setting: &Setting, seed: u64, global: &Global) -> Result<()> {
+fn train(
+    args: &SweepArgs,
+    file: &Path,
+    setting: &Setting,
+    seed: u64,
+    global: &Global,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let run_dir = args.run_dir.join(name(setting, seed));
     let mut command = Command::new(std::env::current_exe().context("the program does not find itself")?);
     if checkpoint::chosen(&run_dir, false).is_ok() {
@@ -161,13 +170,18 @@ fn train(args: &SweepArgs, file: &Path, setting: &Setting, seed: u64, global: &G
     if let Some(threads) = threads(args) {
         command.args(["--num-threads", &threads.to_string()]);
     }
-    let status = command.stdout(Stdio::null()).status().context("a run does not start")?;
+    // Of a group of its own, so that Ctrl-C comes to it once, by way of this process, whomever it was meant for.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.stdout(Stdio::null()).spawn().context("a run does not start")?;
+    let status = interrupt.wait_for(&mut child).context("a run cannot be waited for")?;
     match status.code() {
         Some(0) => {
             let complete = run_dir.join(COMPLETE);
             fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()))
         }
-        Some(code) if code == i32::from(INTERRUPTED) => Err(stopped()),
+        // By whatever it was ended: a signal can come before it listens.
+        code if interrupt.is_requested() || code == Some(i32::from(INTERRUPTED)) => Err(stopped()),
         _ => bail!(AtWork { doing: "a run of the sweep failed; the same command goes on" }),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use rl_env::{Actions, ResetSeeds, VectorEnv};
+use rl_env::{Actions, ResetSeeds};
 
 use super::clock::Clock;
 use super::divergence;
@@ -12,13 +12,16 @@ use super::hyperparameters;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, Evaluated, Keeper, Progress};
 use crate::config::Experiment;
-use crate::environments::Builder;
+use crate::environments::{Builder, Environments};
 use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::interval::Interval;
 use crate::learner::Learner;
 use crate::telemetry::{Console, Exhibit, Metric, Moment, Printer, Record, Sample, Telemetry};
+
+/// The answer to the first signal.
+const STOPPING: &str = "stopping after this update; once more to stop at once, without a checkpoint";
 
 /// Where the environments of a run begin.
 pub(super) enum Beginning {
@@ -33,7 +36,7 @@ pub(super) struct Run {
     pub(super) experiment: Experiment,
     pub(super) folder: PathBuf,
     pub(super) builder: Builder,
-    pub(super) environments: Box<dyn VectorEnv>,
+    pub(super) environments: Box<dyn Environments>,
     pub(super) learner: Box<dyn Learner>,
     pub(super) beginning: Beginning,
     pub(super) progress: Progress,
@@ -53,7 +56,7 @@ impl Run {
     /// Trains, writes a checkpoint, and evaluates unless a signal ended the training.
     pub(super) fn execute(mut self, output: &Output, out: &mut impl Write) -> Result<()> {
         let printer = Printer::new(output.quiet);
-        let interrupt = Interrupt::listen(printer.clone())?;
+        let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut keeper = self.keeper()?;
         self.announce(&printer);
         let console =
@@ -111,12 +114,14 @@ impl Run {
             return Ok(());
         }
         let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
+        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let mut tally = Tally::new(
             self.environments.tasks(),
             self.environments.task_ids(),
             &self.progress.recent_returns,
+            self.experiment.budgets.steps_of_games(rounds),
         );
-        self.begin(telemetry)?;
+        self.begin(rounds, telemetry)?;
         let mut evaluations = self.evaluations();
         let is_over = |learner: &dyn Learner| {
             learner.is_complete() || (interrupt.is_requested() && learner.is_resting())
@@ -149,8 +154,8 @@ impl Run {
         if keeper.has(self.learner.updates()) { Ok(()) } else { self.save(keeper) }
     }
 
-    /// Lets the environments begin.
-    fn begin(&mut self, telemetry: &mut Telemetry) -> Result<()> {
+    /// Lets the environments begin, or go on after so many rounds.
+    fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<()> {
         match &self.beginning {
             Beginning::Fresh => {
                 telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
@@ -159,6 +164,9 @@ impl Run {
             Beginning::Restored(snapshot) => {
                 self.environments.restore(snapshot)?;
             }
+        }
+        for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
+            self.environments.limit_steps(env, steps)?;
         }
         Ok(())
     }
@@ -199,6 +207,7 @@ impl Run {
             samples.extend(clock.samples());
             samples.extend(clock.phases.take_samples());
             samples.extend(tally.recent_samples(&self.experiment.games));
+            samples.extend(tally.frames(self.experiment.frames_per_step()));
             telemetry.record(&Record { moment: clock.moment, samples });
             telemetry.flush();
         }

@@ -15,11 +15,19 @@ pub(super) struct Tally {
     task_ids: Vec<usize>,
     /// Returns of the last episodes of each task, the newest last.
     recent: Vec<VecDeque<f64>>,
+    /// Steps of each task so far.
+    steps: Vec<u64>,
 }
 
 impl Tally {
-    /// A tally for environments of the given tasks, with the returns that [`recent_returns`](Self::recent_returns) gave.
-    pub(super) fn new(tasks: &[String], task_ids: &[usize], recent: &[Vec<f64>]) -> Self {
+    /// A tally for environments of the given tasks, with the returns that [`recent_returns`](Self::recent_returns) gave and
+    /// the steps that each task has made.
+    pub(super) fn new(
+        tasks: &[String],
+        task_ids: &[usize],
+        recent: &[Vec<f64>],
+        steps: impl Iterator<Item = u64>,
+    ) -> Self {
         let recent_of = |task: usize| {
             recent.get(task).map_or_else(VecDeque::new, |returns| returns.iter().copied().collect())
         };
@@ -27,13 +35,18 @@ impl Tally {
             tasks: tasks.to_vec(),
             task_ids: task_ids.to_vec(),
             recent: (0..tasks.len()).map(recent_of).collect(),
+            steps: steps.collect(),
         }
     }
 
-    /// Takes note of a batch. Returns its steps (a row that only reset its environment is none) and what its ended
-    /// episodes report.
+    /// Takes note of a batch. Returns its steps (a row whose environment was only reset, or rests, is none) and what its
+    /// ended episodes report.
     pub(super) fn observe(&mut self, batch: &Batch) -> (u64, Vec<Sample>) {
-        let steps = batch.autoreset.iter().filter(|&&autoreset| !autoreset).count() as u64;
+        let before: u64 = self.steps.iter().sum();
+        for (&env, _) in batch.env_ids.iter().zip(&batch.autoreset).filter(|(_, autoreset)| !**autoreset) {
+            self.steps[self.task_ids[env]] += 1;
+        }
+        let steps = self.steps.iter().sum::<u64>() - before;
         let mut samples = Vec::new();
         for (row, episode) in batch.episodes.iter().enumerate() {
             if let Some(episode) = episode {
@@ -62,6 +75,19 @@ impl Tally {
             _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
         };
         with_episodes.map(of_task).chain(self.aggregates(games)).collect()
+    }
+
+    /// The emulated frames of each task so far, where there are several.
+    pub(super) fn frames(&self, frames_per_step: u64) -> Vec<Sample> {
+        if self.tasks.len() < 2 {
+            return Vec::new();
+        }
+        let frames = self.steps.iter().map(|steps| (steps * frames_per_step) as f64);
+        self.tasks
+            .iter()
+            .zip(frames)
+            .map(|(task, frames)| Sample::of_task(Metric::Frames, task, frames))
+            .collect()
     }
 
     /// Aggregates over those of several games whose scores can be human-normalised, once each has ended an episode.
@@ -132,12 +158,15 @@ mod tests {
     #[test]
     fn episodes_are_reported_for_all_and_for_their_game() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
-        let mut tally = Tally::new(&tasks, &[0, 1], &[]);
+        let mut tally = Tally::new(&tasks, &[0, 1], &[], [0, 0].into_iter());
         let mut second = batch([None, Some(5.0)]);
         second.autoreset[0] = true;
         assert_eq!(tally.observe(&batch([None, None])), (2, vec![]));
         let (steps, samples) = tally.observe(&second);
         assert_eq!(steps, 1, "the row that reset is no step");
+        let frames = [("pong", 4.0), ("qbert", 8.0)];
+        let of_task = |(task, frames)| Sample::of_task(Metric::Frames, task, frames);
+        assert_eq!(tally.frames(4), frames.map(of_task));
         let expected = [
             Sample::new(Metric::EpisodicReturn, 5.0),
             Sample::of_task(Metric::EpisodicReturn, "qbert", 5.0),
@@ -155,7 +184,7 @@ mod tests {
     fn the_score_is_human_normalised_once_every_game_has_ended_an_episode() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
         let games = atari(&tasks);
-        let mut tally = Tally::new(&tasks, &[0, 1], &[]);
+        let mut tally = Tally::new(&tasks, &[0, 1], &[], [0, 0].into_iter());
         let [pong, qbert] = tasks.each_ref().map(|task| ale::game(task).unwrap());
         tally.observe(&batch([pong.human_score, None]));
         assert_eq!(tally.score(&games), None);
@@ -170,14 +199,14 @@ mod tests {
     #[test]
     fn the_recent_return_is_the_mean_of_the_last_hundred_and_survives_a_resume() {
         let tasks = ["pong".to_owned()];
-        let mut tally = Tally::new(&tasks, &[0, 0], &[]);
+        let mut tally = Tally::new(&tasks, &[0, 0], &[], [0].into_iter());
         for total in 1..=150 {
             tally.observe(&batch([Some(f64::from(total)), None]));
         }
         // 51 to 150.
         let expected = [Sample::new(Metric::RecentReturn, 100.5)];
         assert_eq!(tally.recent_samples(&atari(&tasks)), expected);
-        let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns());
+        let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns(), [300].into_iter());
         assert_eq!(resumed.recent_samples(&atari(&tasks)), expected);
     }
 }

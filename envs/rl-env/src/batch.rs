@@ -39,7 +39,8 @@ pub struct Batch {
     /// The episode was cut off with this step.
     pub truncated: Vec<bool>,
     /// Under [`AutoresetMode::NextStep`](crate::AutoresetMode::NextStep): this row only reset its environment, its
-    /// action was ignored. Such a row is no transition.
+    /// action was ignored. In every mode: the environment made no step, because it has none left. Such a row is no
+    /// transition.
     pub autoreset: Vec<bool>,
     /// `terminated` is meant for the learner alone, as the loss of a life: the episode goes on, without a reset.
     /// `EnvPool` reports such a row as a discount of zero.

@@ -22,6 +22,7 @@ mod handover;
 mod options;
 mod pool;
 mod pool_vector_env;
+mod rest;
 mod restore;
 mod rows;
 mod send;

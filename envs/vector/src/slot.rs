@@ -14,6 +14,8 @@ pub(crate) enum Order {
     Step,
     /// Leave the environment as it is and report its present state.
     Report,
+    /// The same for an environment that has no steps left.
+    Rest,
 }
 
 /// What an order made of an environment.
@@ -22,7 +24,7 @@ pub(crate) struct Outcome {
     pub(crate) step: Step,
     /// Actions performed.
     pub(crate) steps: u32,
-    /// The step was a reset under [`AutoresetMode::NextStep`].
+    /// The step was a reset under [`AutoresetMode::NextStep`], or none at all: the environment has no steps left.
     pub(crate) autoreset: bool,
     /// The episode that the step ended.
     pub(crate) episode: Option<EpisodeStats>,
@@ -48,6 +50,8 @@ pub(crate) struct Slot<E: Env> {
     pub(crate) final_info: E::Info,
     pub(crate) order: Order,
     pub(crate) actions: ActionSequence,
+    /// How many steps it may still make, if they are limited.
+    pub(crate) steps_left: Option<u64>,
     /// Memory for observations that have no row yet.
     pub(crate) draft: Box<[u8]>,
     episode_began: Instant,
@@ -65,6 +69,7 @@ impl<E: Env> Slot<E> {
             info: E::Info::default(),
             final_info: E::Info::default(),
             order: Order::Report,
+            steps_left: None,
             draft: vec![0; draft_bytes].into(),
             episode_began: Instant::now(),
         }
@@ -72,13 +77,17 @@ impl<E: Env> Slot<E> {
 
     /// Takes the actions of the coming step, if the environment, with index `env`, can perform them now.
     ///
-    /// An environment that is going to be reset instead ignores its actions, so that any will do.
+    /// An environment that rests, or is going to be reset instead, ignores its actions, so that any will do.
     pub(crate) fn accept(
         &mut self,
         env: usize,
         actions: Actions<'_>,
         mode: AutoresetMode,
     ) -> Result<(), EnvError> {
+        if self.steps_left == Some(0) {
+            self.order = Order::Rest;
+            return Ok(());
+        }
         self.order = Order::Step;
         match (self.episode_over, mode) {
             (true, AutoresetMode::NextStep) => return Ok(()),
@@ -107,6 +116,7 @@ impl<E: Env> Slot<E> {
         self.outcome = Outcome::default();
         match self.order {
             Order::Report => {}
+            Order::Rest => self.outcome.autoreset = true,
             Order::Reset(seed) => self.begin_episode(seed, scratch),
             Order::Step if self.episode_over && mode == AutoresetMode::NextStep => {
                 self.begin_episode(None, scratch);
@@ -166,6 +176,11 @@ impl<E: Env> Slot<E> {
         if self.episode_over {
             outcome.episode = Some(self.episode);
             outcome.episode_seconds = self.episode_began.elapsed().as_secs_f64();
+        }
+        if let Some(left) = &mut self.steps_left {
+            *left -= 1;
+            // What would come next is not known, as at every end that is no termination.
+            outcome.step.truncated |= *left == 0 && !outcome.step.terminated;
         }
         Ok(())
     }
