@@ -88,3 +88,90 @@ fn a_film_is_made_of_whole_screens_and_what_cannot_be_filmed_is_told() {
         assert!(complaint.contains(expected) && complaint.lines().count() == 1, "{complaint}");
     }
 }
+
+/// Whether there is an ffmpeg; CI installs it.
+fn ffmpeg_is_there() -> bool {
+    let found = Command::new("ffmpeg").arg("-version").output().is_ok();
+    if !found {
+        eprintln!("no film as .mp4 was made: there is no ffmpeg");
+    }
+    found
+}
+
+#[test]
+fn an_mp4_has_every_picture_in_its_colours() {
+    if !ffmpeg_is_there() {
+        return;
+    }
+    let temp = TempDir::new().expect("a folder");
+    let folder = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
+    let record =
+        |name| succeed(&["record", "run", "--max-steps", "20", "--scale", "1", "--out", name], folder);
+    record("agent.mp4");
+    record("agent.gif");
+    // Both films again as plain pixels.
+    let pixels = |name: &str| {
+        let mut command = Command::new("ffmpeg");
+        command.args(["-loglevel", "error", "-i", name, "-fps_mode", "passthrough", "-pix_fmt", "rgb24"]);
+        let Output { status, stdout, stderr } =
+            command.args(["-f", "rawvideo", "-"]).current_dir(folder).output().expect("ffmpeg starts");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        stdout
+    };
+    let [film, exact] = ["agent.mp4", "agent.gif"].map(pixels);
+    assert_eq!(film.len(), 20 * 160 * (210 + 12) * 3);
+    assert_eq!(exact.len(), film.len());
+    let distance: u64 = film.iter().zip(&exact).map(|(&a, &b)| u64::from(a.abs_diff(b))).sum();
+    let mean = distance as f64 / film.len() as f64;
+    assert!(mean < 4.0, "colours are off by {mean} of 255");
+    let left = fs::read_dir(folder).expect("a folder").count();
+    assert_eq!(left, 3, "the run and the two films");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_film_that_cannot_be_completed_leaves_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let temp = TempDir::new().expect("a folder");
+    let folder = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
+    let programs = folder.join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    let record = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+        let arguments = ["record", "run", "--max-steps", "40", "--out", name];
+        let output = command.args(arguments).current_dir(folder).env("PATH", &programs).output();
+        let Output { status, stderr, .. } = output.expect("the program starts");
+        let said = String::from_utf8(stderr).expect("text");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        (status.code(), said)
+    };
+    let missing = "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif";
+    assert_eq!(record("agent.mp4"), (Some(2), format!("error: {missing}\n")));
+
+    // One that gives up in the middle.
+    let ffmpeg = programs.join("ffmpeg");
+    let script = "#!/bin/sh\ncase $1 in -version) exit 0; esac\nfor last; do :; done\n\
+                  echo half > \"$last\"\necho no space left >&2\nexit 1\n";
+    fs::write(&ffmpeg, script).expect("a program");
+    fs::set_permissions(&ffmpeg, fs::Permissions::from_mode(0o755)).expect("a program");
+    let (code, said) = record("agent.mp4");
+    assert_eq!(code, Some(1));
+    let expected = "error: the recording failed: cannot write agent.mp4: ffmpeg says: no space left\n";
+    assert_eq!(said, expected);
+
+    for (name, expected) in [
+        ("nowhere/agent.gif", "cannot write nowhere/agent.gif: No such file or directory"),
+        ("run.gif", "cannot write run.gif: it is a folder"),
+    ] {
+        let _ = fs::create_dir(folder.join("run.gif"));
+        let (code, said) = record(name);
+        assert!(code == Some(2) && said.contains(expected), "{said}");
+    }
+    let mut left: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["programs", "run", "run.gif"]);
+}

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::fs;
+use std::io::{BufWriter, ErrorKind, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ale::RgbImage;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use tempfile::NamedTempFile;
 
 use super::overlay::{self, Caption};
 
@@ -45,9 +46,12 @@ enum Format {
 }
 
 /// Where a film goes. Known to be possible before anything is played.
+///
+/// The film has its name only when it is complete: until then it is a hidden file beside it, which does not outlive an error.
 pub(super) struct FilmFile {
     path: PathBuf,
     format: Format,
+    partial: NamedTempFile,
 }
 
 impl FilmFile {
@@ -64,23 +68,39 @@ impl FilmFile {
             let found = Command::new("ffmpeg").arg("-version").output();
             ensure!(found.is_ok(), "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif");
         }
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        file.with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), format })
+        let cannot = || format!("cannot write {}", path.display());
+        if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
+            return Err(anyhow!("it is a folder")).with_context(cannot);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let partial = partial_file().tempfile_in(folder).with_context(cannot)?;
+        Ok(Self { path: path.to_owned(), format, partial })
     }
 
-    pub(super) fn write(&self, film: &Film) -> Result<()> {
-        let write = || match self.format {
-            Format::Gif => gif(film, self.create()?),
-            Format::Apng => apng(film, self.create()?),
-            Format::Mp4 => mp4(film, &self.path),
+    pub(super) fn write(self, film: &Film) -> Result<()> {
+        let Self { path, format, partial } = self;
+        let write = || -> Result<()> {
+            let mut file = BufWriter::new(partial.as_file());
+            match format {
+                Format::Gif => gif(film, &mut file)?,
+                Format::Apng => apng(film, &mut file)?,
+                Format::Mp4 => mp4(film, partial.path())?,
+            }
+            file.into_inner().map_err(IntoInnerError::into_error)?;
+            partial.persist(&path)?;
+            Ok(())
         };
-        write().with_context(|| format!("cannot write {}", self.path.display()))
+        write().with_context(|| format!("cannot write {}", path.display()))
     }
+}
 
-    fn create(&self) -> Result<BufWriter<File>> {
-        Ok(BufWriter::new(File::create(&self.path)?))
-    }
+/// A file as others are made, not one for the user alone.
+fn partial_file() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".partial-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
 }
 
 /// An endless GIF. A television picture has few colours, so that each picture has them exactly.
@@ -135,7 +155,9 @@ fn mp4(film: &Film, path: &Path) -> Result<()> {
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
         .args(["-s", &format!("{width}x{height}"), "-r", &film.frames_per_second.to_string(), "-i", "-"])
-        .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"])
+        // What every player knows: colours at half the resolution, so that sides are even. Players may begin before the end.
+        .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-movflags", "+faststart"])
+        .args(["-f", "mp4"])
         .arg(path)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())

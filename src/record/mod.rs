@@ -14,6 +14,7 @@ use crate::checkpoint;
 use crate::cli::{Global, RecordArgs};
 use crate::config::{self, Games};
 use crate::environments::{Builder, Purpose};
+use crate::failure::AtWork;
 use crate::learner::{self, Player};
 
 use film::{Film, FilmFile};
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     let mut film = Film::new(frames_per_second, args.scale);
     let env = builder.atari_env(args.seed)?;
     let (score, steps) = play(env, player.as_mut(), args, &mut film)?;
-    file.write(&film)?;
+    file.write(&film).context(AtWork { doing: "the recording failed" })?;
     writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
     Ok(())
 }
