@@ -1,0 +1,105 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct RomsArgs {
+    #[command(subcommand)]
+    pub(crate) command: RomsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RomsCommand {
+    /// Download the ROMs that the ale-py package ships, with your own pip
+    #[command(after_help = "\
+Runs `python3 -m pip download --no-deps ale-py==0.12.1`, takes the 108 images out of the wheel and checks every MD5.
+
+Examples:
+  ale-train roms fetch
+  ale-train roms fetch --rom-dir /srv/roms")]
+    Fetch,
+    /// Take ROM images from files that you have
+    #[command(after_help = "\
+Images are recognised by their MD5, whatever the files are called.
+
+Examples:
+  ale-train roms import ~/Downloads/ROMS
+  ale-train roms import ROMS.zip
+  ale-train roms import ale_py-0.12.1-cp311-cp311-manylinux_2_28_x86_64.whl")]
+    Import {
+        /// Folder (searched with its subfolders), zip archive, wheel or single image
+        #[arg(value_name = "DIR|ZIP|WHEEL")]
+        source: PathBuf,
+    },
+    /// Say which images are there, missing or damaged
+    #[command(after_help = "\
+Examples:
+  ale-train roms list
+  ale-train roms list --json")]
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ale-train games
+  ale-train games --games atari57
+  ale-train games --json")]
+pub(crate) struct GamesArgs {
+    /// Only these games and sets, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "GAMES")]
+    pub(crate) games: Vec<String>,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+One JSON object a line and act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
+screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next act.
+
+Examples:
+  ale-train trace pong --seed 1 --random-actions 7 --steps 1000
+  ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 --repeat-action-probability 0")]
+pub(crate) struct TraceArgs {
+    /// Game id, or path of a ROM image
+    #[arg(value_name = "GAME|ROM_PATH")]
+    pub(crate) game: String,
+    /// Seed of the environment
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: u32,
+    /// Text file with one action code (0 to 17) a line
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "random_actions",
+        required_unless_present = "random_actions"
+    )]
+    pub(crate) actions: Option<PathBuf>,
+    /// Choose random actions: legal[MT19937(SEED).next() mod number of legal actions]
+    #[arg(long, value_name = "SEED", requires = "steps")]
+    pub(crate) random_actions: Option<u32>,
+    /// Number of acts with --random-actions
+    #[arg(long, value_name = "N", conflicts_with = "actions")]
+    pub(crate) steps: Option<u64>,
+    /// Frames that one act lasts
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) frame_skip: u32,
+    /// How likely a frame repeats the action before
+    #[arg(long, value_name = "P", default_value_t = 0.25)]
+    pub(crate) repeat_action_probability: f32,
+    /// The game's mode [default: the game's own]
+    #[arg(long, value_name = "M")]
+    pub(crate) mode: Option<u32>,
+    /// The difficulty switches [default: 0]
+    #[arg(long, value_name = "D")]
+    pub(crate) difficulty: Option<u32>,
+    /// Run a ROM image that is in no table, without rewards, lives and an end
+    #[arg(long)]
+    pub(crate) allow_unknown_rom: bool,
+}
