@@ -70,8 +70,10 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Config(args) => config::show(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
         Command::Completions(args) => {
-            clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", out);
-            Ok(())
+            // It would panic where nobody reads on.
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", &mut script);
+            Ok(out.write_all(&script)?)
         }
     }
 }

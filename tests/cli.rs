@@ -264,6 +264,9 @@ fn json_is_the_same_on_standard_output_as_in_the_run_and_quiet_leaves_the_summar
     let Output { status, stdout, .. } =
         output(&["resume", run.to_str().expect("a name"), "--json", "--quiet"]);
     assert!(status.success() && stdout.is_empty());
+    // And it can be evaluated on what it was trained on alone.
+    let complaint = complaint(&["eval", run.to_str().expect("a name"), "--games", "pong"]);
+    assert!(complaint.contains("the agent was not trained on 'pong'; it plays CartPole-v1"), "{complaint}");
 }
 
 #[test]
@@ -306,7 +309,7 @@ fn a_game_gets_the_frames_of_its_budget_and_then_rests() {
         let rollout = ["--set", &format!("{algorithm}.num_steps=128")];
         let rollout = if algorithm == "dqn" { &[][..] } else { &rollout };
         let Output { status, stderr, .. } =
-            output(&[&[algorithm], &games[..], &fixed, rollout, &budgets].concat());
+            output(&[&[algorithm], &games[..], &fixed, rollout, &budgets[..]].concat());
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
         let curves = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
         let last = curves.lines().rfind(|line| line.contains("\"charts/frames\"")).expect("an update");
@@ -337,6 +340,21 @@ fn games_and_roms_are_listed_for_people_and_for_programs() {
         serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", folder])).expect("JSON");
     assert_eq!(roms["roms"].as_array().map(Vec::len), Some(108));
     assert!(text(&["roms", "list", "--rom-dir", folder]).contains("0 there, 108 missing, 0 damaged"));
+}
+
+#[cfg(unix)]
+#[test]
+fn who_stops_reading_hears_nothing_of_it() {
+    for command in ["completions bash", "config --reference", "games --json", "help ppo"] {
+        // The pipe is closed before the program writes.
+        let line = format!(
+            "(sleep 0.2; exec {} {command}) | true; exit ${{PIPESTATUS[0]}}",
+            env!("CARGO_BIN_EXE_ale-train")
+        );
+        let Output { status, stderr, .. } =
+            Command::new("bash").args(["-c", &line]).output().expect("bash starts");
+        assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""), "{command}");
+    }
 }
 
 #[test]

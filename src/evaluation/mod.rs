@@ -5,7 +5,7 @@ mod spectator;
 use std::io::Write;
 
 use algorithms::EnvSpec;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch, ResetSeeds, Space};
@@ -76,7 +76,12 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         experiment.evaluation.repeat_action_probability = Some(sticky);
     }
     if !args.games.is_empty() {
-        experiment.games = Games::resolve(&args.games)?;
+        let trained = experiment.games.names();
+        let games = Games::resolve(&args.games)?;
+        if let Some(other) = games.names().into_iter().find(|name| !trained.contains(name)) {
+            bail!("the agent was not trained on '{other}'; it plays {}", trained.join(", "));
+        }
+        experiment.games = games;
     }
     experiment.set_threads()?;
     let builder = Builder::new(&experiment, global)?;
