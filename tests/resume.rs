@@ -334,7 +334,7 @@ fn a_signal_before_the_training_ends_the_program_with_a_sentence() {
 fn a_run_under_nohup_goes_on_when_its_terminal_ends() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
-    let plain = train(&run, "1", &HARVEST);
+    let plain = train(&run, "1", &CART_POLE);
     let mut ignoring = Command::new("sh");
     ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
     let mut going = ignoring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
