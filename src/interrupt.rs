@@ -40,7 +40,9 @@ fn react() {
         let _ = writeln!(io::stderr(), "stopped by a signal");
         process::exit(i32::from(INTERRUPTED));
     };
-    children.iter().for_each(|&child| stop(child));
+    for &child in children {
+        stop(child);
+    }
     if interrupt.0.swap(true, Ordering::Relaxed) {
         process::exit(i32::from(INTERRUPTED));
     }
