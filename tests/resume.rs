@@ -50,6 +50,9 @@ const BUDGET: [&str; 9] = [
     "--set",
     "environments.game.CartPole-v1.total_frames=11111",
 ];
+/// Two halves that take turns.
+const HALVES: [&str; 7] =
+    ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
 fn ale_train() -> Command {
@@ -123,7 +126,7 @@ fn signal(run: &Child, name: &str) {
 
 #[test]
 fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET] {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -144,6 +147,28 @@ fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
         assert!(fs::metadata(parts.join("metrics.jsonl")).expect("curves").len() > longer);
         assert!(checkpoints(&parts).len() <= 4, "three and the best are kept");
     }
+}
+
+#[test]
+fn halves_that_take_turns_learn_the_same() {
+    // A recurrent network remembers each half by itself.
+    let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
+    for settings in [&HARVEST[..], &PQN, &recurrent] {
+        let temp = TempDir::new().expect("a folder");
+        let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
+        succeed(&mut train(&together, "2", settings));
+        succeed(&mut train(&halves, "2", &[settings, &["--set", "environments.halves=true"]].concat()));
+        let [(learner, environments, curves), (same_learner, same_environments, same_curves)] =
+            [outcome(&together), outcome(&halves)];
+        assert!(learner == same_learner && environments == same_environments, "the trainings differ");
+        let losses = |curves: Vec<Value>| curves.iter().filter_map(loss).cloned().collect::<Vec<_>>();
+        assert_eq!(losses(curves), losses(same_curves));
+    }
+}
+
+/// The loss that a record reports, if it reports one.
+fn loss(record: &Value) -> Option<&Value> {
+    ["losses/value_loss", "losses/td_loss"].into_iter().find_map(|tag| record.get(tag))
 }
 
 #[test]

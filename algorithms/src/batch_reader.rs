@@ -13,6 +13,18 @@ pub(crate) struct ReadRows {
     pub(crate) packed: Option<PackedRows>,
 }
 
+/// A row of a batch, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchRow {
+    pub(crate) row: usize,
+    pub(crate) env: usize,
+}
+
+/// All rows of a batch.
+pub(crate) fn rows(batch: &Batch) -> Vec<BatchRow> {
+    batch.env_ids.iter().enumerate().map(|(row, &env)| BatchRow { row, env }).collect()
+}
+
 /// Turns rows of a vector environment's batches into what a network reads.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchReader {
@@ -51,11 +63,23 @@ impl BatchReader {
         Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, ..self.clone() })
     }
 
-    /// Whether a batch is of the environments that this was made for.
-    pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+    /// Whether a batch is of all the environments that this was made for.
+    pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
         let [got, expected] = [batch.len(), self.task_ids.len()];
         if got != expected {
             return Err(LearnerError::ForeignBatch { what: "rows", got, expected });
+        }
+        self.check(batch)
+    }
+
+    /// Whether a batch is of some of the environments that this was made for, each once and in their order.
+    pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+        if !batch.env_ids.is_sorted_by(|left, right| left < right) {
+            return Err(LearnerError::DisorderedBatch);
+        }
+        let [got, expected] = [batch.env_ids.last().map_or(0, |last| last + 1), self.task_ids.len()];
+        if got > expected {
+            return Err(LearnerError::ForeignBatch { what: "environments", got, expected });
         }
         let [got, expected] = [batch.observations.row_bytes(), self.layout.row_bytes()];
         if got != expected {
@@ -64,11 +88,11 @@ impl BatchReader {
         Ok(())
     }
 
-    /// The given rows of `observations`, row `i` being environment `i`'s.
-    pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[usize]) -> ReadRows {
+    /// The given rows of `observations`.
+    pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> ReadRows {
         let Self { layout, device, .. } = self;
-        let task_ids = rows.iter().map(|&row| self.task_ids[row]);
-        let bytes = rows.iter().map(|&row| observations.row(row));
+        let task_ids = rows.iter().map(|row| self.task_ids[row.env]);
+        let bytes = rows.iter().map(|row| observations.row(row.row));
         let tasks = RowTasks::new(task_ids, &self.tasks, device);
         if on_cpu(device) {
             return ReadRows { observations: layout.tensor(bytes, device), tasks, packed: None };
@@ -90,21 +114,24 @@ impl BatchReader {
         &self.device
     }
 
-    /// The task of a row's environment, among those that the learner knows.
-    pub(crate) fn task(&self, row: usize) -> usize {
-        self.task_ids[row]
+    /// The task of an environment, among those that the learner knows.
+    pub(crate) fn task(&self, env: usize) -> usize {
+        self.task_ids[env]
     }
 
-    /// How many actions the environment of a row has.
-    pub(crate) fn num_actions(&self, row: usize) -> usize {
-        self.tasks[self.task_ids[row]].num_actions
+    /// How many actions an environment has.
+    pub(crate) fn num_actions(&self, env: usize) -> usize {
+        self.tasks[self.task_ids[env]].num_actions
     }
 }
 
 /// Fails if the reward of a row is not finite.
 pub(crate) fn check_rewards(batch: &Batch) -> Result<(), LearnerError> {
     match batch.rewards.iter().position(|reward| !reward.is_finite()) {
-        Some(row) => Err(LearnerError::NonFinite { what: format!("the reward of environment {row}") }),
+        Some(row) => {
+            let what = format!("the reward of environment {}", batch.env_ids[row]);
+            Err(LearnerError::NonFinite { what })
+        }
         None => Ok(()),
     }
 }

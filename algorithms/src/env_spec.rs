@@ -51,16 +51,6 @@ pub enum SpecError {
     /// No environments.
     #[error("the vector environment has no environments; learners need at least one")]
     NoEnvs,
-    /// Batches do not hold one row for each environment.
-    #[error(
-        "batches of {batch_size} rows from {num_envs} environments; learners need all rows in every batch"
-    )]
-    PartialBatches {
-        /// Rows in a batch.
-        batch_size: usize,
-        /// Number of environments.
-        num_envs: usize,
-    },
     /// An action space is not discrete.
     #[error("environment {env} has the action space {space}; learners need Discrete(n) with n of at least 1")]
     ActionSpace {
@@ -127,12 +117,8 @@ pub enum SpecError {
 impl EnvSpec {
     /// What a learner has to know about `envs`, or why it cannot work with them.
     pub fn of(envs: &(impl VectorEnv + ?Sized)) -> Result<Self, SpecError> {
-        let (num_envs, batch_size) = (envs.num_envs(), envs.batch_size());
-        if num_envs == 0 {
+        if envs.num_envs() == 0 {
             return Err(SpecError::NoEnvs);
-        }
-        if batch_size != num_envs {
-            return Err(SpecError::PartialBatches { batch_size, num_envs });
         }
         if envs.autoreset_mode() == AutoresetMode::Disabled {
             return Err(SpecError::NoAutoreset);

@@ -33,6 +33,9 @@ pub enum LearnerError {
         /// The number that was expected.
         expected: usize,
     },
+    /// The rows of a batch are not in the order of their environments, each once.
+    #[error("a batch must have its rows in the order of their environments, each of them once")]
+    DisorderedBatch,
     /// A method was called at a moment when it has no meaning.
     #[error("{0}")]
     OutOfOrder(&'static str),

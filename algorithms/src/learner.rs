@@ -8,11 +8,17 @@ pub trait Learner {
     /// The environments that the learner was made for.
     fn spec(&self) -> &EnvSpec;
 
-    /// An action for each environment. `batch` is the one that `reset` or the last [`observe`](Self::observe) had.
+    /// An action for each row of `batch`, which is the one that `reset` or the last [`observe`](Self::observe) had.
+    ///
+    /// Learners from rollouts take batches of some of the environments too, if their rows are in the order of the
+    /// environments: groups of environments may take turns, and each goes through `act` and `observe` by itself.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError>;
 
-    /// Takes what came of the actions of the last [`act`](Self::act).
+    /// Takes what came of the actions of the last [`act`](Self::act) for the same environments.
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;
+
+    /// Whether the environments of a batch can be acted in: not where others have to catch up for the next update.
+    fn can_act(&self, batch: &Batch) -> bool;
 
     /// Whether an update is due; nothing more can be observed before it.
     fn is_ready(&self) -> bool;

@@ -39,7 +39,7 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) rollout: Rollout,
     /// Its observations on the device, where that is not the CPU.
     moved: Option<DeviceRollout>,
-    /// The values of the observations after a complete rollout.
+    /// For each environment the value of the observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
     shuffle_rng: ChaCha8Rng,
@@ -74,7 +74,7 @@ impl<N: Module> OnPolicy<N> {
         Self {
             rollout: Rollout::new(spec.num_envs(), num_steps, layout.row_bytes()),
             moved: moved.then(|| DeviceRollout::new(spec.num_envs() * num_steps)),
-            last_values: Vec::new(),
+            last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Shuffling.rng(seed),
             updates: 0,
@@ -85,15 +85,20 @@ impl<N: Module> OnPolicy<N> {
         }
     }
 
-    /// Fails where it is not time to act.
-    pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
-        let possible = !self.rollout.is_acting() && !self.rollout.is_full();
-        in_order(possible, "act came before the last actions were observed and learned from")
+    /// Whether the environments of a batch can be acted in.
+    pub(crate) fn can_act(&self, batch: &Batch) -> bool {
+        batch.env_ids.iter().all(|&env| self.rollout.can_begin(env))
     }
 
-    /// Fails where it is not time to observe.
-    pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
-        in_order(self.rollout.is_acting(), "observe came without an act before it")
+    /// Fails where it is not time to act in the environments of a batch.
+    pub(crate) fn check_act(&self, batch: &Batch) -> Result<(), LearnerError> {
+        in_order(self.can_act(batch), "act came before the last actions were observed and learned from")
+    }
+
+    /// Fails where it is not time to observe what the environments of a batch did.
+    pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
+        let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
+        in_order(possible, "observe came without an act before it")
     }
 
     /// Fails where it is not time to learn.
@@ -101,10 +106,10 @@ impl<N: Module> OnPolicy<N> {
         in_order(self.rollout.is_full(), "update came before a rollout was complete")
     }
 
-    /// Keeps what was moved to a device to choose the actions of the present step, before it [begins](Rollout::begin_step).
-    pub(crate) fn keep(&mut self, packed: Option<PackedRows>) {
+    /// Keeps what was moved to a device to choose the actions for a batch, before their steps [begin](Rollout::begin_step).
+    pub(crate) fn keep(&mut self, packed: Option<PackedRows>, batch: &Batch) {
         if let (Some(moved), Some(rows)) = (&mut self.moved, packed) {
-            moved.push(self.rollout.present(), rows);
+            moved.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
         }
     }
 
@@ -198,7 +203,7 @@ impl<N: Module> OnPolicy<N> {
             self.rollout = rollout;
             self.move_again();
         }
-        if self.rollout.is_full() && state.last_values.len() != self.spec.num_envs() {
+        if state.last_values.len() != self.spec.num_envs() {
             return Err(bad("its last values are not one for each environment"));
         }
         self.last_values = state.last_values;

@@ -1,6 +1,7 @@
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
+use crate::batch_reader::{BatchRow, rows};
 use crate::returns::{Trajectory, gae};
 
 /// The last steps of every environment: what an on-policy learner learns from.
@@ -9,16 +10,16 @@ use crate::returns::{Trajectory, gae};
 /// `e` is entry `e * num_steps + t`.
 ///
 /// A step is written in two halves: what was seen and done ([`begin_step`](Self::begin_step)), then what came of it
-/// ([`end_step`](Self::end_step)).
+/// ([`end_step`](Self::end_step)). Environments need not be at the same step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rollout {
     num_envs: usize,
     num_steps: usize,
     row_bytes: usize,
-    /// Complete steps.
-    step: usize,
-    /// A step has begun and not ended.
-    acting: bool,
+    /// Complete steps of each environment.
+    steps: Vec<usize>,
+    /// For each environment whether a step has begun and not ended.
+    acting: Vec<bool>,
     observations: Vec<u8>,
     actions: Vec<i32>,
     log_probs: Vec<f32>,
@@ -30,6 +31,16 @@ pub(crate) struct Rollout {
     autoreset: Vec<bool>,
     /// The value of the final observation, of truncated steps whose successor is not that observation.
     final_values: Vec<Option<f32>>,
+}
+
+/// What was done in a step, and what was thought of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) action: i32,
+    /// How probable the action was.
+    pub(crate) log_prob: f32,
+    /// The value of the observation.
+    pub(crate) value: f32,
 }
 
 /// What the learner makes of a complete rollout, entry by entry.
@@ -46,8 +57,8 @@ impl Rollout {
             num_envs,
             num_steps,
             row_bytes,
-            step: 0,
-            acting: false,
+            steps: vec![0; num_envs],
+            acting: vec![false; num_envs],
             observations: vec![0; entries * row_bytes],
             actions: vec![0; entries],
             log_probs: vec![0.0; entries],
@@ -61,27 +72,37 @@ impl Rollout {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.step == self.num_steps
+        self.steps.iter().all(|&steps| steps == self.num_steps)
     }
 
-    /// Steps to go until it is full.
-    pub(crate) fn steps_left(&self) -> usize {
-        self.num_steps - self.step
+    /// Complete steps of an environment.
+    pub(crate) fn steps(&self, env: usize) -> usize {
+        self.steps[env]
     }
 
     /// Whether nothing would be lost by clearing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.step == 0 && !self.acting
+        self.steps.iter().all(|&steps| steps == 0) && !self.acting.contains(&true)
     }
 
-    pub(crate) fn is_acting(&self) -> bool {
-        self.acting
+    pub(crate) fn is_acting(&self, env: usize) -> bool {
+        self.acting[env]
+    }
+
+    /// Whether the next step of an environment can begin.
+    pub(crate) fn can_begin(&self, env: usize) -> bool {
+        !self.acting[env] && self.steps[env] < self.num_steps
+    }
+
+    /// Whether the step of an environment that has begun is its last one.
+    pub(crate) fn ends_with_step(&self, env: usize) -> bool {
+        self.steps[env] + 1 == self.num_steps
     }
 
     /// Forgets all steps.
     pub(crate) fn clear(&mut self) {
-        self.step = 0;
-        self.acting = false;
+        self.steps.fill(0);
+        self.acting.fill(false);
     }
 
     /// Whether `other` has the same number of environments and steps and observations of the same size, and slices
@@ -92,6 +113,8 @@ impl Rollout {
                 rollout.num_envs,
                 rollout.num_steps,
                 rollout.row_bytes,
+                rollout.steps.len(),
+                rollout.acting.len(),
                 rollout.observations.len(),
                 rollout.actions.len(),
                 rollout.log_probs.len(),
@@ -103,47 +126,44 @@ impl Rollout {
                 rollout.final_values.len(),
             ]
         };
-        shape(self) == shape(other) && self.step + usize::from(self.acting) <= self.num_steps
+        let ends = self.steps.iter().zip(&self.acting).map(|(&steps, &acting)| steps + usize::from(acting));
+        shape(self) == shape(other) && ends.max().is_none_or(|end| end <= self.num_steps)
     }
 
-    /// Writes what was seen and done, one entry for each environment.
-    pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[i32], log_probs: &[f32], values: &[f32]) {
-        for env in 0..self.num_envs {
-            let entry = self.entry(env);
-            let start = entry * self.row_bytes;
-            self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(env));
-            self.actions[entry] = actions[env];
-            self.log_probs[entry] = log_probs[env];
-            self.values[entry] = values[env];
-        }
-        self.acting = true;
+    /// Writes what was seen and done in a row of a batch.
+    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, choice: Choice) {
+        let entry = self.entry(row.env);
+        let start = entry * self.row_bytes;
+        self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(row.row));
+        self.actions[entry] = choice.action;
+        self.log_probs[entry] = choice.log_prob;
+        self.values[entry] = choice.value;
+        self.acting[row.env] = true;
     }
 
-    /// Writes what came of the step begun last. `final_values` has, for each environment, the value of its final
+    /// Writes what came of the step that the environment of a row had begun. `final_value` is the value of its final
     /// observation where that is not the observation of the next step.
-    pub(crate) fn end_step(&mut self, batch: &Batch, final_values: &[Option<f32>]) {
-        for (env, &final_value) in final_values.iter().enumerate() {
-            let entry = self.entry(env);
-            self.rewards[entry] = batch.rewards[env];
-            self.terminated[entry] = batch.terminated[env];
-            self.truncated[entry] = batch.truncated[env];
-            self.autoreset[entry] = batch.autoreset[env];
-            self.final_values[entry] = final_value;
-        }
-        self.acting = false;
-        self.step += 1;
-    }
-
-    /// The entries of the present step, environment after environment.
-    pub(crate) fn present(&self) -> impl Iterator<Item = usize> + use<> {
-        let (step, num_steps) = (self.step, self.num_steps);
-        (0..self.num_envs).map(move |env| env * num_steps + step)
+    pub(crate) fn end_step(
+        &mut self,
+        batch: &Batch,
+        BatchRow { row, env }: BatchRow,
+        final_value: Option<f32>,
+    ) {
+        let entry = self.entry(env);
+        self.rewards[entry] = batch.rewards[row];
+        self.terminated[entry] = batch.terminated[row];
+        self.truncated[entry] = batch.truncated[row];
+        self.autoreset[entry] = batch.autoreset[row];
+        self.final_values[entry] = final_value;
+        self.acting[env] = false;
+        self.steps[env] += 1;
     }
 
     /// The entries of the steps that have begun.
     pub(crate) fn begun(&self) -> Vec<usize> {
-        let steps = self.step + usize::from(self.acting);
-        (0..self.num_envs).flat_map(|env| (0..steps).map(move |step| env * self.num_steps + step)).collect()
+        let steps = |env: usize| self.steps[env] + usize::from(self.acting[env]);
+        let entries = |env| (0..steps(env)).map(move |step| env * self.num_steps + step);
+        (0..self.num_envs).flat_map(entries).collect()
     }
 
     /// Entries that are transitions: all but the steps that only reset their environment.
@@ -205,16 +225,16 @@ impl Rollout {
     }
 
     /// The entry of the present step of an environment.
-    fn entry(&self, env: usize) -> usize {
-        env * self.num_steps + self.step
+    pub(crate) fn entry(&self, env: usize) -> usize {
+        env * self.num_steps + self.steps[env]
     }
 }
 
 /// Rows whose final observation is not the observation of the next step: those that were truncated and, in the same
 /// step, reset.
-pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<usize> {
+pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<BatchRow> {
     match mode {
-        AutoresetMode::SameStep => (0..batch.len()).filter(|&row| batch.truncated[row]).collect(),
+        AutoresetMode::SameStep => rows(batch).into_iter().filter(|row| batch.truncated[row.row]).collect(),
         AutoresetMode::NextStep | AutoresetMode::Disabled => Vec::new(),
     }
 }
@@ -249,12 +269,13 @@ mod tests {
         let mut rollout = Rollout::new(1, outcomes.len(), 4);
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
-            rollout.begin_step(&batch, &[0], &[0.0], &[step as f32 + 1.0]);
+            let row = rows(&batch)[0];
+            rollout.begin_step(&batch, row, Choice { value: step as f32 + 1.0, ..Choice::default() });
             batch.rewards[0] = outcome.reward;
             batch.terminated[0] = outcome.terminated;
             batch.truncated[0] = outcome.truncated;
             batch.autoreset[0] = outcome.autoreset;
-            rollout.end_step(&batch, &[outcome.final_value]);
+            rollout.end_step(&batch, row, outcome.final_value);
         }
         rollout
     }
@@ -317,22 +338,28 @@ mod tests {
         let mut batch = Batch::new(3, 4, true);
         batch.truncated[1] = true;
         batch.terminated[2] = true;
-        assert_eq!(rows_with_final_values(&batch, AutoresetMode::SameStep), [1]);
+        batch.env_ids = vec![3, 4, 5];
+        assert_eq!(rows_with_final_values(&batch, AutoresetMode::SameStep), [BatchRow { row: 1, env: 4 }]);
         assert!(rows_with_final_values(&batch, AutoresetMode::NextStep).is_empty());
     }
 
     #[test]
     fn entries_keep_the_environments_apart() {
         let mut rollout = Rollout::new(2, 2, 8);
-        let mut batch = Batch::new(2, 8, false);
-        for step in 0..2 {
-            for env in 0..2 {
-                batch.observations.row_mut(env).fill(10 * env as u8 + step);
-            }
-            let shift = f32::from(step);
-            rollout.begin_step(&batch, &[i32::from(step), 5], &[shift, 5.0], &[shift, 5.0]);
-            rollout.end_step(&batch, &[None, None]);
+        let mut batch = Batch::new(1, 8, false);
+        // One environment is a step ahead of the other.
+        for (env, step) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            assert!(!rollout.is_full() && rollout.can_begin(env) && rollout.steps(env) == usize::from(step));
+            batch.env_ids[0] = env;
+            batch.observations.row_mut(0).fill(10 * env as u8 + step);
+            let action = if env == 0 { i32::from(step) } else { 5 };
+            let choice = Choice { action, log_prob: f32::from(step), value: f32::from(step) };
+            rollout.begin_step(&batch, BatchRow { row: 0, env }, choice);
+            assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
+            assert_eq!(rollout.ends_with_step(env), step == 1);
+            rollout.end_step(&batch, BatchRow { row: 0, env }, None);
         }
+        assert!(!rollout.can_begin(0));
         assert!(rollout.is_full());
         let observations: Vec<u8> = (0..4).map(|entry| rollout.observation(entry)[7]).collect();
         assert_eq!(observations, [0, 1, 10, 11]);

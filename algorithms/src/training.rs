@@ -134,7 +134,7 @@ impl<N: Module> Training<N> {
         }
     }
 
-    /// The same of observations that a network could not judge, one of each environment of `spec`.
+    /// The same of observations that a network could not judge, of environments of `spec`.
     pub(crate) fn explain_acting(
         &self,
         error: LearnerError,
@@ -143,7 +143,8 @@ impl<N: Module> Training<N> {
         (spec, layout): (&EnvSpec, ObservationLayout),
         batch: &Batch,
     ) -> LearnerError {
-        let rows: Vec<&str> = spec.task_ids.iter().map(|&task| spec.tasks[task].name.as_str()).collect();
+        let name = |&env: &usize| spec.tasks[spec.task_ids[env]].name.as_str();
+        let rows: Vec<&str> = batch.env_ids.iter().map(name).collect();
         let observations = (0..batch.len()).map(|row| batch.observations.row(row));
         let observations = layout.numbers("observations", observations);
         self.explain(error, updates, learning_rate, &rows, vec![observations])

@@ -155,6 +155,13 @@ pub(super) const KEYS: &[Key] = {
             "Whether the numbers that classic control observes are brought to -1 to 1, those that have bounds; pictures \
              always come to 0 to 1",
         ),
+        key(
+            "environments.halves",
+            Switch,
+            "",
+            "Whether two halves of the environments take turns: one steps while the actions of the other are chosen. Changes \
+             nothing in what is learned; not for dqn",
+        ),
         key("environments.game.NAME.num_envs", Integer, "1 or more", "Environments of the game"),
         key(
             "environments.game.NAME.total_frames",

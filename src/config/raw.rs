@@ -113,6 +113,8 @@ pub(crate) struct RawEnvironments {
     pub(crate) max_num_frames_per_episode: u32,
     /// Whether the bounded numbers of observations that are no pictures are brought to -1..=1.
     pub(crate) rescale_observations: bool,
+    /// Whether two halves of the environments take turns.
+    pub(crate) halves: bool,
     /// What single games have of their own, by their ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) game: BTreeMap<String, RawGame>,
@@ -207,6 +209,7 @@ impl Default for RawEnvironments {
             full_action_space: false,
             max_num_frames_per_episode: 108_000,
             rescale_observations: false,
+            halves: false,
             game: BTreeMap::new(),
         }
     }

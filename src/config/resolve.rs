@@ -138,6 +138,9 @@ impl RawConfig {
         );
         let num_envs = games.environments(&environments);
         let algorithm = raw.experiment.algorithm;
+        if environments.halves {
+            check_halves(algorithm, num_envs)?;
+        }
         let budgets = Budgets::new(&games, &environments)?;
         let total_steps = total_steps(&raw, &budgets, num_envs)?;
         let valid = match algorithm {
@@ -216,6 +219,19 @@ impl Experiment {
     pub(crate) fn num_envs(&self) -> usize {
         self.games.environments(&self.environments)
     }
+}
+
+/// Whether two halves of so many environments can take turns.
+fn check_halves(algorithm: Algorithm, num_envs: usize) -> Result<()> {
+    ensure!(
+        algorithm != Algorithm::Dqn,
+        "environments.halves = true is not possible with dqn: it is for ppo and pqn, which wait for whole rollouts"
+    );
+    ensure!(
+        num_envs.is_multiple_of(2),
+        "environments.halves = true is not possible with {num_envs} environments: their number must be even"
+    );
+    Ok(())
 }
 
 /// Gives the networks so many threads. Once a process, before any network is made.

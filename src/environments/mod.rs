@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
 use algorithms::{EnvSpec, Task};
 use anyhow::{Context, Result};
-use rl_env::{AutoresetMode, BoxedEnv, EnvError, RescaleObservation, VectorEnv};
-use vector::{AtariGroup, AtariVectorEnv, PoolOptions, PoolVectorEnv};
+use rl_env::{Actions, AutoresetMode, BoxedEnv, EnvError, RescaleObservation, VectorEnv};
+use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
 use crate::config::{Experiment, Games, RawEnvironments};
@@ -29,8 +29,11 @@ pub(crate) enum Purpose {
     },
 }
 
-/// Environments whose screens can be looked at, where they have any.
+/// Environments whose screens can be looked at, where they have any, and some of which can be stepped by themselves.
 pub(crate) trait Environments: VectorEnv {
+    /// Gives one action to each of these environments, none of which may be under way, and returns at once.
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError>;
+
     /// The picture on the screen of an environment that is not under way.
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError>;
 
@@ -39,6 +42,10 @@ pub(crate) trait Environments: VectorEnv {
 }
 
 impl Environments for AtariVectorEnv {
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+        self.send_to(actions, env_ids)
+    }
+
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError> {
         self.render(env).map(Some)
     }
@@ -49,6 +56,10 @@ impl Environments for AtariVectorEnv {
 }
 
 impl Environments for PoolVectorEnv<Padded> {
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+        self.send_to(actions, env_ids)
+    }
+
     fn screen(&self, _: usize) -> Result<Option<RgbImage>, EnvError> {
         Ok(None)
     }
@@ -122,7 +133,13 @@ impl Builder {
             Purpose::Training => self.settings.num_envs_of(name),
             Purpose::Evaluation { num_envs } => num_envs,
         };
+        let batch_size = match purpose {
+            Purpose::Training if self.settings.halves => self.num_training_envs() / 2,
+            Purpose::Training | Purpose::Evaluation { .. } => 0,
+        };
         let pool = PoolOptions {
+            batch_size,
+            batch_order: BatchOrder::InTurn,
             num_threads: self.num_threads,
             autoreset_mode: AutoresetMode::SameStep,
             ..PoolOptions::default()
@@ -142,6 +159,13 @@ impl Builder {
                 let envs = registered(copies, self.settings.rescale_observations)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
+        }
+    }
+
+    fn num_training_envs(&self) -> usize {
+        match &self.tasks {
+            Tasks::Atari(games) => games.iter().map(|(game, _)| self.settings.num_envs_of(game.id)).sum(),
+            Tasks::Registered(ids) => ids.iter().map(|id| self.settings.num_envs_of(id)).sum(),
         }
     }
 

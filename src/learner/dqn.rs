@@ -37,6 +37,10 @@ impl algorithms::Learner for DqnLearner {
         self.dqn.observe(batch)
     }
 
+    fn can_act(&self, batch: &Batch) -> bool {
+        self.dqn.can_act(batch)
+    }
+
     fn is_ready(&self) -> bool {
         self.dqn.is_ready()
     }

@@ -1,6 +1,7 @@
 //! The experiment: environments -> learner -> telemetry -> checkpoints, and an evaluation at the end.
 
 mod clock;
+mod collection;
 mod divergence;
 mod hyperparameters;
 mod run;

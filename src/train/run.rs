@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use rl_env::{Actions, ResetSeeds};
+use rl_env::ResetSeeds;
 
 use super::clock::Clock;
+use super::collection::Collection;
 use super::divergence;
 use super::hyperparameters;
 use super::tally::Tally;
@@ -121,7 +122,7 @@ impl Run {
             &self.progress.recent_returns,
             self.experiment.budgets.steps_of_games(rounds),
         );
-        self.begin(rounds, telemetry)?;
+        let mut collection = self.begin(rounds, telemetry)?;
         let mut evaluations = self.evaluations();
         let is_over = |learner: &dyn Learner| {
             learner.is_complete() || (interrupt.is_requested() && learner.is_resting())
@@ -143,7 +144,7 @@ impl Run {
             if is_over(self.learner.as_ref()) {
                 break;
             }
-            self.step(&mut clock, &mut tally, telemetry)?;
+            self.step(&mut collection, &mut clock, &mut tally, telemetry)?;
             has_updated = self.learner.is_ready();
             if has_updated {
                 self.update(&mut clock, &tally, telemetry)?;
@@ -155,7 +156,7 @@ impl Run {
     }
 
     /// Lets the environments begin, or go on after so many rounds.
-    fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<()> {
+    fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.beginning {
             Beginning::Fresh => {
                 telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
@@ -165,10 +166,11 @@ impl Run {
                 self.environments.restore(snapshot)?;
             }
         }
+        let collection = Collection::begin(self.environments.as_mut())?;
         for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
             self.environments.limit_steps(env, steps)?;
         }
-        Ok(())
+        Ok(collection)
     }
 
     /// When the training is evaluated on its way: next after the newest evaluation of the run.
@@ -178,18 +180,21 @@ impl Run {
         Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
 
-    /// One step of every environment.
-    fn step(&mut self, clock: &mut Clock, tally: &mut Tally, telemetry: &mut Telemetry) -> Result<()> {
-        let began = Instant::now();
-        let actions = self.learner.act(self.environments.batch());
-        let actions = actions.map_err(|error| divergence::keep(error, &self.folder))?;
-        let acted = Instant::now();
-        let batch = self.environments.step(Actions::Discrete(actions))?;
-        let stepped = Instant::now();
-        self.learner.observe(batch)?;
-        clock.phases.environments += stepped - acted;
-        clock.phases.acting += (acted - began) + stepped.elapsed();
-        let samples = clock.count(tally, batch);
+    /// Lets environments step, and records which of their episodes ended.
+    fn step(
+        &mut self,
+        collection: &mut Collection,
+        clock: &mut Clock,
+        tally: &mut Tally,
+        telemetry: &mut Telemetry,
+    ) -> Result<()> {
+        let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
+        let batch = collection.step(environments, learner, &mut clock.phases);
+        let batch = batch.map_err(|error| match error.downcast() {
+            Ok(error) => divergence::keep(error, &self.folder),
+            Err(error) => error,
+        })?;
+        let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
         if !samples.is_empty() {
             telemetry.record(&Record { moment: clock.moment, samples });
         }

@@ -271,11 +271,12 @@ impl Learner for Dqn {
 
     /// The best action for each environment, or a random one. Two random numbers a row, in the order of the rows.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        if self.replay.is_acting() || self.is_ready() {
+        if !self.can_act(batch) {
             return Err(LearnerError::OutOfOrder(
                 "act came before the last actions were observed and learned from",
             ));
         }
+        self.actor.check_complete(batch)?;
         let noise = self
             .training
             .network
@@ -294,7 +295,7 @@ impl Learner for Dqn {
         if !self.replay.is_acting() {
             return Err(LearnerError::OutOfOrder("observe came without an act before it"));
         }
-        self.actor.check(batch)?;
+        self.actor.check_complete(batch)?;
         check_rewards(batch)?;
         let steps = self.replay.end_step(batch);
         self.steps += steps;
@@ -307,6 +308,10 @@ impl Learner for Dqn {
 
     fn is_ready(&self) -> bool {
         self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+    }
+
+    fn can_act(&self, _: &Batch) -> bool {
+        !self.replay.is_acting() && !self.is_ready()
     }
 
     fn is_resting(&self) -> bool {

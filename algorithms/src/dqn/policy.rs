@@ -2,7 +2,7 @@ use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
 use super::head::Head;
-use crate::batch_reader::{BatchReader, ReadRows};
+use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
@@ -68,15 +68,14 @@ impl Policy {
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         self.check(batch)?;
-        let rows: Vec<usize> = (0..batch.len()).collect();
-        self.judge(&batch.observations, &rows, noise)
+        self.judge(&batch.observations, &rows(batch), noise)
     }
 
-    /// The same of the given rows of `observations`; row `i` is environment `i`'s.
+    /// The same of the given rows of `observations`.
     pub(crate) fn values_of(
         &self,
         observations: &ObservationBuffer,
-        rows: &[usize],
+        rows: &[BatchRow],
         noise: Option<&Noise>,
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
         Ok(self.judge(observations, rows, noise)?.0)
@@ -86,7 +85,7 @@ impl Policy {
     fn judge(
         &self,
         observations: &ObservationBuffer,
-        rows: &[usize],
+        rows: &[BatchRow],
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
@@ -94,21 +93,26 @@ impl Policy {
         let [_, actions, atoms] = outputs.dims();
         let numbers =
             outputs.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
-        let of_row = |(&row, numbers): (&usize, &[f32])| {
-            let values = self.head.values(numbers, self.reader.num_actions(row));
+        let of_row = |(row, numbers): (&BatchRow, &[f32])| {
+            let values = self.head.values(numbers, self.reader.num_actions(row.env));
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)
             } else {
-                Err(LearnerError::NonFinite { what: format!("a value of environment {row}") })
+                Err(LearnerError::NonFinite { what: format!("a value of environment {}", row.env) })
             }
         };
         let values = rows.iter().zip(numbers.chunks_exact(actions * atoms)).map(of_row);
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 
-    /// Whether a batch is of the environments that the policy was made for.
+    /// Whether a batch is of environments that the policy was made for.
     pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
+    }
+
+    /// Whether a batch is of all of them.
+    pub(super) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
+        self.reader.check_complete(batch)
     }
 }
 

@@ -6,14 +6,14 @@ use burn::tensor::activation::log_softmax;
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
-use super::memory::{Recollection, starts};
+use super::memory::Recollection;
 use super::metrics::explained_variance;
 use super::minibatch::{Minibatch, scale_by_task};
 use super::{Policy, PpoConfig, PpoMetrics};
-use crate::batch_reader::{BatchReader, check_rewards};
+use crate::batch_reader::{BatchReader, check_rewards, rows};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::{OnPolicy, Stream};
-use crate::rollout::{Estimates, last_part, rows_with_final_values};
+use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskScales;
@@ -144,7 +144,7 @@ impl Ppo {
             let evaluation =
                 self.actor.evaluate(&batch.final_observations, &rows, &self.recollection.memory)?;
             for (row, value) in rows.into_iter().zip(evaluation.values) {
-                final_values[row] = Some(value);
+                final_values[row.row] = Some(value);
             }
         }
         Ok(final_values)
@@ -285,39 +285,49 @@ impl Learner for Ppo {
         &self.on_policy.spec
     }
 
-    /// Draws an action for each environment: one random number a row, in the order of the rows.
+    /// Draws an action for each row: one random number a row, in their order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        self.on_policy.check_act()?;
         self.actor.check(batch)?;
+        self.on_policy.check_act(batch)?;
         let evaluation = self.actor.evaluate_batch(batch, &self.recollection.present());
         let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
         let evaluation = evaluation.map_err(explain)?;
-        self.recollection.carry_on(evaluation.memory, self.on_policy.rollout.is_empty());
-        self.on_policy.keep(evaluation.packed);
+        let step = batch.env_ids.first().map_or(0, |&env| self.on_policy.rollout.steps(env));
+        self.recollection.carry_on(&batch.env_ids, &evaluation.memory, step);
+        self.on_policy.keep(evaluation.packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();
-        let mut log_probs = Vec::with_capacity(batch.len());
-        for row in &evaluation.log_probs {
-            let action = categorical::sample(row, action_rng);
-            actions.push(action as i32);
-            log_probs.push(row[action]);
+        for ((row, log_probs), value) in
+            rows(batch).into_iter().zip(&evaluation.log_probs).zip(evaluation.values)
+        {
+            let action = categorical::sample(log_probs, action_rng);
+            let choice = Choice { action: action as i32, log_prob: log_probs[action], value };
+            actions.push(choice.action);
+            rollout.begin_step(batch, row, choice);
         }
-        rollout.begin_step(batch, actions, &log_probs, &evaluation.values);
         Ok(actions)
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.on_policy.check_observe()?;
         self.actor.check(batch)?;
+        self.on_policy.check_observe(batch)?;
         check_rewards(batch)?;
         let final_values = self.final_values(batch)?;
-        self.recollection.next_starts = starts(batch, self.on_policy.spec.autoreset_mode);
-        if self.on_policy.rollout.steps_left() == 1 {
-            self.on_policy.last_values =
-                self.actor.evaluate_batch(batch, &self.recollection.present())?.values;
+        self.recollection.observe(batch, self.on_policy.spec.autoreset_mode);
+        if batch.env_ids.iter().any(|&env| self.on_policy.rollout.ends_with_step(env)) {
+            let values = self.actor.evaluate_batch(batch, &self.recollection.present())?.values;
+            for (&env, value) in batch.env_ids.iter().zip(values) {
+                self.on_policy.last_values[env] = value;
+            }
         }
-        self.on_policy.rollout.end_step(batch, &final_values);
+        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
+            self.on_policy.rollout.end_step(batch, row, final_value);
+        }
         Ok(())
+    }
+
+    fn can_act(&self, batch: &Batch) -> bool {
+        self.on_policy.can_act(batch)
     }
 
     fn is_ready(&self) -> bool {

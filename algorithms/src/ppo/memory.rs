@@ -1,5 +1,3 @@
-use std::mem;
-
 use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
@@ -42,6 +40,13 @@ impl Memory {
             envs.iter().flat_map(|&env| &all[env * self.size..(env + 1) * self.size]).copied().collect()
         };
         Self { size: self.size, hidden: pick(&self.hidden), cell: pick(&self.cell) }
+    }
+
+    /// Replaces that of the environment of a row by the one at `index` in `other`.
+    fn set(&mut self, env: usize, other: &Self, index: usize) {
+        let (to, from) = (env * self.size..(env + 1) * self.size, index * self.size..(index + 1) * self.size);
+        self.hidden[to.clone()].copy_from_slice(&other.hidden[from.clone()]);
+        self.cell[to].copy_from_slice(&other.cell[from]);
     }
 
     /// As steps of sequences, one for each environment, of which those begin an episode that `starts` has, step after step;
@@ -88,7 +93,7 @@ pub(super) struct Recollection {
     /// After the last action.
     pub(super) memory: Memory,
     /// Whether the observation to come is the first of an episode, for each environment.
-    pub(super) next_starts: Vec<bool>,
+    next_starts: Vec<bool>,
     /// At the beginning of the rollout.
     first: Memory,
     /// For each step of the rollout and each environment whether its observation was the first of an episode.
@@ -113,14 +118,25 @@ impl Recollection {
         memory
     }
 
-    /// Takes what is remembered after the action; `is_first` where that is the first of a rollout.
-    pub(super) fn carry_on(&mut self, memory: Memory, is_first: bool) {
-        let before = mem::replace(&mut self.memory, memory);
-        if is_first {
-            self.first = before;
-            self.starts.clear();
+    /// Takes what the environments of a batch are remembered by after the action of their step number `step`, from 0, of the
+    /// rollout.
+    pub(super) fn carry_on(&mut self, envs: &[usize], memory: &Memory, step: usize) {
+        let num_envs = self.next_starts.len();
+        self.starts.resize(self.starts.len().max((step + 1) * num_envs), false);
+        for (index, &env) in envs.iter().enumerate() {
+            if step == 0 {
+                self.first.set(env, &self.memory, env);
+            }
+            self.memory.set(env, memory, index);
+            self.starts[step * num_envs + env] = self.next_starts[env];
         }
-        self.starts.extend(&self.next_starts);
+    }
+
+    /// Takes note of which of the observations to come are the first of an episode.
+    pub(super) fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
+        for (&env, starts) in batch.env_ids.iter().zip(starts(batch, mode)) {
+            self.next_starts[env] = starts;
+        }
     }
 
     /// The sequences of some environments over a whole rollout.

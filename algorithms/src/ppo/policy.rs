@@ -3,7 +3,7 @@ use rl_env::{Batch, ObservationBuffer};
 
 use super::Memory;
 use super::memory::starts;
-use crate::batch_reader::{BatchReader, ReadRows};
+use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
@@ -104,51 +104,51 @@ impl Policy {
     /// Log-probabilities and values of all rows of a batch.
     pub(super) fn evaluate_batch(&self, batch: &Batch, memory: &Memory) -> Result<Evaluation, LearnerError> {
         self.check(batch)?;
-        let rows: Vec<usize> = (0..batch.len()).collect();
-        self.evaluate(&batch.observations, &rows, memory)
+        self.evaluate(&batch.observations, &rows(batch), memory)
     }
 
-    /// Log-probabilities and values of the given rows of `observations`; row `i` is environment `i`'s.
+    /// Log-probabilities and values of the given rows of `observations`; `memory` is that of all environments.
     pub(super) fn evaluate(
         &self,
         observations: &ObservationBuffer,
-        rows: &[usize],
+        rows: &[BatchRow],
         memory: &Memory,
     ) -> Result<Evaluation, LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
-        let sequences = memory.of(rows).sequences(&vec![false; rows.len()], self.reader.device());
+        let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
+        let sequences = memory.of(&envs).sequences(&vec![false; rows.len()], self.reader.device());
         let (outputs, state) = self.network.forward(observations, &tasks, sequences);
-        let memory = state.map_or_else(|| Ok(memory.of(rows)), Memory::carried)?;
+        let memory = state.map_or_else(|| Ok(memory.of(&envs)), Memory::carried)?;
         let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
         let [_, max_actions] = outputs.logits.dims();
         let logits = outputs.logits.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
         let values = outputs.values.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
-        let log_probs = rows
+        let log_probs = envs
             .iter()
             .zip(logits.chunks_exact(max_actions))
-            .map(|(&row, logits)| self.legal_log_probs(row, logits))
+            .map(|(&env, logits)| self.legal_log_probs(env, logits))
             .collect::<Result<_, _>>()?;
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(LearnerError::NonFinite {
-                what: format!("the value of environment {}", rows[index]),
+                what: format!("the value of environment {}", envs[index]),
             });
         }
-        let expand = |(&row, &value): (&usize, &f32)| self.scales.expand(self.reader.task(row), value);
-        let values = rows.iter().zip(&values).map(expand).collect();
+        let expand = |(&env, &value): (&usize, &f32)| self.scales.expand(self.reader.task(env), value);
+        let values = envs.iter().zip(&values).map(expand).collect();
         Ok(Evaluation { log_probs, values, memory, packed })
     }
 
-    /// The log-probabilities of a row's legal actions.
-    fn legal_log_probs(&self, row: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
-        let mut log_probs = logits[..self.reader.num_actions(row)].to_vec();
+    /// The log-probabilities of an environment's legal actions.
+    fn legal_log_probs(&self, env: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
+        let mut log_probs = logits[..self.reader.num_actions(env)].to_vec();
         if log_probs.iter().any(|logit| !logit.is_finite()) {
-            return Err(LearnerError::NonFinite { what: format!("a logit of environment {row}") });
+            return Err(LearnerError::NonFinite { what: format!("a logit of environment {env}") });
         }
         categorical::log_softmax(&mut log_probs);
         Ok(log_probs)
     }
 
-    /// Whether a batch is of the environments that the policy was made for.
+    /// Whether a batch is of environments that the policy was made for.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
     }

@@ -297,8 +297,11 @@ fn methods_out_of_order_and_foreign_batches_are_refused() {
     let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
     assert!(matches!(
         ppo.observe(&foreign(5, 12)),
-        Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
+        Err(LearnerError::ForeignBatch { what: "environments", got: 5, expected: 4 })
     ));
+    let mut disordered = noise.batch.clone();
+    disordered.env_ids.swap(1, 2);
+    assert_eq!(ppo.observe(&disordered), Err(LearnerError::DisorderedBatch));
     assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
     noise.step();
     ppo.observe(&noise.batch).unwrap();
@@ -345,5 +348,5 @@ fn damaged_states_are_refused() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, this program reads version 4");
+    assert_eq!(refused(&newer), "it has version 9, this program reads version 5");
 }

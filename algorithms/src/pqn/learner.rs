@@ -3,11 +3,11 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rl_env::Batch;
 
 use super::{Policy, PqnConfig, PqnMetrics};
-use crate::batch_reader::{BatchReader, check_rewards};
+use crate::batch_reader::{BatchReader, check_rewards, rows};
 use crate::dqn::{Head, LossKind, StepMetrics, explore};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::{OnPolicy, Stream};
-use crate::rollout::{Estimates, last_part, rows_with_final_values};
+use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::schedule::LinearSchedule;
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
@@ -174,38 +174,48 @@ impl Learner for Pqn {
         &self.on_policy.spec
     }
 
-    /// The best action for each environment, or a random one. Two random numbers a row, in the order of the rows.
+    /// The best action for each row, or a random one. Two random numbers a row, in their order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
-        self.on_policy.check_act()?;
+        self.actor.check(batch)?;
+        self.on_policy.check_act(batch)?;
         let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
         let (values, packed) = self.actor.judge_batch(batch, None).map_err(explain)?;
         let epsilon = self.epsilon();
-        self.on_policy.keep(packed);
+        self.on_policy.keep(packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         *actions = explore(&values, epsilon, action_rng);
-        // Nothing asks how probable an action was.
-        let log_probs = vec![0.0; batch.len()];
-        rollout.begin_step(batch, actions, &log_probs, &best(&values));
+        for ((row, &action), value) in rows(batch).into_iter().zip(&*actions).zip(best(&values)) {
+            // Nothing asks how probable an action was.
+            rollout.begin_step(batch, row, Choice { action, log_prob: 0.0, value });
+        }
         Ok(actions)
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.on_policy.check_observe()?;
         self.actor.check(batch)?;
+        self.on_policy.check_observe(batch)?;
         check_rewards(batch)?;
         let mut final_values = vec![None; batch.len()];
-        let rows = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
-        if !rows.is_empty() {
-            let values = self.actor.values_of(&batch.final_observations, &rows, None)?;
-            for (row, value) in rows.into_iter().zip(best(&values)) {
-                final_values[row] = Some(value);
+        let truncated = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
+        if !truncated.is_empty() {
+            let values = self.actor.values_of(&batch.final_observations, &truncated, None)?;
+            for (row, value) in truncated.into_iter().zip(best(&values)) {
+                final_values[row.row] = Some(value);
             }
         }
-        if self.on_policy.rollout.steps_left() == 1 {
-            self.on_policy.last_values = best(&self.actor.values(batch)?);
+        if batch.env_ids.iter().any(|&env| self.on_policy.rollout.ends_with_step(env)) {
+            for (&env, value) in batch.env_ids.iter().zip(best(&self.actor.values(batch)?)) {
+                self.on_policy.last_values[env] = value;
+            }
         }
-        self.on_policy.rollout.end_step(batch, &final_values);
+        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
+            self.on_policy.rollout.end_step(batch, row, final_value);
+        }
         Ok(())
+    }
+
+    fn can_act(&self, batch: &Batch) -> bool {
+        self.on_policy.can_act(batch)
     }
 
     fn is_ready(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"PQNSTATE", version: 2 };
+const HEADER: Header = Header { magic: b"PQNSTATE", version: 3 };
 
 #[derive(Serialize, Deserialize)]
 struct State {

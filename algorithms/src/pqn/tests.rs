@@ -151,7 +151,7 @@ fn what_is_not_finite_is_named_and_methods_have_an_order() {
     pqn.observe(&broken).unwrap();
     while !pqn.is_ready() {
         step(&mut pqn, &mut noise);
-        if pqn.on_policy.rollout.steps_left() == 1 {
+        if pqn.on_policy.rollout.ends_with_step(0) {
             pqn.act(&noise.batch).unwrap();
             noise.step();
             pqn.observe(&noise.batch).unwrap();

@@ -20,6 +20,16 @@ pub enum BuildError {
         /// Number of environments.
         num_envs: usize,
     },
+    /// Groups that take turns are of one size.
+    #[error(
+        "batches of {batch_size} cannot take turns among {num_envs} environments: the batch size must divide their number"
+    )]
+    UnevenTurns {
+        /// Rows that were asked for.
+        batch_size: usize,
+        /// Number of environments.
+        num_envs: usize,
+    },
     /// An environment leaves nothing to decide.
     #[error("environment {env} ({task}) has an action space without elements, {found}")]
     NoActions {

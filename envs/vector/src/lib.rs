@@ -9,7 +9,7 @@
 //! * `pool` is the thread pool; it knows nothing of environments.
 //! * `slot` is one environment with its episode: what an order does to it under each autoreset mode. It knows no
 //!   thread.
-//! * `slots` are all environments with the ring of batches that they fill, in order or as they finish.
+//! * `slots` are all environments with the ring of batches that they fill, in order, in turn or as they finish.
 //! * `arrivals` counts what has come and wakes the caller.
 //! * `rows` is the one place where threads share memory without a lock: the rows of the batches being written.
 
@@ -33,5 +33,5 @@ mod spaces;
 
 pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
-pub use options::PoolOptions;
+pub use options::{BatchOrder, PoolOptions};
 pub use pool_vector_env::PoolVectorEnv;

@@ -5,12 +5,25 @@ use rl_env::AutoresetMode;
 
 use crate::BuildError;
 
+/// What a batch holds that is smaller than the vector environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BatchOrder {
+    /// The results that come first, whosesoever they are.
+    #[default]
+    FirstCome,
+    /// Always the same environments, neighbours, in the order of their indices, and the groups in turn: while one is being
+    /// decided on, the others step. Nothing depends on which of them are quick. The batch size must divide the number of
+    /// environments.
+    InTurn,
+}
+
 /// How a [`PoolVectorEnv`](crate::PoolVectorEnv) works, beside the environments themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// Rows of a batch, at most the number of environments; 0 means as many. With fewer rows than environments `recv`
-    /// gives the results of those that finish first.
+    /// Rows of a batch, at most the number of environments; 0 means as many.
     pub batch_size: usize,
+    /// Whose results a batch holds that has fewer rows than there are environments.
+    pub batch_order: BatchOrder,
     /// Threads that step environments; 0 means one for each row of a batch, but not more than the machine has cores.
     /// Never more than there are environments. With batches in order the thread that calls `recv` is one of them.
     pub num_threads: usize,
@@ -26,8 +39,15 @@ impl PoolOptions {
     pub(crate) fn batch_size_for(&self, num_envs: NonZeroUsize) -> Result<usize, BuildError> {
         match self.batch_size {
             0 => Ok(num_envs.get()),
-            batch_size if batch_size <= num_envs.get() => Ok(batch_size),
-            batch_size => Err(BuildError::BatchSize { batch_size, num_envs: num_envs.get() }),
+            batch_size if batch_size > num_envs.get() => {
+                Err(BuildError::BatchSize { batch_size, num_envs: num_envs.get() })
+            }
+            batch_size
+                if self.batch_order == BatchOrder::InTurn && !num_envs.get().is_multiple_of(batch_size) =>
+            {
+                Err(BuildError::UnevenTurns { batch_size, num_envs: num_envs.get() })
+            }
+            batch_size => Ok(batch_size),
         }
     }
 

@@ -23,8 +23,8 @@ pub(crate) enum Phase {
 ///
 /// * **Order.** When the batch size equals the number of environments, row `i` of every batch is environment `i`. With a
 ///   smaller one [`recv`](VectorEnv::recv) gives the results that come first, in the order in which they came, and
-///   [`Batch::env_ids`] says whose they are; the others follow in later batches. What an environment does never depends
-///   on the others, nor on the number of threads.
+///   [`Batch::env_ids`] says whose they are; the others follow in later batches. Or groups of environments
+///   [take turns](crate::BatchOrder::InTurn). What an environment does never depends on the others, nor on the number of threads.
 /// * **One write.** Observations are written straight into the row that the caller reads. The batches are a ring: the
 ///   received one stays as it is, and readable through [`batch`](Self::batch), while others are being filled.
 /// * **The caller works along** where batches are in order: `recv` steps environments itself until none is left. With
@@ -45,6 +45,8 @@ pub struct PoolVectorEnv<E: Env + 'static> {
     batch_size: usize,
     /// Number of batches received so far, and so the position of the next one. The last one is being read.
     pub(crate) received: usize,
+    /// Where groups take turns: the first environment of the next batch.
+    next_turn: usize,
     infos: Vec<E::Info>,
     final_infos: Vec<E::Info>,
     pub(crate) phase: Phase,
@@ -76,7 +78,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let batch = || Batch::new(batch_size, observation_space.byte_len(), mode == AutoresetMode::SameStep);
         let ring = 1 + envs.len().div_ceil(batch_size);
         let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(ring).collect();
-        let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, &mut batches);
+        let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, options.batch_order, &mut batches);
+        slots.seek(0, 0);
         let caller = if slots.is_ordered() { Caller::WorksAlong } else { Caller::Waits };
         let threads = Threads { count: num_threads, caller, affinity_offset: options.thread_affinity_offset };
         let pool = Pool::new(threads, num_envs.get(), slots).map_err(BuildError::Threads)?;
@@ -85,6 +88,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             batches,
             batch_size,
             received: 0,
+            next_turn: 0,
             infos: vec![E::Info::default(); batch_size],
             final_infos: vec![E::Info::default(); batch_size],
             phase: Phase::NeedsReset,
@@ -210,6 +214,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Waits for what is under way and forgets its results.
     pub(crate) fn discard(&mut self) -> Result<(), EnvError> {
+        self.discard_from(0)
+    }
+
+    /// The same; where groups take turns, the next one is that of `first_env`.
+    pub(crate) fn discard_from(&mut self, first_env: usize) -> Result<(), EnvError> {
         self.wait_for_all();
         let slots = self.pool.task();
         if let Some(error @ EnvError::Panicked { .. }) = slots.arrivals.failure() {
@@ -217,10 +226,20 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             return Err(error);
         }
         slots.arrivals.clear();
-        slots.seek(self.received * self.batch_size);
+        slots.seek(self.received * self.batch_size, first_env);
+        self.next_turn = first_env;
         self.under_way.fill(false);
         self.num_under_way = 0;
         Ok(())
+    }
+
+    /// Number of environments under way whose results the next batch may hold.
+    fn under_way_for_next_batch(&self) -> usize {
+        if !self.pool.task().takes_turns() {
+            return self.num_under_way;
+        }
+        let turn = &self.under_way[self.next_turn..self.next_turn + self.batch_size];
+        turn.iter().filter(|&&under_way| under_way).count()
     }
 
     /// Waits until nothing is under way.
@@ -265,9 +284,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let slots = self.pool.task();
         let start = self.received * self.batch_size;
         self.received += 1;
-        if slots.is_ordered() {
-            slots.seek(self.received * self.batch_size);
-        }
+        self.next_turn = (self.next_turn + self.batch_size) % self.num_envs();
         let last = self.last_batch();
         let batch = &mut self.batches[last];
         for row in 0..self.batch_size {
@@ -351,9 +368,9 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
 
     fn recv(&mut self) -> Result<&Batch, EnvError> {
         self.check_ready("recv needs a reset before it, and a send after every batch")?;
-        if self.num_under_way < self.batch_size {
-            let (under_way, batch_size) = (self.num_under_way, self.batch_size);
-            return Err(EnvError::TooFewUnderWay { under_way, batch_size });
+        let under_way = self.under_way_for_next_batch();
+        if under_way < self.batch_size {
+            return Err(EnvError::TooFewUnderWay { under_way, batch_size: self.batch_size });
         }
         self.receive()
     }

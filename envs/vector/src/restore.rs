@@ -64,7 +64,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     pub(crate) fn save(&self) -> Result<Vec<u8>, EnvError> {
         self.check_ready("a snapshot can be taken only after a reset")?;
         let num_pending = self.num_envs() - self.batch_size();
-        if self.num_under_way != num_pending {
+        let all_received = self.pool.task().takes_turns() && self.num_under_way == 0;
+        if self.num_under_way != num_pending && !all_received {
             return Err(EnvError::OutOfOrder(
                 "a snapshot can be taken only when the last batch has been received and nothing sent since",
             ));
@@ -74,7 +75,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if let Some(error) = slots.arrivals.failure() {
             return Err(error);
         }
-        let start = (self.received - 1) * self.batch_size();
+        // The results of all environments stand one after another in the ring, some of which may be still to be received.
+        let start = (self.received * self.batch_size() + self.num_under_way) - self.num_envs();
         let positions = start..start + self.num_envs();
         let states = positions.map(|position| self.save_env(slots.owner(position), position));
         VectorState::new(self.autoreset_mode(), states.collect()).encode()
@@ -87,7 +89,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.check_not_stepping("restore came between send and recv")?;
         self.wait_for_all();
         self.restore_all(&state.slots)?;
-        self.discard()?;
+        self.discard_from(state.slots[0].env_id / self.batch_size() * self.batch_size())?;
         for slot in &state.slots {
             self.put_episode(slot);
             self.show(slot.env_id, slot.final_observation.as_deref());
@@ -150,8 +152,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Makes the present state of an environment its next result, as if it had just been stepped.
     fn show(&mut self, env: usize, final_observation: Option<&[u8]>) {
         let slots = self.pool.task();
-        let (batch, row) = self.batch_and_row(slots.place(env));
         let mut slot = slots.lock(env);
+        let (batch, row) = self.batch_and_row(slots.place(env, &mut slot));
         slot.info = slot.env.info();
         slot.final_info = slot.info.clone();
         slot.env.observe(self.batches[batch].observations.row_mut(row));

@@ -54,6 +54,8 @@ pub(crate) struct Slot<E: Env> {
     pub(crate) steps_left: Option<u64>,
     /// Memory for observations that have no row yet.
     pub(crate) draft: Box<[u8]>,
+    /// Where its next result goes, if it has rows of its own.
+    pub(crate) next_position: usize,
     episode_began: Instant,
 }
 
@@ -71,6 +73,7 @@ impl<E: Env> Slot<E> {
             order: Order::Report,
             steps_left: None,
             draft: vec![0; draft_bytes].into(),
+            next_position: 0,
             episode_began: Instant::now(),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer};
 
+use crate::BatchOrder;
 use crate::arrivals::Arrivals;
 use crate::pool::Task;
 use crate::rows::Rows;
@@ -11,34 +12,38 @@ use crate::slot::Slot;
 
 /// All environments and the ring of batches that they fill: the task that the pool runs.
 ///
-/// In ordered mode an environment writes its observation straight into its own row. Otherwise its row is the next free
-/// one at the moment when it has *finished*, and only then does it write its observation: with rows given out beforehand a
+/// In ordered mode, and where groups take turns, an environment writes its observation straight into its own row. Otherwise
+/// its row is the next free one at the moment when it has *finished*, and only then does it write its observation: with rows given out beforehand a
 /// quick environment would wait in a batch for a slow one. What has to be kept until then, the last observation of an
 /// episode that is over, is kept in the slot's draft.
 pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
     is_ordered: bool,
+    /// Batches are in order, or groups take turns: each environment has a row of its own in every round of batches.
+    has_own_rows: bool,
     rows: Rows,
     /// The environment of every row of the ring.
     owners: Box<[AtomicU32]>,
-    /// The position of the next free row; in ordered mode that of environment 0.
+    /// The position of the next free row, where environments have none of their own.
     next_position: AtomicUsize,
     pub(crate) arrivals: Arrivals,
 }
 
 impl<E: Env> Slots<E> {
     /// The environments, and the batches that they are to fill. With as many rows as there are environments the batches
-    /// are in order.
+    /// are in order; with fewer their number must be a multiple of the rows if groups take turns.
     pub(crate) fn new(
         envs: impl ExactSizeIterator<Item = E>,
         mode: AutoresetMode,
+        batch_order: BatchOrder,
         batches: &mut [Batch],
     ) -> Self {
         let (batch_size, row_bytes) = (batches[0].len(), batches[0].observations.row_bytes());
         let is_ordered = batch_size == envs.len();
+        let has_own_rows = is_ordered || batch_order == BatchOrder::InTurn;
         let draft_bytes = match mode {
-            _ if is_ordered => 0,
+            _ if has_own_rows => 0,
             AutoresetMode::SameStep => 2 * row_bytes,
             AutoresetMode::NextStep | AutoresetMode::Disabled => row_bytes,
         };
@@ -46,6 +51,7 @@ impl<E: Env> Slots<E> {
             envs: envs.map(|env| Mutex::new(Slot::new(env, draft_bytes))).collect(),
             mode,
             is_ordered,
+            has_own_rows,
             rows: Rows::of(batches),
             owners: (0..batches.len() * batch_size).map(|_| AtomicU32::new(0)).collect(),
             next_position: AtomicUsize::new(0),
@@ -65,6 +71,11 @@ impl<E: Env> Slots<E> {
         self.is_ordered
     }
 
+    /// Whether batches hold fewer environments than there are, always the same ones together.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.has_own_rows && !self.is_ordered
+    }
+
     /// Exclusive use of one slot. Workers and the calling thread never want a slot at the same time, as the caller
     /// leaves alone what is under way, so the lock is always free; it costs a few nanoseconds and proves to the compiler
     /// what the order of calls promises.
@@ -78,9 +89,15 @@ impl<E: Env> Slots<E> {
         self.owners[position % self.owners.len()].load(Ordering::Relaxed) as usize
     }
 
-    /// Says where the next results go. Nothing may be under way.
-    pub(crate) fn seek(&self, position: usize) {
+    /// Says where the next results go; where environments have rows of their own, that of `first_env` is the first. Nothing
+    /// may be under way.
+    pub(crate) fn seek(&self, position: usize, first_env: usize) {
         self.next_position.store(position, Ordering::Relaxed);
+        if self.has_own_rows {
+            for index in 0..self.len() {
+                self.lock((first_env + index) % self.len()).next_position = position + index;
+            }
+        }
     }
 
     /// Says where the observations of a batch go from now on. The batch must be the one that the caller reads, into which
@@ -90,9 +107,11 @@ impl<E: Env> Slots<E> {
     }
 
     /// Gives an environment's result its position.
-    pub(crate) fn place(&self, env: usize) -> usize {
-        let position = if self.is_ordered {
-            self.next_position.load(Ordering::Relaxed) + env
+    pub(crate) fn place(&self, env: usize, slot: &mut Slot<E>) -> usize {
+        let position = if self.has_own_rows {
+            let position = slot.next_position;
+            slot.next_position += self.len();
+            position
         } else {
             // Whoever takes a row sees what happened before the rows ahead of it were given out: that the caller has
             // done with the batch whose memory this is, and which memory that is.
@@ -102,13 +121,12 @@ impl<E: Env> Slots<E> {
         position
     }
 
-    /// Gives an environment's result its position and lets `write` fill the rows there.
+    /// Lets `write` fill the rows at a position that was given to an environment's result.
     fn write_row(
         &self,
-        env: usize,
+        position: usize,
         write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> Result<(), EnvError>,
     ) -> Result<usize, EnvError> {
-        let position = self.place(env);
         // SAFETY: nobody else uses these rows: every environment has a position of its own, or takes the next one, and
         // the ring has rows for the batch that the caller reads and for as many results as there are environments.
         // `PoolVectorEnv` drops the batches after the pool whose task this is, and leaves those being filled alone.
@@ -121,8 +139,9 @@ impl<E: Env> Slots<E> {
     /// Lets an environment carry out its order, and returns the position of the result.
     fn perform(&self, env: usize) -> Result<usize, EnvError> {
         let mut slot = self.lock(env);
-        if self.is_ordered {
-            return self.write_row(env, |row, mut final_row| {
+        if self.has_own_rows {
+            let position = self.place(env, &mut slot);
+            return self.write_row(position, |row, mut final_row| {
                 slot.perform(self.mode, row, final_row.as_deref_mut())?;
                 slot.show(row, final_row);
                 Ok(())
@@ -133,7 +152,8 @@ impl<E: Env> Slots<E> {
         let has_final = self.mode == AutoresetMode::SameStep;
         let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_draft));
         let position = result.and_then(|()| {
-            self.write_row(env, |row, mut final_row| {
+            let position = self.place(env, &mut slot);
+            self.write_row(position, |row, mut final_row| {
                 slot.show(row, final_row.as_deref_mut());
                 if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {
                     final_row.copy_from_slice(final_draft);

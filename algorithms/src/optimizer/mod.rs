@@ -1,9 +1,19 @@
+//! Adam over the parameters of a network.
+
+mod adam;
+
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::optim::{Adam, AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer as _};
+use burn::optim::{AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams, Optimizer as _};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
+use self::adam::Stride;
 use crate::LearnerError;
+use crate::networks::on_cpu;
+use crate::training::host;
+
+const BETA_1: f32 = 0.9;
+const BETA_2: f32 = 0.999;
 
 /// Adam over all parameters of a network, with the gradient scaled as a whole.
 ///
@@ -11,9 +21,18 @@ use crate::LearnerError;
 /// numbers; this keeps moments in the order of the layers, so that equal states have equal bytes.
 #[derive(Clone)]
 pub(crate) struct AdamOptimizer {
-    adam: Adam,
+    epsilon: f32,
     /// One for each parameter, in the order of the layers; `None` before its first gradient.
-    states: Vec<Option<AdamState<1>>>,
+    states: Vec<Option<State>>,
+}
+
+/// What Adam remembers of a parameter, where the parameter is.
+#[derive(Clone)]
+enum State {
+    /// On the CPU, for a step of our own.
+    Host(Moments),
+    /// On another device, for burn's.
+    Device(AdamState<1>),
 }
 
 /// How much of a gradient is left.
@@ -35,7 +54,7 @@ pub(crate) struct Moments {
 impl AdamOptimizer {
     /// Adam with betas 0.9 and 0.999 and the given epsilon (Kingma and Ba 2015, <https://arxiv.org/abs/1412.6980>).
     pub(crate) fn new(epsilon: f32) -> Self {
-        Self { adam: AdamConfig::new().with_epsilon(epsilon).build(), states: Vec::new() }
+        Self { epsilon, states: Vec::new() }
     }
 
     /// One step against the gradients, shortened.
@@ -46,24 +65,15 @@ impl AdamOptimizer {
         learning_rate: f64,
         scale: Scale,
     ) -> M {
-        let mut mapper = Step { optimizer: self, gradients, learning_rate, scale, index: 0 };
+        let epsilon = self.epsilon;
+        let mut mapper =
+            Step { states: &mut self.states, gradients, epsilon, learning_rate, scale, index: 0 };
         module.map(&mut mapper)
     }
 
     /// The moments of all parameters.
     pub(crate) fn moments(&self) -> Result<Vec<Option<Moments>>, LearnerError> {
-        let read = |tensor: &Tensor<1>| {
-            tensor.clone().try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
-        };
-        let moments = |state: &AdamState<1>| {
-            let state = &state.momentum;
-            Ok(Moments {
-                time: state.time as u64,
-                first: read(&state.moment_1)?,
-                second: read(&state.moment_2)?,
-            })
-        };
-        self.states.iter().map(|state| state.as_ref().map(moments).transpose()).collect()
+        self.states.iter().map(|state| state.as_ref().map(State::moments).transpose()).collect()
     }
 
     /// Puts moments back that [`moments`](Self::moments) read for a network with `sizes` weights in its parameters.
@@ -81,35 +91,84 @@ impl AdamOptimizer {
         if !complete || !moments.iter().zip(sizes).all(fits) {
             return Err(LearnerError::BadState("the optimiser's moments do not fit the network".into()));
         }
-        let tensor = |values: Vec<f32>| {
-            let shape = [values.len()];
-            Tensor::from_data(TensorData::new(values, shape), device)
-        };
-        let state = |moments: Moments| {
-            let (first, second) = (tensor(moments.first), tensor(moments.second));
-            AdamState::new(AdaptiveMomentumState::new(moments.time as usize, first, second))
-        };
-        self.states = moments.into_iter().map(|moments| moments.map(state)).collect();
+        let state = |moments: Option<Moments>| moments.map(|moments| State::of(moments, device));
+        self.states = moments.into_iter().map(state).collect();
         Ok(())
     }
 }
 
+impl State {
+    fn of(moments: Moments, device: &Device) -> Self {
+        if on_cpu(device) {
+            return Self::Host(moments);
+        }
+        let tensor = |values: Vec<f32>| {
+            let shape = [values.len()];
+            Tensor::from_data(TensorData::new(values, shape), device)
+        };
+        let (first, second) = (tensor(moments.first), tensor(moments.second));
+        Self::Device(AdamState::new(AdaptiveMomentumState::new(moments.time as usize, first, second)))
+    }
+
+    fn moments(&self) -> Result<Moments, LearnerError> {
+        match self {
+            Self::Host(moments) => Ok(moments.clone()),
+            Self::Device(state) => {
+                let AdaptiveMomentumState { time, moment_1, moment_2, .. } = &state.momentum;
+                let (first, second) = (host(moment_1.clone())?, host(moment_2.clone())?);
+                Ok(Moments { time: *time as u64, first, second })
+            }
+        }
+    }
+}
+
+impl Moments {
+    /// Those before the first step.
+    fn zero(size: usize) -> Self {
+        Self { time: 0, first: vec![0.0; size], second: vec![0.0; size] }
+    }
+}
+
 struct Step<'a> {
-    optimizer: &'a mut AdamOptimizer,
+    states: &'a mut Vec<Option<State>>,
     gradients: &'a mut GradientsParams,
+    epsilon: f32,
     learning_rate: f64,
     scale: Scale,
     /// Of the parameter that comes next.
     index: usize,
 }
 
+impl Step<'_> {
+    /// A weight and its state after a step.
+    fn take(&self, state: State, weight: Tensor<1>, gradient: Tensor<1>) -> (Tensor<1>, State) {
+        match state {
+            State::Host(mut moments) => {
+                let (gradient, scale) = match &self.scale {
+                    Scale::Number(scale) => (gradient, *scale),
+                    Scale::OnDevice(_) => (self.scale.of(gradient), 1.0),
+                };
+                let stride = Stride { learning_rate: self.learning_rate, epsilon: self.epsilon, scale };
+                let weight = adam::step(weight, gradient, &mut moments, stride);
+                (weight, State::Host(moments))
+            }
+            State::Device(state) => {
+                let adam = AdamConfig::new().with_beta_1(BETA_1).with_beta_2(BETA_2);
+                let adam = adam.with_epsilon(self.epsilon).build();
+                let (weight, state) =
+                    adam.step(self.learning_rate, weight, self.scale.of(gradient), Some(state));
+                (weight, State::Device(state.expect("Adam remembers its moments")))
+            }
+        }
+    }
+}
+
 impl ModuleMapper for Step<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let states = &mut self.optimizer.states;
-        if states.len() == self.index {
-            states.push(None);
+        if self.states.len() == self.index {
+            self.states.push(None);
         }
-        let state = &mut states[self.index];
+        let index = self.index;
         self.index += 1;
         let Some(gradient) = self.gradients.remove::<D>(param.id) else {
             return param;
@@ -117,9 +176,10 @@ impl ModuleMapper for Step<'_> {
         param.map(|weight| {
             let (shape, size) = (weight.dims(), weight.shape().num_elements());
             let (weight, gradient) = (weight.inner().reshape([size]), gradient.reshape([size]));
-            let gradient = self.scale.of(gradient);
-            let (weight, next) = self.optimizer.adam.step(self.learning_rate, weight, gradient, state.take());
-            *state = next;
+            let state = self.states[index].take();
+            let state = state.unwrap_or_else(|| State::of(Moments::zero(size), &weight.device()));
+            let (weight, state) = self.take(state, weight, gradient);
+            self.states[index] = Some(state);
             Tensor::from_inner(weight.reshape(shape)).require_grad()
         })
     }
