@@ -32,7 +32,7 @@ enum State {
     /// On the CPU, for a step of our own.
     Host(Moments),
     /// On another device, for burn's.
-    Device(AdamState<1>),
+    Device(Box<AdamState<1>>),
 }
 
 /// How much of a gradient is left.
@@ -107,7 +107,8 @@ impl State {
             Tensor::from_data(TensorData::new(values, shape), device)
         };
         let (first, second) = (tensor(moments.first), tensor(moments.second));
-        Self::Device(AdamState::new(AdaptiveMomentumState::new(moments.time as usize, first, second)))
+        let moments = AdaptiveMomentumState::new(moments.time as usize, first, second);
+        Self::Device(Box::new(AdamState::new(moments)))
     }
 
     fn moments(&self) -> Result<Moments, LearnerError> {
@@ -156,8 +157,8 @@ impl Step<'_> {
                 let adam = AdamConfig::new().with_beta_1(BETA_1).with_beta_2(BETA_2);
                 let adam = adam.with_epsilon(self.epsilon).build();
                 let (weight, state) =
-                    adam.step(self.learning_rate, weight, self.scale.of(gradient), Some(state));
-                (weight, State::Device(state.expect("Adam remembers its moments")))
+                    adam.step(self.learning_rate, weight, self.scale.of(gradient), Some(*state));
+                (weight, State::Device(Box::new(state.expect("Adam remembers its moments"))))
             }
         }
     }

@@ -3,7 +3,7 @@ use ale::{AleError, AtariOptions, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rl_env::AutoresetMode;
-use vector::{AtariGroup, PoolOptions};
+use vector::{AtariGroup, BatchOrder, PoolOptions};
 
 /// What a vector environment is made of: the items of a Python dictionary.
 #[derive(FromPyObject)]
@@ -69,6 +69,7 @@ impl Settings {
         };
         Ok(PoolOptions {
             batch_size: self.batch_size,
+            batch_order: BatchOrder::FirstCome,
             num_threads: self.num_threads,
             thread_affinity_offset: self.thread_affinity_offset,
             autoreset_mode,
