@@ -1,4 +1,4 @@
-//! Adam's step on the CPU: one pass over the numbers of a parameter, where burn's makes about twelve.
+//! Adam's step on the CPU: one pass over the numbers of a parameter, where tensor operations are a pass each.
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;

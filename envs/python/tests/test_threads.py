@@ -69,9 +69,12 @@ def test_the_number_of_threads_changes_nothing(num_threads: int) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c() -> None:
+    # What a shell starts in the background ignores the signal, until it is told otherwise.
     program = """
+import signal
 import numpy as np
 from ale_train.vector_env import AtariVectorEnv
+signal.signal(signal.SIGINT, signal.default_int_handler)
 env = AtariVectorEnv("harvest", 8, num_threads=2)
 env.reset(seed=1)
 print("stepping", flush=True)
@@ -82,6 +85,9 @@ while True:
     assert process.stdout is not None and process.stdout.readline() == b"stepping\n"
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    try:
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert b"KeyboardInterrupt" in errors
     assert process.returncode != 0
