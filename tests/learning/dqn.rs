@@ -119,18 +119,12 @@ fn dqn_balances_the_cart_pole() {
     assert!(mean >= 400.0, "mean return {mean}");
 }
 
-/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds came to -97.7, -98.1 and -104.1 there.
-/// Gymnasium calls the task solved at -110; the random player has -200.
-#[test]
-fn dqn_drives_the_mountain_car_up_the_hill() {
-    let config = DqnConfig {
-        total_steps: 120_000,
-        learning_rate: 3e-3,
+/// What the presets of MountainCar and Acrobot have in common.
+fn of_rare_rewards() -> DqnConfig {
+    DqnConfig {
         buffer_size: 50_000,
         target_network_frequency: 150,
         batch_size: 64,
-        exploration_fraction: 0.05,
-        end_e: 0.07,
         learning_starts: 1_000,
         train_ratio: 0.25,
         n_step: 5,
@@ -139,6 +133,19 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
         loss: LossKind::Huber,
         max_grad_norm: Some(10.0),
         ..DqnConfig::default()
+    }
+}
+
+/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds came to -97.7, -98.1 and -104.1 there.
+/// Gymnasium calls the task solved at -110; the random player has -200.
+#[test]
+fn dqn_drives_the_mountain_car_up_the_hill() {
+    let config = DqnConfig {
+        total_steps: 120_000,
+        learning_rate: 3e-3,
+        exploration_fraction: 0.05,
+        end_e: 0.07,
+        ..of_rare_rewards()
     };
     let policy = PolicyConfig { hidden_size: Some(64), ..PolicyConfig::default() };
     let seed = 1;
@@ -157,19 +164,9 @@ fn dqn_swings_up_the_acrobot() {
     let config = DqnConfig {
         total_steps: 60_000,
         learning_rate: 1e-3,
-        buffer_size: 50_000,
-        target_network_frequency: 150,
-        batch_size: 64,
         exploration_fraction: 0.15,
         end_e: 0.01,
-        learning_starts: 1_000,
-        train_ratio: 0.25,
-        n_step: 5,
-        prioritized: true,
-        double: true,
-        loss: LossKind::Huber,
-        max_grad_norm: Some(10.0),
-        ..DqnConfig::default()
+        ..of_rare_rewards()
     };
     let policy = PolicyConfig { hidden_size: Some(64), ..PolicyConfig::default() };
     let seed = 1;

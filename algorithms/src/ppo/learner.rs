@@ -292,8 +292,8 @@ impl Learner for Ppo {
         let evaluation = self.actor.evaluate_batch(batch, &self.recollection.present());
         let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
         let evaluation = evaluation.map_err(explain)?;
-        let step = batch.env_ids.first().map_or(0, |&env| self.on_policy.rollout.steps(env));
-        self.recollection.carry_on(&batch.env_ids, &evaluation.memory, step);
+        let step_of = |env| self.on_policy.rollout.steps(env);
+        self.recollection.carry_on(&batch.env_ids, &evaluation.memory, step_of);
         self.on_policy.keep(evaluation.packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();

@@ -118,12 +118,13 @@ impl Recollection {
         memory
     }
 
-    /// Takes what the environments of a batch are remembered by after the action of their step number `step`, from 0, of the
-    /// rollout.
-    pub(super) fn carry_on(&mut self, envs: &[usize], memory: &Memory, step: usize) {
+    /// Takes what is remembered of some environments after an action; `step_of` says which step of the rollout, from 0, an
+    /// environment is at.
+    pub(super) fn carry_on(&mut self, envs: &[usize], memory: &Memory, step_of: impl Fn(usize) -> usize) {
         let num_envs = self.next_starts.len();
-        self.starts.resize(self.starts.len().max((step + 1) * num_envs), false);
         for (index, &env) in envs.iter().enumerate() {
+            let step = step_of(env);
+            self.starts.resize(self.starts.len().max((step + 1) * num_envs), false);
             if step == 0 {
                 self.first.set(env, &self.memory, env);
             }
