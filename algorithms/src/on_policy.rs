@@ -85,6 +85,11 @@ impl<N: Module> OnPolicy<N> {
         }
     }
 
+    /// The task of an entry of the rollout.
+    pub(crate) fn task(&self, entry: usize) -> usize {
+        self.spec.task_ids[self.rollout.env(entry)]
+    }
+
     /// Whether the environments of a batch can be acted in.
     pub(crate) fn can_act(&self, batch: &Batch) -> bool {
         batch.env_ids.iter().all(|&env| self.rollout.can_begin(env))

@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::LearnerError;
+use crate::state_bytes::bad;
+
 /// How returns become what a network predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,6 +77,10 @@ pub(crate) struct Rescaling {
     pub(crate) shift: f32,
 }
 
+impl Rescaling {
+    const NONE: Self = Self { factor: 1.0, shift: 0.0 };
+}
+
 impl Statistics {
     /// Of no returns: values are as they are.
     const NONE: Self = Self { mean: 0.0, second_moment: 1.0, updates: 0 };
@@ -124,14 +131,22 @@ impl TaskScales {
 
     /// Takes note of returns, each with its task. What the value head of each task has to do then; nothing where the scale
     /// does not depend on returns.
+    ///
+    /// A head stays as it is when its task's first returns are seen: it knows nothing that would have to be kept, and goes on from
+    /// their mean. Where they are all alike, so that the deviation is the least possible, it could not leave what it was for long
+    /// (the probe with a constant value proves it).
     pub(crate) fn observe(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {
-            let own = returns.iter().filter(|(of, _)| *of == task).map(|&(_, value)| value);
-            let own: Vec<f32> = own.collect();
+            // What is not finite would stay in the statistics; the loss will tell of it.
+            let own = returns.iter().filter(|(of, value)| *of == task && value.is_finite());
+            let own: Vec<f32> = own.map(|&(_, value)| value).collect();
             let before = *of_task;
             if !own.is_empty() {
                 of_task.observe(&own, beta);
+            }
+            if before.updates == 0 {
+                return Rescaling::NONE;
             }
             Rescaling {
                 factor: (before.deviation() / of_task.deviation()) as f32,
@@ -141,9 +156,13 @@ impl TaskScales {
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Whether this can be of so many tasks: false for a damaged one.
-    pub(crate) fn is_for(&self, kind: ValueScale, num_tasks: usize) -> bool {
-        self.kind == kind && self.statistics.len() == if kind == ValueScale::PopArt { num_tasks } else { 0 }
+    /// Takes the statistics of a checkpoint, which were of the same scale and of as many tasks.
+    pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
+        if saved.kind != self.kind || saved.statistics.len() != self.statistics.len() {
+            return Err(bad("the scales of its values are not those of its configuration"));
+        }
+        *self = saved;
+        Ok(())
     }
 }
 
@@ -181,10 +200,14 @@ mod tests {
         assert_eq!(scales.expand(1, 3.0), 3.0);
         // The first update counts whole: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
         let change = scales.observe(&[(0, 1.0), (0, 5.0)]);
-        assert_eq!(change, [Rescaling { factor: 0.5, shift: -1.5 }, Rescaling { factor: 1.0, shift: 0.0 }]);
+        assert_eq!(change, [Rescaling::NONE; 2]);
         assert_eq!((scales.squash(0, 7.0), scales.expand(0, 2.0)), (2.0, 7.0));
         assert_eq!((scales.deviation(0), scales.deviation(1)), (Some(2.0), Some(1.0)));
-        // Then a half, a third and at last a quarter. A task without returns stays as it is.
+        // The second a half: mean (3 + 7) / 2 = 5, second moment (13 + 49) / 2 = 31, deviation sqrt(6).
+        let change = scales.clone().observe(&[(0, 7.0)]);
+        assert!((change[0].factor - 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
+        assert!((change[0].shift + 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
+        // Then a third and at last a quarter. A task without returns stays as it is.
         for expected in [5.0, 17.0 / 3.0, 6.0] {
             scales.observe(&[(0, 7.0)]);
             assert!((scales.expand(0, 0.0) - expected).abs() < 1e-5, "{expected}");
@@ -197,6 +220,7 @@ mod tests {
     #[test]
     fn a_rescaled_number_stands_for_the_same_return() {
         let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, 1);
+        scales.observe(&[(0, 4.0), (0, -2.0)]);
         for (update, returns) in
             [[1.0f32, 2.0], [-500.0, 700.0], [0.1, 0.1], [1e5, -3e5]].into_iter().enumerate()
         {

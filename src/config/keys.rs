@@ -233,8 +233,8 @@ pub(super) const KEYS: &[Key] = {
             Text,
             "none, popart, h or symlog",
             "The scale that values are learned in, so that rewards need not be clipped (`environments.reward_clipping`): as they \
-             are; by mean and deviation of each game's returns (PPO alone; van Hasselt et al. 2016, Hessel et al. 2018); by the \
-             h of Pohlen et al. 2018; by a logarithm on both sides of 0",
+             are; by mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016, Hessel et al. 2018; for action \
+             values with heads of each game and without c51); by the h of Pohlen et al. 2018; by a logarithm on both sides of 0",
         ),
         key(
             "policy.popart_beta",

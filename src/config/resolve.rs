@@ -160,7 +160,8 @@ impl RawConfig {
         valid.map_err(|error| anyhow::anyhow!("{algorithm}.{error}"))?;
         let policy = raw.policy.validate().and_then(|()| match algorithm {
             Algorithm::Ppo => raw.policy.validate_minibatches(raw.ppo.num_minibatches, num_envs),
-            Algorithm::Dqn | Algorithm::Pqn => raw.policy.validate_action_values(),
+            Algorithm::Dqn => raw.dqn.validate_policy(&raw.policy),
+            Algorithm::Pqn => raw.policy.validate_action_values(),
         });
         policy.map_err(|error| anyhow::anyhow!("policy.{error}"))?;
         Ok(Experiment {

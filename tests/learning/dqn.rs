@@ -1,6 +1,6 @@
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
 use algorithms::networks::PolicyConfig;
-use algorithms::{EnvSpec, Learner, ReplayStorage};
+use algorithms::{EnvSpec, Learner, ReplayStorage, ValueScale};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
@@ -50,8 +50,12 @@ fn probe_config() -> DqnConfig {
 }
 
 fn solve_all_probes(config: &DqnConfig) {
+    solve_all_probes_with(config, &PolicyConfig::default());
+}
+
+fn solve_all_probes_with(config: &DqnConfig, policy: &PolicyConfig) {
     solve_probes(config.gamma, |envs| {
-        let dqn = train(envs, config.clone(), 1);
+        let dqn = train_network(envs, config.clone(), policy.clone(), 1);
         let policy = dqn.policy(dqn.spec()).unwrap();
         move |batch: &Batch| judgement(&policy, batch)
     });
@@ -74,6 +78,15 @@ fn double_dueling_dqn_with_priorities_and_returns_of_three_steps_solves_every_pr
         target_network_frequency: 1,
         ..probe_config()
     });
+}
+
+#[test]
+fn dqn_solves_every_probe_in_every_scale_of_values() {
+    for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
+        println!("{value_scale:?}");
+        let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
+        solve_all_probes_with(&probe_config(), &policy);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
 use algorithms::pqn::{Pqn, PqnConfig};
-use algorithms::{EnvSpec, Learner};
+use algorithms::{EnvSpec, Learner, ValueScale};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
@@ -26,8 +26,8 @@ fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConf
     pqn
 }
 
-#[test]
-fn pqn_solves_every_probe() {
+/// Trains on every probe, with values in the given scale.
+fn solve_all_probes(value_scale: ValueScale) {
     let config = PqnConfig {
         total_steps: 16_384,
         num_steps: 32,
@@ -36,8 +36,9 @@ fn pqn_solves_every_probe() {
         exploration_fraction: 0.5,
         ..PqnConfig::default()
     };
+    let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
     solve_probes(config.gamma, |envs| {
-        let pqn = train(envs, config.clone(), 1);
+        let pqn = train_network(envs, config.clone(), policy.clone(), 1);
         let policy = pqn.policy(pqn.spec()).unwrap();
         move |batch: &Batch| {
             let values = policy.values(batch).unwrap();
@@ -45,6 +46,19 @@ fn pqn_solves_every_probe() {
             (best, policy.greedy(batch).unwrap())
         }
     });
+}
+
+#[test]
+fn pqn_solves_every_probe() {
+    solve_all_probes(ValueScale::None);
+}
+
+#[test]
+fn pqn_solves_every_probe_in_every_scale_of_values() {
+    for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
+        println!("{value_scale:?}");
+        solve_all_probes(value_scale);
+    }
 }
 
 /// The hyperparameters of `configs/cartpole-pqn.toml`.

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use crate::ConfigError;
 use crate::config_error::{check, check_count, check_positive, check_unit};
+use crate::networks::PolicyConfig;
+use crate::{ConfigError, ValueScale};
 
 /// What is learned of the return of an action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +177,14 @@ impl DqnConfig {
             }
             None => Ok(()),
         }
+    }
+
+    /// Checks that a network of `policy` can learn so.
+    pub fn validate_policy(&self, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        policy.validate_action_values()?;
+        let possible = policy.value_scale != ValueScale::PopArt || self.distribution != Distribution::C51;
+        let allowed = "none, h or symlog where dqn.distribution = \"c51\": its returns are fixed";
+        check("value_scale", &"popart", possible, allowed)
     }
 }
 

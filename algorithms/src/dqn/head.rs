@@ -3,16 +3,16 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::loss;
 use super::{Distribution, DqnConfig, LossKind};
-use crate::ValueScale;
 use crate::categorical;
 use crate::returns::NStepReturn;
+use crate::value_scale::TaskScales;
 
 /// What the numbers that a network gives an action mean. What is not differentiated is computed on the host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Head {
     form: Form,
-    /// The scale of all these numbers.
-    scale: ValueScale,
+    /// The scales of all these numbers.
+    pub(crate) scales: TaskScales,
 }
 
 /// What is learned of the return of an action.
@@ -27,18 +27,18 @@ enum Form {
 }
 
 impl Head {
-    pub(super) fn new(config: &DqnConfig, scale: ValueScale) -> Self {
+    pub(super) fn new(config: &DqnConfig, scales: TaskScales) -> Self {
         let form = match config.distribution {
             Distribution::Mean => Form::Mean(config.loss),
             Distribution::C51 => Form::Categorical { support: support(config) },
             Distribution::Quantile => Form::Quantile { count: config.num_atoms },
         };
-        Self { form, scale }
+        Self { form, scales }
     }
 
     /// One number for each action: its mean return.
-    pub(crate) fn mean_return(loss: LossKind, scale: ValueScale) -> Self {
-        Self { form: Form::Mean(loss), scale }
+    pub(crate) fn mean_return(loss: LossKind, scales: TaskScales) -> Self {
+        Self { form: Form::Mean(loss), scales }
     }
 
     /// Numbers of an action.
@@ -50,35 +50,44 @@ impl Head {
         }
     }
 
-    /// The mean return that an action's numbers stand for.
-    pub(super) fn mean(&self, numbers: &[f32]) -> f32 {
+    /// The mean return that the numbers of an action of a task stand for.
+    pub(crate) fn mean(&self, task: usize, numbers: &[f32]) -> f32 {
+        let expand = |number: f32| self.scales.expand(task, number);
         match &self.form {
-            Form::Mean(_) => self.scale.expand(numbers[0]),
+            Form::Mean(_) => expand(numbers[0]),
             Form::Categorical { support } => probabilities(numbers)
                 .iter()
                 .zip(support)
-                .map(|(probability, &value)| probability * self.scale.expand(value))
+                .map(|(probability, &value)| probability * expand(value))
                 .sum(),
             Form::Quantile { count } => {
-                numbers.iter().map(|&number| self.scale.expand(number)).sum::<f32>() / *count as f32
+                numbers.iter().map(|&number| expand(number)).sum::<f32>() / *count as f32
             }
         }
     }
 
-    /// The mean return of each of the first `num_actions` actions, which are the legal ones, of a row of numbers.
-    pub(super) fn values(&self, row: &[f32], num_actions: usize) -> Vec<f32> {
-        row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(numbers)).collect()
+    /// The mean return of each of the first `num_actions` actions, which are the legal ones of a task, of a row of numbers.
+    pub(super) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
+        row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(task, numbers)).collect()
     }
 
-    /// What an action's numbers are to become: the rewards of a return, and the discounted numbers `next` of the
-    /// action that comes after it. For the categorical head these are probabilities.
-    pub(super) fn target(&self, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        let shifted = |value: f32| self.scale.squash(of.rewards + of.discount * self.scale.expand(value));
+    /// The returns that an action's numbers are to stand for: rewards, and what the numbers `next` of the action that comes after
+    /// it stand for, discounted. With the categorical head they are those of all its atoms, whatever their probabilities.
+    pub(super) fn returns(&self, task: usize, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
+        let atoms = match &self.form {
+            Form::Mean(_) | Form::Quantile { .. } => next,
+            Form::Categorical { support } => support,
+        };
+        atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
+    }
+
+    /// What an action's numbers are to become, so that they stand for `returns`, which came of `next`. For the categorical head
+    /// these are probabilities.
+    pub(super) fn target(&self, task: usize, returns: &[f32], next: &[f32]) -> Vec<f32> {
+        let squashed = returns.iter().map(|&value| self.scales.squash(task, value));
         match &self.form {
-            Form::Mean(_) | Form::Quantile { .. } => next.iter().map(|&value| shifted(value)).collect(),
-            Form::Categorical { support } => {
-                project(support, support.iter().map(|&value| shifted(value)).zip(probabilities(next)))
-            }
+            Form::Mean(_) | Form::Quantile { .. } => squashed.collect(),
+            Form::Categorical { support } => project(support, squashed.zip(probabilities(next))),
         }
     }
 
@@ -150,6 +159,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::ValueScale;
 
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 
@@ -158,32 +168,48 @@ mod tests {
         assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
     }
 
+    fn plain() -> TaskScales {
+        TaskScales::new(ValueScale::None, 1.0, 1)
+    }
+
+    fn symlog() -> TaskScales {
+        TaskScales::new(ValueScale::Symlog, 1.0, 1)
+    }
+
+    /// The target of a return of the first task.
+    fn target(head: &Head, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
+        head.target(0, &head.returns(0, of, next), next)
+    }
+
     fn head(distribution: Distribution, num_atoms: usize) -> Head {
         Head::new(
             &DqnConfig { distribution, num_atoms, v_min: -2.0, v_max: 2.0, ..DqnConfig::default() },
-            ValueScale::None,
+            plain(),
         )
     }
 
     #[test]
     fn targets_of_means_and_quantiles_by_hand() {
-        assert_eq!(head(Distribution::Mean, 5).target(&RETURN, &[4.0]), [3.0]);
-        assert_eq!(head(Distribution::Quantile, 2).target(&RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
+        assert_eq!(target(&head(Distribution::Mean, 5), &RETURN, &[4.0]), [3.0]);
+        assert_eq!(target(&head(Distribution::Quantile, 2), &RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
-        assert_eq!(head(Distribution::Quantile, 2).target(&terminated, &[-2.0, 4.0]), [1.0, 1.0]);
+        assert_eq!(target(&head(Distribution::Quantile, 2), &terminated, &[-2.0, 4.0]), [1.0, 1.0]);
     }
 
     #[test]
     fn targets_in_another_scale_by_hand() {
         // Numbers are ln(x + 1): 3 stands for e^3 - 1, whose half and 1 is (e^3 + 1) / 2.
-        let mean = Head::mean_return(LossKind::Mse, ValueScale::Symlog);
+        let mean = Head::mean_return(LossKind::Mse, symlog());
         let of_three = (3f32.exp().midpoint(1.0) + 1.0).ln();
-        close(&mean.target(&RETURN, &[3.0]), &[of_three]);
-        close(&[mean.mean(&[3.0])], &[3f32.exp() - 1.0]);
+        close(&target(&mean, &RETURN, &[3.0]), &[of_three]);
+        close(&[mean.mean(0, &[3.0])], &[3f32.exp() - 1.0]);
         // Greedy actions are those of the highest mean return, not of the highest mean number.
         let config = DqnConfig { distribution: Distribution::Quantile, num_atoms: 2, ..DqnConfig::default() };
-        let quantiles = Head::new(&config, ValueScale::Symlog);
-        close(&quantiles.values(&[0.0, 3.0, 1.6, 1.6], 2), &[(3f32.exp() - 1.0) / 2.0, 1.6f32.exp() - 1.0]);
+        let quantiles = Head::new(&config, symlog());
+        close(
+            &quantiles.values(0, &[0.0, 3.0, 1.6, 1.6], 2),
+            &[(3f32.exp() - 1.0) / 2.0, 1.6f32.exp() - 1.0],
+        );
         // Support -2, 0 and 2. All probability on 2, which stands for e^2 - 1; half of it and 1 is (e^2 + 1) / 2.
         let config = DqnConfig {
             distribution: Distribution::C51,
@@ -192,9 +218,22 @@ mod tests {
             v_max: 2.0,
             ..DqnConfig::default()
         };
-        let categorical = Head::new(&config, ValueScale::Symlog);
+        let categorical = Head::new(&config, symlog());
         let place = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
-        close(&categorical.target(&RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
+        close(&target(&categorical, &RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
+    }
+
+    #[test]
+    fn targets_in_the_scale_of_a_task_by_hand() {
+        // Returns 1 and 5 of the second task: mean 3, deviation 2.
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 2);
+        scales.observe(&[(1, 1.0), (1, 5.0)]);
+        let mean = Head::mean_return(LossKind::Mse, scales);
+        // 4 stands for 11, half of it and 1 is 6.5, which is 1.75 deviations above the mean.
+        assert_eq!(mean.returns(1, &RETURN, &[4.0]), [6.5]);
+        assert_eq!(mean.target(1, &[6.5], &[4.0]), [1.75]);
+        assert_eq!((mean.mean(0, &[4.0]), mean.mean(1, &[4.0])), (4.0, 11.0));
+        assert_eq!(target(&mean, &RETURN, &[4.0]), [3.0]);
     }
 
     #[test]
@@ -211,11 +250,11 @@ mod tests {
         // Probabilities 1/4 and 3/4 on -2 and 2: on 1 - 1 = 0 and 1 + 1 = 2 after the shift.
         let never = -1e30;
         let next = [0.0, never, never, never, 3f32.ln()];
-        close(&head.target(&RETURN, &next), &[0.0, 0.0, 0.25, 0.0, 0.75]);
-        close(&[head.mean(&next)], &[0.25 * -2.0 + 0.75 * 2.0]);
+        close(&target(&head, &RETURN, &next), &[0.0, 0.0, 0.25, 0.0, 0.75]);
+        close(&[head.mean(0, &next)], &[0.25 * -2.0 + 0.75 * 2.0]);
         // After the end only the rewards are left.
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
-        close(&head.target(&terminated, &next), &[0.0, 0.0, 0.0, 1.0, 0.0]);
+        close(&target(&head, &terminated, &next), &[0.0, 0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]
@@ -247,14 +286,14 @@ mod tests {
     fn priorities_are_absolute_errors_where_means_are_learned() {
         let config = |loss| DqnConfig { loss, ..DqnConfig::default() };
         // Errors 0.5 and 3: squares 0.25 and 9; Huber 0.125 and 2.5.
-        close(&Head::new(&config(LossKind::Mse), ValueScale::None).errors(&[0.25, 9.0]), &[0.5, 3.0]);
-        close(&Head::new(&config(LossKind::Huber), ValueScale::None).errors(&[0.125, 2.5]), &[0.5, 3.0]);
+        close(&Head::new(&config(LossKind::Mse), plain()).errors(&[0.25, 9.0]), &[0.5, 3.0]);
+        close(&Head::new(&config(LossKind::Huber), plain()).errors(&[0.125, 2.5]), &[0.5, 3.0]);
         close(&head(Distribution::C51, 5).errors(&[0.25]), &[0.25]);
     }
 
     #[test]
     fn values_are_of_legal_actions_alone() {
         let head = head(Distribution::Quantile, 2);
-        assert_eq!(head.values(&[1.0, 3.0, -2.0, 2.0, 9.0, 99.0], 2), [2.0, 0.0]);
+        assert_eq!(head.values(0, &[1.0, 3.0, -2.0, 2.0, 9.0, 99.0], 2), [2.0, 0.0]);
     }
 }

@@ -40,7 +40,6 @@ pub struct Dqn {
     pub(super) policy: PolicyConfig,
     pub(super) spec: EnvSpec,
     pub(super) layout: ObservationLayout,
-    pub(super) head: Head,
     pub(super) training: Training<QNetwork>,
     /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
@@ -72,11 +71,11 @@ impl Dqn {
     ) -> Result<Self, LearnerError> {
         config.validate()?;
         policy.validate()?;
-        policy.validate_action_values()?;
+        config.validate_policy(&policy)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
-        let head = Head::new(&config, policy.value_scale);
+        let head = Head::new(&config, policy.scales(spec.tasks.len()));
         let options = QNetworkOptions {
             num_atoms: head.num_atoms(),
             dueling: config.dueling,
@@ -87,7 +86,7 @@ impl Dqn {
         let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         Ok(Self {
-            actor: Policy::new(network.valid(), head.clone(), reader),
+            actor: Policy::new(network.valid(), head, reader),
             target: network.valid(),
             training: Training::new(network, config.adam_epsilon, device),
             action_rng: Stream::Actions.rng(seed),
@@ -101,7 +100,6 @@ impl Dqn {
             policy,
             spec,
             layout,
-            head,
             replay,
         })
     }
@@ -175,15 +173,16 @@ impl Dqn {
         let minibatch =
             Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.training.device);
         let targets = self.targets(&minibatch)?;
+        let head = self.actor.head();
         let noise = self.training.network.draw_noise(&mut self.noise_rng, &self.training.device);
         let outputs =
             self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
         let predicted = minibatch.of_actions(outputs);
         let checked_targets = targets.clone().inner();
-        let losses = self.head.losses(predicted.clone(), targets);
+        let losses = head.losses(predicted.clone(), targets);
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
         let rows = minibatch.draws.len();
-        let predicted = predicted.reshape([rows * self.head.num_atoms()]);
+        let predicted = predicted.reshape([rows * head.num_atoms()]);
         let details = Tensor::cat(vec![losses, predicted], 0);
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
@@ -191,11 +190,11 @@ impl Dqn {
         let numbers = step.and_then(|step| self.training.read_one(step));
         let numbers = numbers.map_err(|error| self.explain(error, &minibatch, checked_targets))?;
         let (losses, predicted) = numbers.details.split_at(rows);
-        let values: Vec<f32> =
-            predicted.chunks_exact(self.head.num_atoms()).map(|numbers| self.head.mean(numbers)).collect();
-        let errors = self.head.errors(losses);
-        self.replay.set_errors(&minibatch.draws, &errors);
-        let q_values = values.iter().sum::<f32>() / rows as f32;
+        let head = self.actor.head();
+        let numbers_of = predicted.chunks_exact(head.num_atoms()).zip(&minibatch.tasks);
+        let values = numbers_of.map(|(numbers, &task)| head.mean(task, numbers));
+        let q_values = values.sum::<f32>() / rows as f32;
+        self.replay.set_errors(&minibatch.draws, &head.errors(losses));
         Ok(StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm })
     }
 
@@ -228,7 +227,8 @@ impl Dqn {
         self.training.explain(error, self.updates, self.config.learning_rate, &rows, batch)
     }
 
-    /// What the numbers of each row's action are to become, `[rows, num_atoms]`.
+    /// What the numbers of each row's action are to become, `[rows, num_atoms]`. The scale of values follows the returns that they
+    /// are to stand for.
     pub(super) fn targets(&mut self, minibatch: &Minibatch) -> Result<Tensor<2>, LearnerError> {
         let plain = self.training.device.clone().without_autodiff();
         let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
@@ -239,17 +239,39 @@ impl Dqn {
         } else {
             None
         };
-        let atoms = self.head.num_atoms();
+        let head = self.actor.head();
+        let atoms = head.num_atoms();
         let width = self.spec.max_actions() * atoms;
-        let mut targets = Vec::with_capacity(minibatch.returns.len() * atoms);
-        for (row, (of, &num_actions)) in minibatch.returns.iter().zip(&minibatch.num_actions).enumerate() {
+        let mut returns = Vec::with_capacity(minibatch.returns.len());
+        let mut next_numbers = Vec::with_capacity(minibatch.returns.len());
+        for (row, (of, &task)) in minibatch.returns.iter().zip(&minibatch.tasks).enumerate() {
             let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
-            let action = categorical::argmax(&self.head.values(judged, num_actions));
+            let num_actions = self.spec.tasks[task].num_actions;
+            let action = categorical::argmax(&head.values(task, judged, num_actions));
             let next = &values[row * width + action * atoms..][..atoms];
-            targets.extend(self.head.target(of, next));
+            returns.push(head.returns(task, of, next));
+            next_numbers.push(next);
         }
+        self.rescale(&minibatch.tasks, &returns);
+        let head = self.actor.head();
+        let rows = minibatch.tasks.iter().zip(&returns).zip(next_numbers);
+        let targets: Vec<f32> =
+            rows.flat_map(|((&task, returns), next)| head.target(task, returns, next)).collect();
         let shape = [minibatch.returns.len(), atoms];
         Ok(Tensor::from_data(TensorData::new(targets, shape), &self.training.device))
+    }
+
+    /// Lets the scale of values follow the returns of rows of some tasks, without a change of what the networks predict.
+    fn rescale(&mut self, tasks: &[usize], returns: &[Vec<f32>]) {
+        let of_row = |(&task, returns): (&usize, &Vec<f32>)| {
+            returns.iter().map(move |&value| (task, value)).collect::<Vec<_>>()
+        };
+        let returns: Vec<(usize, f32)> = tasks.iter().zip(returns).flat_map(of_row).collect();
+        let changes = self.actor.follow(&returns);
+        if !changes.is_empty() {
+            self.training.network = self.training.network.clone().rescale_values(&changes);
+            self.target = self.target.clone().rescale_values(&changes);
+        }
     }
 
     /// What the trained network says about observations, without gradients.

@@ -8,8 +8,8 @@ use crate::{EnvSpec, Task};
 /// Steps that were drawn from a replay, one a row.
 pub(super) struct Minibatch {
     pub(super) draws: Vec<Draw>,
-    /// For each row the number of its task's actions.
-    pub(super) num_actions: Vec<usize>,
+    /// The task of each row.
+    pub(super) tasks: Vec<usize>,
     pub(super) returns: Vec<NStepReturn>,
     /// With gradients: the observations that actions were taken in.
     pub(super) observations: Tensor<2>,
@@ -38,7 +38,7 @@ impl Minibatch {
         let weights: Vec<f32> = draws.iter().map(|draw| draw.weight).collect();
         let tasks: &[Task] = &spec.tasks;
         Self {
-            num_actions: task_ids().map(|task| tasks[task].num_actions).collect(),
+            tasks: task_ids().collect(),
             returns: draws.iter().map(|draw| replay.n_step_return(draw)).collect(),
             observations: tensor(&replay.observations(&draws), device),
             rows: RowTasks::new(task_ids(), tasks, device),

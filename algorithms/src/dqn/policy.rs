@@ -4,6 +4,7 @@ use rl_env::{Batch, ObservationBuffer};
 use super::head::Head;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::{Noise, PackedRows, QNetwork};
+use crate::value_scale::{Rescaling, TaskScales};
 use crate::{EnvSpec, LearnerError, SpecError, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
@@ -23,6 +24,26 @@ impl Policy {
     /// The same policy for other environments, whose tasks it must know.
     pub(crate) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
+    }
+
+    /// What the network's numbers mean.
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The scales of these numbers.
+    pub(crate) fn scales_mut(&mut self) -> &mut TaskScales {
+        &mut self.head.scales
+    }
+
+    /// Lets the scales of values follow returns, each with its task, without a change of what the network predicts. What other
+    /// networks of the same scales have to do to go on predicting the same.
+    pub(crate) fn follow(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
+        let changes = self.head.scales.observe(returns);
+        if !changes.is_empty() {
+            self.network = self.network.clone().rescale_values(&changes);
+        }
+        changes
     }
 
     /// Replaces the network.
@@ -94,7 +115,8 @@ impl Policy {
         let numbers =
             outputs.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
         let of_row = |(row, numbers): (&BatchRow, &[f32])| {
-            let values = self.head.values(numbers, self.reader.num_actions(row.env));
+            let (task, num_actions) = (self.reader.task(row.env), self.reader.num_actions(row.env));
+            let values = self.head.values(task, numbers, num_actions);
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)
             } else {

@@ -10,9 +10,10 @@ use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
 use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
+use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"DQNSTATE", version: 2 };
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 3 };
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -25,6 +26,7 @@ struct State {
     due: f64,
     training: TrainingState,
     target: Vec<NamedWeights>,
+    scales: TaskScales,
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
@@ -51,6 +53,7 @@ impl Dqn {
             due: self.due,
             training: self.training.state()?,
             target: weights(&self.target)?,
+            scales: self.actor.head().scales.clone(),
             action_rng: self.action_rng.clone(),
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
@@ -69,6 +72,7 @@ impl Dqn {
         let mut dqn = Self::new(state.config, state.policy, state.spec, storage, device, 0)?;
         dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
+        dqn.actor.scales_mut().restore(state.scales)?;
         dqn.actor.set_network(dqn.training.network.valid());
         if let Some(replay) = state.replay {
             dqn.replay.restore(replay).map_err(bad)?;

@@ -9,7 +9,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError};
+use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError, ValueScale};
 
 fn vectors() -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -238,8 +238,8 @@ fn a_double_target_takes_the_value_of_the_target_network() {
     let (of_target, of_online) =
         (forward(&dqn.target), forward(&burn::module::Module::valid(&dqn.training.network)));
     let mut differ = 0;
-    for (row, (&num_actions, of)) in minibatch.num_actions.iter().zip(&minibatch.returns).enumerate() {
-        let legal = row * 5..row * 5 + num_actions;
+    for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
+        let legal = row * 5..row * 5 + dqn.spec.tasks[task].num_actions;
         let best = |values: &[f32]| crate::categorical::argmax(&values[legal.clone()]);
         let chosen = best(&of_online);
         differ += usize::from(chosen != best(&of_target));
@@ -247,6 +247,69 @@ fn a_double_target_takes_the_value_of_the_target_network() {
         assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
     }
     assert!(differ > 3, "both networks choose alike");
+}
+
+/// Largest difference of two sets of values, beside the size of these.
+fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
+    let pairs = || values.iter().flatten().zip(others.iter().flatten());
+    let size = pairs().map(|(value, _)| value.abs()).fold(1.0, f32::max);
+    pairs().map(|(value, other)| (value - other).abs()).fold(0.0, f32::max) / size
+}
+
+#[test]
+fn statistics_of_returns_change_and_predictions_do_not() {
+    for of_returns in [config(), DqnConfig { distribution: Distribution::C51, ..rainbow() }] {
+        // Quantiles in the place of probabilities, which have no scale. Steps too small to be seen.
+        let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
+        let config = DqnConfig { learning_rate: 1e-30, distribution, ..of_returns };
+        let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+        let mut dqn = Dqn::new(config, policy, vectors(), memory(), &Device::flex(), 7).unwrap();
+        let mut noise = Noise::new(vectors());
+        let online = |dqn: &Dqn, noise: &Noise| dqn.actor.values(&noise.batch).unwrap();
+        let of_target = |dqn: &Dqn, noise: &Noise| {
+            let mut policy = dqn.actor.clone();
+            policy.set_network(dqn.target.clone());
+            policy.values(&noise.batch).unwrap()
+        };
+        for update in 0..20 {
+            while !dqn.is_ready() {
+                dqn.act(&noise.batch).unwrap();
+                noise.step();
+                for reward in &mut noise.batch.rewards {
+                    *reward *= 1000.0;
+                }
+                dqn.observe(&noise.batch).unwrap();
+            }
+            let scales = dqn.actor.head().scales.clone();
+            let before = (online(&dqn, &noise), of_target(&dqn, &noise));
+            dqn.update().unwrap();
+            assert_ne!(dqn.actor.head().scales, scales);
+            // The first returns find nothing worth keeping.
+            if update > 0 {
+                assert!(difference(&before.0, &online(&dqn, &noise)) < 1e-3, "update {update}");
+                assert!(difference(&before.1, &of_target(&dqn, &noise)) < 1e-3, "update {update}");
+            }
+        }
+        assert!(dqn.actor.head().scales.deviation(0).unwrap() > 100.0);
+        let mut other = restored(&dqn, true);
+        let mut copy = noise.clone();
+        for _ in 0..20 {
+            assert_eq!(step(&mut dqn, &mut noise), step(&mut other, &mut copy));
+        }
+        assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+    }
+}
+
+#[test]
+fn scales_of_games_are_for_heads_of_games_that_say_returns() {
+    let new = |config: DqnConfig, policy: PolicyConfig| {
+        Dqn::new(config, policy, vectors(), memory(), &Device::flex(), 7).err().unwrap().to_string()
+    };
+    let popart = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    let shared = PolicyConfig { head: HeadKind::Shared, ..popart.clone() };
+    assert!(new(config(), shared).contains("none, h or symlog where head = \"shared\""));
+    let probabilities = DqnConfig { distribution: Distribution::C51, ..config() };
+    assert!(new(probabilities, popart).contains("none, h or symlog where dqn.distribution = \"c51\""));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowTasks, Sequences, TorsoKind};
 use crate::EnvSpec;
+use crate::value_scale::Rescaling;
 
 /// What a network says about a batch of observations.
 #[derive(Clone, Debug)]
@@ -58,10 +59,10 @@ impl ActorCritic {
         Self { body, hidden, lstm, heads }
     }
 
-    /// The network whose values are, task by task, `factors[task]` times what they were, plus `shifts[task]`.
+    /// The network whose values say the same in new scales, one for each task.
     #[must_use]
-    pub fn rescale_values(self, factors: &[f32], shifts: &[f32]) -> Self {
-        Self { heads: self.heads.rescale_values(factors, shifts), ..self }
+    pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
+        Self { heads: self.heads.rescale_values(changes), ..self }
     }
 
     /// Logits and values of observations `[rows, length]` as [`ObservationLayout::tensor`] makes them.

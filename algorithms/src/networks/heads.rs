@@ -2,7 +2,9 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
+use super::rescale::ColumnRescaling;
 use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
+use crate::value_scale::Rescaling;
 use crate::{EnvSpec, Task};
 
 /// Which task each row of a batch belongs to, ready for the heads.
@@ -144,24 +146,9 @@ impl Heads {
         }
     }
 
-    /// The heads whose values are, task by task, `factors[task]` times what they were, plus `shifts[task]`.
-    pub(super) fn rescale_values(mut self, factors: &[f32], shifts: &[f32]) -> Self {
-        let row = |numbers: &[f32], device: &Device| {
-            Tensor::<1>::from_data(TensorData::new(numbers.to_vec(), [numbers.len()]), device)
-        };
-        let same_kind = |new: Tensor<2>, old: &Tensor<2>| new.set_require_grad(old.is_require_grad());
-        self.value.weight = self.value.weight.map(|weight| {
-            let plain = weight.clone().inner();
-            let factors = row(factors, &plain.device());
-            same_kind(Tensor::from_inner(plain * factors.unsqueeze()), &weight)
-        });
-        self.value.bias = self.value.bias.map(|bias| {
-            bias.map(|bias| {
-                let plain = bias.clone().inner();
-                let [factors, shifts] = [factors, shifts].map(|numbers| row(numbers, &plain.device()));
-                Tensor::from_inner(plain * factors + shifts).set_require_grad(bias.is_require_grad())
-            })
-        });
+    /// The heads whose values say the same in new scales, one for each task.
+    pub(super) fn rescale_values(mut self, changes: &[Rescaling]) -> Self {
+        self.value = ColumnRescaling::new(changes, 1).linear(self.value);
         self
     }
 

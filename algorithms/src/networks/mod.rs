@@ -18,6 +18,7 @@ mod observation;
 mod packed;
 mod policy_config;
 mod q_network;
+mod rescale;
 mod soft_update;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config_error::check;
+use crate::value_scale::TaskScales;
 use crate::{ConfigError, ValueScale};
 
 /// The convolutions that see pictures.
@@ -79,12 +80,13 @@ impl PolicyConfig {
         }
     }
 
-    /// Checks that values of actions can be learned so: a target network has no statistics of its own, and a replay no
-    /// memories.
+    /// Checks that values of actions can be learned so: a replay has no memories, and values can be adapted to a new scale of one
+    /// game only where no other game shares them.
     pub fn validate_action_values(&self) -> Result<(), ConfigError> {
         check("lstm", &self.lstm, self.lstm == 0, "0; only PPO has recurrent networks")?;
-        let possible = self.value_scale != ValueScale::PopArt;
-        check("value_scale", &"popart", possible, "none, h or symlog; popart is for PPO")
+        let possible = self.value_scale != ValueScale::PopArt || self.head == HeadKind::PerGame;
+        let allowed = "none, h or symlog where head = \"shared\": popart adapts the action values of each game by themselves";
+        check("value_scale", &"popart", possible, allowed)
     }
 
     /// Checks what PPO needs beside that: the steps of an environment stay together where the network is recurrent.
@@ -93,6 +95,11 @@ impl PolicyConfig {
         let allowed =
             format!("0 where num_minibatches = {num_minibatches} is more than {num_envs} environments");
         check("lstm", &self.lstm, possible, allowed)
+    }
+
+    /// The scales of the values of so many tasks.
+    pub(crate) fn scales(&self, num_tasks: usize) -> TaskScales {
+        TaskScales::new(self.value_scale, self.popart_beta, num_tasks)
     }
 
     /// So many channels as there are in the paper, times the width; one at least.

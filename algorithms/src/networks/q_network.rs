@@ -5,8 +5,10 @@ use rand_chacha::ChaCha8Rng;
 use super::body::{Body, VectorLayers};
 use super::heads::ActionColumns;
 use super::norm::Activation;
+use super::rescale::ColumnRescaling;
 use super::{Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
 use crate::EnvSpec;
+use crate::value_scale::Rescaling;
 
 /// What a learner asks of a [`QNetwork`] beside its [`PolicyConfig`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +107,21 @@ impl QNetwork {
         advantage - mean + value
     }
 
+    /// The network whose values say the same in new scales, one for each task; each task has a head of its own.
+    #[must_use]
+    pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
+        let (_, actions) = self.columns.layers();
+        let advantage = ColumnRescaling::new(changes, actions * self.num_atoms);
+        // Advantages are differences, which a shift of all values leaves alone.
+        let advantage = if self.value.is_some() { advantage.factors_only() } else { advantage };
+        let value = ColumnRescaling::new(changes, self.num_atoms);
+        Self {
+            advantage: self.advantage.rescale(&advantage),
+            value: self.value.map(|stream| stream.rescale(&value)),
+            ..self
+        }
+    }
+
     /// New noise for all layers; none if the network has none.
     pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> Option<Noise> {
         let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
@@ -121,6 +138,10 @@ impl Stream {
             |layer: fn(&StreamNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
         let hidden = self.activation.forward(self.hidden.forward(features, layer(|noise| &noise.hidden)));
         self.output.forward(hidden, layer(|noise| &noise.output))
+    }
+
+    fn rescale(self, change: &ColumnRescaling) -> Self {
+        Self { output: change.dense(self.output), ..self }
     }
 
     fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> StreamNoise {
@@ -223,6 +244,36 @@ mod tests {
             "{once:?} {tenfold:?}"
         );
         assert!(once.iter().any(|number| number.abs() > 1e-2));
+    }
+
+    #[test]
+    fn values_of_each_task_are_rescaled_by_themselves() {
+        let sigmas = [None, Some(0.5)];
+        let options = sigmas.into_iter().flat_map(|noisy_sigma| {
+            [false, true].map(|dueling| QNetworkOptions {
+                num_atoms: 2,
+                dueling,
+                noisy_sigma,
+                layer_norm: false,
+            })
+        });
+        let changes = [Rescaling { factor: 0.5, shift: -3.0 }, Rescaling { factor: 4.0, shift: 7.0 }];
+        for options in options {
+            let network = network(options);
+            let noise = network.draw_noise(&mut ChaCha8Rng::seed_from_u64(2), &device());
+            let outputs = |network: &QNetwork| -> Vec<f32> {
+                network.forward(observations(), &rows(), noise.as_ref()).try_into_vec_as().unwrap()
+            };
+            let (before, after) = (outputs(&network), outputs(&network.clone().rescale_values(&changes)));
+            // Four columns of two atoms a row; the rows are of tasks 1, 0 and 1, with 4, 2 and 4 legal actions.
+            for (row, task, legal) in [(0, 1, 4), (1, 0, 2), (2, 1, 4)] {
+                let Rescaling { factor, shift } = changes[task];
+                for index in row * 8..row * 8 + legal * 2 {
+                    let expected = factor * before[index] + shift;
+                    assert!((after[index] - expected).abs() < 1e-4, "{options:?} {index}: {}", after[index]);
+                }
+            }
+        }
     }
 
     #[test]

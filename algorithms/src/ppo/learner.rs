@@ -16,7 +16,6 @@ use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
-use crate::value_scale::TaskScales;
 use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
 
 /// The optimiser's epsilon, as in `CleanRL` and the original implementation.
@@ -71,7 +70,7 @@ impl Ppo {
         let mut rng = Stream::Initialization.rng(seed);
         let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
-        let scales = TaskScales::new(policy.value_scale, policy.popart_beta, spec.tasks.len());
+        let scales = policy.scales(spec.tasks.len());
         let actor = Policy::new(network.valid(), reader, scales, policy.lstm);
         let recollection = Recollection::new(spec.num_envs(), policy.lstm);
         let training = Training::new(network, ADAM_EPSILON, device);
@@ -153,17 +152,15 @@ impl Ppo {
     /// Lets the scale of values follow the returns, without a change of what the network predicts, and brings advantages to
     /// the scale that they are wanted in.
     fn rescale(&mut self, entries: &[usize], estimates: &mut Estimates) {
-        let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
-        let scales = &mut self.actor.scales;
         let entries: Vec<(usize, usize)> =
-            entries.iter().map(|&entry| (entry, spec.task_ids[rollout.env(entry)])).collect();
+            entries.iter().map(|&entry| (entry, self.on_policy.task(entry))).collect();
         let returns: Vec<(usize, f32)> =
             entries.iter().map(|&(entry, task)| (task, estimates.returns[entry])).collect();
+        let OnPolicy { spec, training, .. } = &mut self.on_policy;
+        let scales = &mut self.actor.scales;
         let changes = scales.observe(&returns);
         if !changes.is_empty() {
-            let factors: Vec<f32> = changes.iter().map(|change| change.factor).collect();
-            let shifts: Vec<f32> = changes.iter().map(|change| change.shift).collect();
-            training.network = training.network.clone().rescale_values(&factors, &shifts);
+            training.network = training.network.clone().rescale_values(&changes);
         }
         let num_tasks = spec.tasks.len();
         scale_by_task(&mut estimates.advantages, &entries, num_tasks, self.config.norm_adv, scales);

@@ -47,10 +47,7 @@ impl Ppo {
         // The seed has no effect: everything that came from it is replaced.
         let mut ppo = Self::new(state.config, state.policy, state.spec, device, 0)?;
         ppo.on_policy.restore(state.on_policy)?;
-        if !state.scales.is_for(ppo.policy.value_scale, ppo.on_policy.spec.tasks.len()) {
-            return Err(bad("the scales of its values are not those of its configuration"));
-        }
-        ppo.actor.scales = state.scales;
+        ppo.actor.scales.restore(state.scales)?;
         if !state.recollection.has_shape_of(&ppo.recollection) {
             return Err(bad("what it remembers is not of its environments and its network"));
         }

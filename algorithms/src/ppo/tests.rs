@@ -219,7 +219,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
     let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
     let mut noise = Noise::new(vectors());
     let values = |ppo: &Ppo, noise: &Noise| ppo.policy(ppo.spec()).unwrap().values(&noise.batch).unwrap();
-    for _ in 0..3 {
+    for update in 0..4 {
         while !ppo.is_ready() {
             ppo.act(&noise.batch).unwrap();
             noise.step();
@@ -231,6 +231,10 @@ fn statistics_of_returns_change_and_predictions_do_not() {
         let (before, scales) = (values(&ppo, &noise), ppo.actor.scales.clone());
         ppo.update().unwrap();
         assert_ne!(ppo.actor.scales, scales);
+        // The first returns find nothing worth keeping.
+        if update == 0 {
+            continue;
+        }
         for (before, after) in before.iter().zip(values(&ppo, &noise)) {
             assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
         }

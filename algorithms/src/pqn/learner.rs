@@ -38,7 +38,7 @@ impl Pqn {
         config.validate(spec.num_envs())?;
         policy.validate()?;
         policy.validate_action_values()?;
-        let head = Head::mean_return(LossKind::Mse, policy.value_scale);
+        let head = Head::mean_return(LossKind::Mse, policy.scales(spec.tasks.len()));
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
@@ -82,6 +82,7 @@ impl Pqn {
         let estimates = self.on_policy.rollout.estimates(&self.on_policy.last_values, gamma, q_lambda);
         let mut entries = self.on_policy.rollout.transitions();
         let transitions = entries.len();
+        self.rescale(&entries, &estimates);
         let (mut parts, mut steps) = (Vec::new(), Vec::new());
         for _ in 0..self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
@@ -93,7 +94,8 @@ impl Pqn {
         let steps = self.on_policy.training.read(steps);
         let explain = |(index, error): (usize, _)| self.explain(error, &parts[index], &estimates, step_size);
         let steps = steps.map_err(explain)?;
-        let steps: Vec<StepMetrics> = steps.iter().map(|numbers| self.step_metrics(numbers)).collect();
+        let steps: Vec<StepMetrics> =
+            steps.iter().zip(&parts).map(|(numbers, part)| self.step_metrics(numbers, part)).collect();
         if let Err(error) = self.on_policy.training.check_weights() {
             let part = last_part(&entries, self.config.num_minibatches);
             return Err(self.explain(error, part, &estimates, step_size));
@@ -115,6 +117,17 @@ impl Pqn {
     pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
+    }
+
+    /// Lets the scale of values follow the returns of the given entries, without a change of what the network predicts.
+    fn rescale(&mut self, entries: &[usize], estimates: &Estimates) {
+        let of_entry = |&entry: &usize| (self.on_policy.task(entry), estimates.returns[entry]);
+        let returns: Vec<(usize, f32)> = entries.iter().map(of_entry).collect();
+        let changes = self.actor.follow(&returns);
+        if !changes.is_empty() {
+            let training = &mut self.on_policy.training;
+            training.network = training.network.clone().rescale_values(&changes);
+        }
     }
 
     /// Adds to an error about a number what the minibatch was.
@@ -149,8 +162,9 @@ impl Pqn {
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
         let actions: Tensor<2, Int> = Tensor::from_data(TensorData::new(actions, [count, 1]), device);
-        let scale = self.policy.value_scale;
-        let returns: Vec<f32> = entries.iter().map(|&entry| scale.squash(returns[entry])).collect();
+        let scales = &self.actor.head().scales;
+        let squash = |&entry: &usize| scales.squash(spec.task_ids[rollout.env(entry)], returns[entry]);
+        let returns: Vec<f32> = entries.iter().map(squash).collect();
         let returns: Tensor<1> = Tensor::from_data(TensorData::new(returns, [count]), device);
 
         let values = training.network.forward(observations, &rows, None).squeeze_dim::<2>(2);
@@ -160,10 +174,11 @@ impl Pqn {
         training.step(&loss, terms, taken, step_size)
     }
 
-    /// From the loss, and the values of the actions taken.
-    fn step_metrics(&self, numbers: &StepNumbers) -> StepMetrics {
-        let scale = self.policy.value_scale;
-        let values = numbers.details.iter().map(|&number| scale.expand(number));
+    /// From the loss, and the values of the actions taken in the given entries of the rollout.
+    fn step_metrics(&self, numbers: &StepNumbers, entries: &[usize]) -> StepMetrics {
+        let head = self.actor.head();
+        let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
+        let values = numbers.details.iter().zip(entries).map(value);
         let q_values = values.sum::<f32>() / numbers.details.len() as f32;
         StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm }
     }

@@ -8,9 +8,10 @@ use super::{Pqn, PqnConfig};
 use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
+use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"PQNSTATE", version: 3 };
+const HEADER: Header = Header { magic: b"PQNSTATE", version: 4 };
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -18,6 +19,7 @@ struct State {
     policy: PolicyConfig,
     spec: EnvSpec,
     on_policy: OnPolicyState,
+    scales: TaskScales,
 }
 
 impl Pqn {
@@ -28,6 +30,7 @@ impl Pqn {
             policy: self.policy.clone(),
             spec: self.on_policy.spec.clone(),
             on_policy: self.on_policy.state()?,
+            scales: self.actor.head().scales.clone(),
         })
     }
 
@@ -41,6 +44,7 @@ impl Pqn {
         // The seed has no effect: everything that came from it is replaced.
         let mut pqn = Self::new(state.config, state.policy, state.spec, device, 0)?;
         pqn.on_policy.restore(state.on_policy)?;
+        pqn.actor.scales_mut().restore(state.scales)?;
         pqn.actor.set_network(pqn.on_policy.training.network.valid());
         Ok(pqn)
     }

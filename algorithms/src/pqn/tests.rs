@@ -8,7 +8,7 @@ use rl_env::{AutoresetMode, Space};
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError};
+use crate::{EnvSpec, Learner, LearnerError, ValueScale};
 
 fn vectors(mode: AutoresetMode) -> EnvSpec {
     spec(Space::floats(3, -1.0, 1.0), mode)
@@ -66,6 +66,39 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
             assert!(pqn.state().unwrap() == restored.state().unwrap());
         }
     }
+}
+
+#[test]
+fn statistics_of_returns_change_and_predictions_do_not() {
+    let spec = vectors(AutoresetMode::NextStep);
+    // Steps too small to be seen.
+    let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-30, ..PqnConfig::default() };
+    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
+    let mut noise = Noise::new(spec);
+    let values = |pqn: &Pqn, noise: &Noise| pqn.policy(pqn.spec()).unwrap().values(&noise.batch).unwrap();
+    for update in 0..4 {
+        while !pqn.is_ready() {
+            pqn.act(&noise.batch).unwrap();
+            noise.step();
+            for reward in &mut noise.batch.rewards {
+                *reward *= 1000.0;
+            }
+            pqn.observe(&noise.batch).unwrap();
+        }
+        let (before, scales) = (values(&pqn, &noise), pqn.actor.head().scales.clone());
+        pqn.update().unwrap();
+        assert_ne!(pqn.actor.head().scales, scales);
+        // The first returns find nothing worth keeping.
+        if update == 0 {
+            continue;
+        }
+        for (before, after) in before.iter().flatten().zip(values(&pqn, &noise).iter().flatten()) {
+            assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
+        }
+    }
+    let restored = Pqn::from_state(&pqn.state().unwrap(), &Device::flex()).unwrap();
+    assert_eq!(values(&restored, &noise), values(&pqn, &noise));
 }
 
 #[test]
