@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Error, Result};
 use thiserror::Error;
 
+use crate::output::{NotWritten, notice};
+
 /// The user's input cannot be used. Nothing has been written.
 const BAD_INPUT: u8 = 2;
 /// Something failed while the program was at work.
@@ -37,11 +39,11 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if error.is::<Interrupted>() {
-        eprintln!("{error}");
+        notice(&error);
         return ExitCode::from(INTERRUPTED);
     }
-    eprintln!("error: {}", sentence(&error));
-    ExitCode::from(if error.is::<AtWork>() { FAILED } else { BAD_INPUT })
+    notice(format_args!("error: {}", sentence(&error)));
+    ExitCode::from(if error.is::<AtWork>() || is_of_output(&error) { FAILED } else { BAD_INPUT })
 }
 
 /// The error and its causes in one line. A cause whose words the line already has is left out.
@@ -56,6 +58,11 @@ pub(crate) fn sentence(error: &Error) -> String {
         }
     }
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_of_output(error: &Error) -> bool {
+    let inner = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()?.get_ref());
+    inner.into_iter().any(|inner| inner.is::<NotWritten>())
 }
 
 fn is_broken_pipe(error: &Error) -> bool {

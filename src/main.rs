@@ -2,6 +2,9 @@
 //!
 //! The application is the only crate with a terminal, clocks and run folders; everything else stands in the libraries.
 
+// What cannot be printed must not end a run: see `output`.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 mod bench;
 mod canvas;
 mod checkpoint;
@@ -17,6 +20,7 @@ mod games;
 mod interrupt;
 mod interval;
 mod learner;
+mod output;
 #[cfg(unix)]
 mod play;
 mod provenance;
@@ -39,11 +43,12 @@ use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
 use config::Algorithm;
+use output::Output;
 
 fn main() -> ExitCode {
     let listening = interrupt::listen();
     let cli = Cli::parse();
-    let mut out = io::stdout().lock();
+    let mut out = Output(io::stdout().lock());
     let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
     failure::exit_code(outcome)
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::{Global, RomsArgs, RomsCommand};
+use crate::output::notice;
 
 /// The store that the flags and the environment name.
 pub(crate) fn store(global: &Global) -> Result<RomStore> {
@@ -15,7 +16,7 @@ pub(crate) fn store(global: &Global) -> Result<RomStore> {
 
 /// How a missing image may be fetched: not at all with `--offline`.
 pub(crate) fn pip(global: &Global) -> Option<Pip> {
-    let announce = if global.quiet { |_: &str| () } else { |line: &str| eprintln!("{line}") };
+    let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
     (!global.offline).then(|| Pip::new(announce))
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 use vcs::Mt19937;
 
 use crate::cli::{Global, TraceArgs};
+use crate::output::notice;
 use crate::roms;
 
 /// What one act led to.
@@ -86,7 +87,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
     let sum = Md5Sum::of(&image);
     if args.allow_unknown_rom {
-        eprintln!("{name} is no known ROM (MD5 {sum}): it runs without rewards, lives and an end");
+        notice(format_args!("{name} is no known ROM (MD5 {sum}): it runs without rewards, lives and an end"));
         return Ok((game, image));
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

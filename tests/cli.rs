@@ -457,3 +457,24 @@ fn a_line_that_is_no_action_is_named() {
     fs::write(&file, [0xFF, 0xFE]).expect("a file");
     assert!(complaint(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
 }
+
+/// `/dev/full` is a disk without space.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_the_output_is_named_and_costs_no_run() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+    let Output { status, stderr, .. } =
+        ale_train().arg("games").stdout(full()).output().expect("the program starts");
+    let stderr = String::from_utf8(stderr).expect("text");
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.starts_with("error: cannot write to standard output: No space left"), "{stderr}");
+
+    let temp = TempDir::new().expect("a folder");
+    let run = temp.path().join("run");
+    let mut command = ale_train();
+    command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
+    let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
+    assert_eq!(status.code(), Some(1), "the results of the last evaluation cannot be printed");
+    let checkpoints = fs::read_dir(run.join("checkpoints")).expect("the folder of checkpoints");
+    assert_eq!(checkpoints.count(), 1, "the run came to its end");
+}

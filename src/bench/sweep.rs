@@ -14,6 +14,7 @@ use super::statistics::Estimate;
 use super::{print_json, rate};
 use crate::canvas::PlotFile;
 use crate::cli::{BenchEnvArgs, Global};
+use crate::output::notice;
 use crate::table;
 
 /// Most ROMs of a sweep: each takes some 100 KB, in every point of the sweep.
@@ -93,7 +94,7 @@ pub(super) fn run(
     let mut points = Vec::new();
     for num_roms in range.points() {
         if !global.quiet {
-            eprintln!("{num_roms} ROMs");
+            notice(format_args!("{num_roms} ROMs"));
         }
         let pool = PoolOptions { num_threads, ..PoolOptions::default() };
         let mut play = RandomPlay::warmed_up(&round_robin(&games, num_roms), pool)?;

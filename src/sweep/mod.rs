@@ -19,6 +19,7 @@ use crate::cli::{ExperimentArgs, Global, SweepArgs};
 use crate::config::{self, RawConfig};
 use crate::failure::{AtWork, INTERRUPTED, Interrupted};
 use crate::interrupt::Interrupt;
+use crate::output::notice;
 use crate::report::{RunHistory, mean};
 use crate::table;
 use crate::telemetry::Printer;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
             return Err(stopped());
         }
         if !global.quiet {
-            eprintln!("run {number} of {total}: {}", name(setting, seed));
+            notice(format_args!("run {number} of {total}: {}", name(setting, seed)));
         }
         train(args, &file, setting, seed, global, &interrupt)
     })?;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Moment, Record, Sink};
+use crate::output::notice;
 
 /// How often a progress line is printed where there is no terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
@@ -38,16 +39,16 @@ impl Printer {
     pub(crate) fn say(&self, line: &str) {
         match self {
             Self::Quiet => {}
-            Self::Plain => eprintln!("{line}"),
-            Self::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
+            Self::Plain => notice(line),
+            Self::Bar(bar) => bar.suspend(|| notice(line)),
         }
     }
 
     /// Prints a line whatever was asked for.
     pub(crate) fn warn(&self, line: &str) {
         match self {
-            Self::Quiet | Self::Plain => eprintln!("warning: {line}"),
-            Self::Bar(bar) => bar.suspend(|| eprintln!("warning: {line}")),
+            Self::Quiet | Self::Plain => notice(format_args!("warning: {line}")),
+            Self::Bar(bar) => bar.suspend(|| notice(format_args!("warning: {line}"))),
         }
     }
 }
@@ -131,7 +132,7 @@ impl Sink for Console {
             }
             Printer::Plain => {
                 if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) {
-                    eprintln!("{}", self.line(&record.moment));
+                    notice(self.line(&record.moment));
                     self.last_line = Some(Instant::now());
                 }
             }
