@@ -61,13 +61,15 @@ pub(crate) fn sentence(error: &Error) -> String {
 }
 
 fn is_of_output(error: &Error) -> bool {
-    let inner = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()?.get_ref());
-    inner.into_iter().any(|inner| inner.is::<NotWritten>())
+    io_errors(error).filter_map(io::Error::get_ref).any(|cause| cause.downcast_ref::<NotWritten>().is_some())
 }
 
 fn is_broken_pipe(error: &Error) -> bool {
-    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    kinds.map(io::Error::kind).any(|kind| kind == io::ErrorKind::BrokenPipe)
+    io_errors(error).map(io::Error::kind).any(|kind| kind == io::ErrorKind::BrokenPipe)
+}
+
+fn io_errors(error: &Error) -> impl Iterator<Item = &io::Error> {
+    error.chain().filter_map(|cause| cause.downcast_ref())
 }
 
 #[cfg(test)]
