@@ -167,7 +167,8 @@ impl Dqn {
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.steps) as f32
     }
 
-    /// One gradient step. On an error nothing has changed but the random numbers.
+    /// One gradient step. On an error nothing has changed but the random numbers, and the scale of what the networks predict as
+    /// before.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
         let minibatch =
@@ -190,7 +191,6 @@ impl Dqn {
         let numbers = step.and_then(|step| self.training.read_one(step));
         let numbers = numbers.map_err(|error| self.explain(error, &minibatch, checked_targets))?;
         let (losses, predicted) = numbers.details.split_at(rows);
-        let head = self.actor.head();
         let numbers_of = predicted.chunks_exact(head.num_atoms()).zip(&minibatch.tasks);
         let values = numbers_of.map(|(numbers, &task)| head.mean(task, numbers));
         let q_values = values.sum::<f32>() / rows as f32;
@@ -263,11 +263,9 @@ impl Dqn {
 
     /// Lets the scale of values follow the returns of rows of some tasks, without a change of what the networks predict.
     fn rescale(&mut self, tasks: &[usize], returns: &[Vec<f32>]) {
-        let of_row = |(&task, returns): (&usize, &Vec<f32>)| {
-            returns.iter().map(move |&value| (task, value)).collect::<Vec<_>>()
-        };
-        let returns: Vec<(usize, f32)> = tasks.iter().zip(returns).flat_map(of_row).collect();
-        let changes = self.actor.follow(&returns);
+        let rows = tasks.iter().zip(returns);
+        let returns = rows.flat_map(|(&task, returns)| returns.iter().map(move |&value| (task, value)));
+        let changes = self.actor.follow(&returns.collect::<Vec<_>>());
         if !changes.is_empty() {
             self.training.network = self.training.network.clone().rescale_values(&changes);
             self.target = self.target.clone().rescale_values(&changes);
