@@ -4,6 +4,7 @@ use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::Tensor;
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::{BETA_1, BETA_2, Moments};
@@ -73,12 +74,18 @@ fn update(weight: &[f32], gradient: &mut [f32], moments: &mut Moments, stride: S
     let correction_2 = correction(BETA_2) as f32;
     let chunks = gradient.par_chunks_mut(CHUNK).zip(weight.par_chunks(CHUNK));
     let moments = moments.first.par_chunks_mut(CHUNK).zip(moments.second.par_chunks_mut(CHUNK));
+    let arch = Arch::new();
     chunks.zip(moments).for_each(|((gradient, weight), (first, second))| {
-        for (((gradient, weight), first), second) in gradient.iter_mut().zip(weight).zip(first).zip(second) {
-            let scaled = *gradient * stride.scale;
-            *first = BETA_1 * *first + (1.0 - BETA_1) * scaled;
-            *second = BETA_2 * *second + (1.0 - BETA_2) * scaled * scaled;
-            *gradient = weight - rate * *first / ((*second / correction_2).sqrt() + stride.epsilon);
-        }
+        // By the widest instructions that the processor has; the numbers are the same with all of them.
+        arch.dispatch(|| {
+            for (((gradient, weight), first), second) in
+                gradient.iter_mut().zip(weight).zip(first).zip(second)
+            {
+                let scaled = *gradient * stride.scale;
+                *first = BETA_1 * *first + (1.0 - BETA_1) * scaled;
+                *second = BETA_2 * *second + (1.0 - BETA_2) * scaled * scaled;
+                *gradient = weight - rate * *first / ((*second / correction_2).sqrt() + stride.epsilon);
+            }
+        });
     });
 }

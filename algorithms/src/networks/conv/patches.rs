@@ -20,9 +20,7 @@ impl Patches {
         self.numbers.clear();
         for image in images.chunks_exact(geometry.image()) {
             let image = if geometry.padding == 0 { image } else { pad(geometry, image, &mut self.padded) };
-            for start in pieces(geometry) {
-                self.numbers.extend_from_slice(&image[start..start + piece]);
-            }
+            pieces(geometry).for_each(|start| self.numbers.extend_from_slice(&image[start..start + piece]));
         }
         Matrix::new(&self.numbers, self.numbers.len() / geometry.patch(), geometry.patch())
     }
