@@ -57,7 +57,7 @@ pub(crate) fn one_game(games: &Games, wanted: Option<&str>) -> Result<Games> {
     let wanted = match (wanted, names.as_slice()) {
         (Some(wanted), _) => wanted,
         (None, [only]) => *only,
-        (None, _) => bail!("the agent plays {} games; name one of them", names.len()),
+        (None, _) => bail!("the agent plays {}; name one of them", names.join(", ")),
     };
     let game = trained
         .iter()
@@ -89,4 +89,19 @@ fn play(
         }
     }
     Ok((score, args.max_steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection;
+
+    #[test]
+    fn of_several_games_one_is_asked_for() {
+        let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
+        let message = |wanted| one_game(&several, wanted).err().map(|error| error.to_string());
+        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
+        assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
+        assert_eq!(one_game(&several, Some("boxing")).expect("a game").names(), ["boxing"]);
+    }
 }
