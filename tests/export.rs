@@ -177,7 +177,7 @@ const PICTURES: &str = "-1, 4, 44, 44";
 
 #[test]
 fn weights_of_pictures_have_the_names_and_shapes_of_pytorch_and_the_same_logits() {
-    let exported = Exported::of("ppo", "harvest", "1024", &[]);
+    let exported = Exported::of("ppo", "harvest", "1024", &["policy.layer_norm=false"]);
     let bytes = fs::read(&exported.file).expect("a file");
     let tensors = SafeTensors::deserialize(&bytes).expect("safetensors");
     for (name, shape) in [
@@ -205,9 +205,12 @@ fn every_task_has_its_own_rows_of_the_heads() {
 #[test]
 fn impala_is_exported_with_and_without_normalisation() {
     let keys = ["policy.torso=impala", "policy.width=0.25", "policy.hidden_size=32"];
-    compare(&Exported::of("ppo", "harvest", "1024", &keys), PICTURES, false, 1);
-    let normal = ["policy.layer_norm=true", "policy.head=shared"];
-    compare(&Exported::of("ppo", "harvest", "1024", &[&keys[..], &normal].concat()), PICTURES, false, 1);
+    for normal in [
+        ["policy.layer_norm=false", "policy.head=per_game"],
+        ["policy.layer_norm=true", "policy.head=shared"],
+    ] {
+        compare(&Exported::of("ppo", "harvest", "1024", &[&keys[..], &normal].concat()), PICTURES, false, 1);
+    }
     // PQN normalises without being asked.
     compare(&Exported::of("pqn", "harvest", "1024", &keys), PICTURES, false, 1);
 }
