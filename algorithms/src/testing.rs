@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use crate::{EnvSpec, Task};
+use crate::{EnvSpec, Learner, Task};
 
 thread_local! {
     static AS_IF_A_DEVICE: Cell<bool> = const { Cell::new(false) };
@@ -71,6 +71,18 @@ impl Noise {
             self.batch.rewards[env] = if reset { 0.0 } else { self.rng.random_range(-1.0..1.0) };
         }
         self.observe();
+    }
+
+    /// Lets a learner act until an update is due, with so many times the rewards.
+    pub(crate) fn act_until_ready(&mut self, learner: &mut impl Learner, reward_factor: f32) {
+        while !learner.is_ready() {
+            learner.act(&self.batch).unwrap();
+            self.step();
+            for reward in &mut self.batch.rewards {
+                *reward *= reward_factor;
+            }
+            learner.observe(&self.batch).unwrap();
+        }
     }
 }
 

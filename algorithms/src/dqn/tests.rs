@@ -272,14 +272,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
             policy.values(&noise.batch).unwrap()
         };
         for update in 0..20 {
-            while !dqn.is_ready() {
-                dqn.act(&noise.batch).unwrap();
-                noise.step();
-                for reward in &mut noise.batch.rewards {
-                    *reward *= 1000.0;
-                }
-                dqn.observe(&noise.batch).unwrap();
-            }
+            noise.act_until_ready(&mut dqn, 1000.0);
             let scales = dqn.actor.head().scales.clone();
             let before = (online(&dqn, &noise), of_target(&dqn, &noise));
             dqn.update().unwrap();

@@ -220,14 +220,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
     let mut noise = Noise::new(vectors());
     let values = |ppo: &Ppo, noise: &Noise| ppo.policy(ppo.spec()).unwrap().values(&noise.batch).unwrap();
     for update in 0..4 {
-        while !ppo.is_ready() {
-            ppo.act(&noise.batch).unwrap();
-            noise.step();
-            for reward in &mut noise.batch.rewards {
-                *reward *= 1000.0;
-            }
-            ppo.observe(&noise.batch).unwrap();
-        }
+        noise.act_until_ready(&mut ppo, 1000.0);
         let (before, scales) = (values(&ppo, &noise), ppo.actor.scales.clone());
         ppo.update().unwrap();
         assert_ne!(ppo.actor.scales, scales);

@@ -78,14 +78,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
     let mut noise = Noise::new(spec);
     let values = |pqn: &Pqn, noise: &Noise| pqn.policy(pqn.spec()).unwrap().values(&noise.batch).unwrap();
     for update in 0..4 {
-        while !pqn.is_ready() {
-            pqn.act(&noise.batch).unwrap();
-            noise.step();
-            for reward in &mut noise.batch.rewards {
-                *reward *= 1000.0;
-            }
-            pqn.observe(&noise.batch).unwrap();
-        }
+        noise.act_until_ready(&mut pqn, 1000.0);
         let (before, scales) = (values(&pqn, &noise), pqn.actor.head().scales.clone());
         pqn.update().unwrap();
         assert_ne!(pqn.actor.head().scales, scales);
