@@ -3,7 +3,8 @@
 use std::fmt;
 
 use ale::roms::nearest;
-use anyhow::{Result, bail};
+use algorithms::networks::Precision;
+use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
 
 /// A device by its name.
@@ -43,6 +44,16 @@ impl DeviceName {
             Some(_) => bail!("unknown device '{text}'; {POSSIBLE}"),
         };
         Ok(Self { family, index })
+    }
+
+    /// Fails where it calculates with other numbers. What other devices can, only they know.
+    pub(crate) fn check(self, precision: Precision) -> Result<()> {
+        ensure!(
+            self.family != Family::Cpu || precision == Precision::F32,
+            "precision {} is not possible on the cpu: it must be f32, or the device another",
+            precision.name()
+        );
+        Ok(())
     }
 
     /// The device itself. Fails where this program was built without it, or the machine has none.

@@ -41,6 +41,15 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
             "it must be 32 or more (8 environments, 4 frames a step)",
         ),
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
+        (
+            &["ppo", "--set", "policy.precision=bf16"],
+            "precision bf16 is not possible on the cpu: it must be f32",
+        ),
+        (
+            &["ppo", "--set", "policy.precision=f8"],
+            "unknown variant `f8`, expected one of `f32`, `bf16`, `f16`",
+        ),
+        (&["bench", "learner", "--precision", "f16"], "precision f16 is not possible on the cpu"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
         (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),

@@ -11,10 +11,13 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Space};
 
 use crate::dqn::{Distribution, Dqn, DqnConfig};
-use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, RowTasks, TorsoKind};
+use crate::networks::{
+    ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind, weights,
+};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{Noise, as_if_a_device, spec};
+use crate::training::{StepSize, Training};
 use crate::{EnvSpec, Learner, LearnerError, ReplayStorage};
 
 /// How far a number on a device may be from that of the CPU, as a part of it and of 1: sums have another order there.
@@ -299,4 +302,125 @@ fn networks_and_their_gradients_are_those_of_the_cpu() {
             }
         }
     }
+}
+
+/// Length of the difference of two vectors, as a part of the length of the second.
+fn distance(numbers: &[f32], expected: &[f32]) -> f32 {
+    let length =
+        |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|number| number * number).sum::<f32>().sqrt();
+    assert_eq!(numbers.len(), expected.len());
+    let mut differences = numbers.iter().zip(expected).map(|(number, expected)| number - expected);
+    length(&mut differences) / length(&mut expected.iter().copied())
+}
+
+/// The precisions of 16 bits that `device` has.
+fn half_precisions(device: &Device) -> impl Iterator<Item = Precision> {
+    [Precision::Bf16, Precision::F16].into_iter().filter(|precision| precision.validate_on(device).is_ok())
+}
+
+#[test]
+fn networks_of_16_bits_say_about_the_same() {
+    for (torso, layer_norm) in
+        [(TorsoKind::Nature, false), (TorsoKind::Nature, true), (TorsoKind::Impala, true)]
+    {
+        let policy = |precision| PolicyConfig {
+            torso,
+            width: 0.5,
+            layer_norm: Some(layer_norm),
+            game_embedding: 2,
+            hidden_size: Some(32),
+            precision,
+            ..PolicyConfig::default()
+        };
+        let (_, distances) = on_all(|device| {
+            let exact = gradients(&policy(Precision::F32), device);
+            let compare = |precision: Precision| {
+                let found = gradients(&policy(precision), device);
+                let distances = [0, 1, 2].map(|part| distance(&found[part], &exact[part]));
+                println!("{torso:?}, layer norm {layer_norm}, {}: {distances:?} apart", precision.name());
+                distances
+            };
+            half_precisions(device).map(compare).collect::<Vec<_>>()
+        });
+        assert_eq!(distances[0].len(), 2, "the CPU that is taken for a device has both precisions");
+        for distances in distances.into_iter().flatten() {
+            // Rounded, which 32 bits would not show; and gradients still point where the exact ones do.
+            for (distance, limit) in distances.into_iter().zip([0.05, 0.05, 0.15]) {
+                assert!((1e-4..limit).contains(&distance), "{distances:?} apart");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_cpu_has_32_bits_whatever_is_asked_for() {
+    let of = |precision| {
+        let policy = PolicyConfig { precision, width: 0.25, ..PolicyConfig::default() };
+        gradients(&policy, &Device::flex())
+    };
+    assert_eq!(of(Precision::Bf16), of(Precision::F32));
+}
+
+#[test]
+fn learners_of_16_bits_learn_about_the_same() {
+    let (_, found) = on_all(|device| {
+        let learn = |precision| {
+            let policy = PolicyConfig { precision, ..PolicyConfig::default() };
+            let mut ppo = Ppo::new(ppo_config(), policy, pictures(), device, 7).unwrap();
+            let before = flat(ppo.torch_weights().unwrap());
+            let metrics = train(&mut ppo, &mut Noise::new(pictures()), 1, ppo_update).metrics;
+            let after = flat(ppo.torch_weights().unwrap());
+            let steps: Vec<f32> = after.iter().zip(before).map(|(after, before)| after - before).collect();
+            (metrics, steps)
+        };
+        let (exact, steps) = learn(Precision::F32);
+        let compare = |precision: Precision| {
+            let (found, found_steps) = learn(precision);
+            println!("{}: {found:?} and {exact:?}", precision.name());
+            (distance(&found, &exact), distance(&found_steps, &steps))
+        };
+        half_precisions(device).map(compare).collect::<Vec<_>>()
+    });
+    for (metrics, steps) in found.into_iter().flatten() {
+        println!("metrics {metrics}, steps of the weights {steps} apart");
+        assert!(metrics < 0.05 && steps < 0.3, "metrics {metrics}, steps of the weights {steps} apart");
+    }
+}
+
+#[test]
+fn gradients_too_small_for_f16_are_not_lost() {
+    let (_, moved) = on_all(|device| {
+        let device = device.clone().autodiff();
+        let policy = PolicyConfig { precision: Precision::F16, ..PolicyConfig::default() };
+        let layout = ObservationLayout::of(&pictures().observation_space).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let network = ActorCritic::new(layout, &pictures(), &policy, &mut rng, &device);
+        let rows = RowTasks::new([0].into_iter(), &pictures().tasks, &device);
+        let mut training = Training::new(network, 1e-30, policy.precision, device.clone());
+        let before = weights(&training.network).unwrap();
+        let observations = layout.tensor([vec![200; layout.row_bytes()].as_slice()].into_iter(), &device);
+        let (outputs, _) = training.network.forward(observations, &rows, None);
+        // What comes to the last hidden layer is below the least number of f16, 6e-8.
+        let loss = outputs.values.mul_scalar(2e-8);
+        let size = StepSize { learning_rate: 1e-3, max_grad_norm: Some(1e-8) };
+        let step = training.step(&loss, Vec::new(), Tensor::zeros([1], &device), size).unwrap();
+        training.read_one(step).unwrap();
+        let moved = |(before, after): (&NamedWeights, &NamedWeights)| {
+            before.values.iter().zip(&after.values).any(|(before, after)| before != after)
+        };
+        before.iter().zip(&weights(&training.network).unwrap()).map(moved).collect::<Vec<_>>()
+    });
+    // Weights and biases of four layers and of the head of values.
+    for moved in moved {
+        assert!(moved[..8].iter().all(|&moved| moved), "{moved:?}");
+    }
+}
+
+#[test]
+fn a_precision_that_a_device_has_not_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
+    let refused = Ppo::new(ppo_config(), policy, pictures(), &gpu, 7).err().expect("WGSL has no bf16");
+    let expected = "precision = bf16 is not possible: it must be f32 or f16 on this device";
+    assert!(refused.to_string().contains(expected), "{refused}");
 }

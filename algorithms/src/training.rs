@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::networks::{NamedWeights, ObservationLayout, load_weights, on_cpu, weights};
+use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
 use crate::optimizer::{AdamOptimizer, Moments, Scale, clip_scale, clip_scale_on_device, global_norm};
 use crate::step::{Step, StepNumbers, read_steps};
 use crate::{Divergence, EnvSpec, LearnerError};
@@ -15,6 +15,8 @@ pub(crate) struct Training<N> {
     pub(crate) device: Device,
     pub(crate) network: N,
     optimizer: AdamOptimizer,
+    /// Factor of the loss whose gradient is calculated.
+    loss_scale: f32,
     /// Network and optimiser before the steps that were not read yet, where these are on a device.
     sound: Option<(N, AdamOptimizer)>,
 }
@@ -35,9 +37,10 @@ pub(crate) struct TrainingState {
 }
 
 impl<N: Module> Training<N> {
-    /// A network whose parameters track gradients on `device`.
-    pub(crate) fn new(network: N, adam_epsilon: f32, device: Device) -> Self {
-        Self { device, network, optimizer: AdamOptimizer::new(adam_epsilon), sound: None }
+    /// A network of the given precision whose parameters track gradients on `device`.
+    pub(crate) fn new(network: N, adam_epsilon: f32, precision: Precision, device: Device) -> Self {
+        let (optimizer, loss_scale) = (AdamOptimizer::new(adam_epsilon), precision.loss_scale(&device));
+        Self { device, network, optimizer, loss_scale, sound: None }
     }
 
     /// One step of the optimiser against the gradient of `loss`. To be read are `terms`, each one number with its name,
@@ -52,20 +55,22 @@ impl<N: Module> Training<N> {
         details: Tensor<1>,
         size: StepSize,
     ) -> Result<Step, LearnerError> {
-        let mut gradients = GradientsParams::from_grads(loss.backward(), &self.network);
+        let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
+        let mut gradients = GradientsParams::from_grads(scaled_loss.backward(), &self.network);
         let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         names.push("the gradient's norm");
         let tensors = tensors.into_iter().map(Tensor::inner);
-        let norm = global_norm(&self.network, &gradients);
+        let unscale = self.loss_scale.recip();
+        let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
         let numbers = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
             let numbers = StepNumbers::new(&names, host(numbers)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(numbers.grad_norm, max_norm));
-            (Step::Read(numbers), Scale::Number(scale))
+            (Step::Read(numbers), Scale::Number(scale * unscale))
         } else {
             self.sound.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
-            let scale = size.max_grad_norm.map_or(Scale::Number(1.0), |max_norm| {
-                Scale::OnDevice(Box::new(clip_scale_on_device(norm, max_norm)))
+            let scale = size.max_grad_norm.map_or(Scale::Number(unscale), |max_norm| {
+                Scale::OnDevice(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
             (Step::Unread { names, numbers: Box::new(numbers) }, scale)
         };

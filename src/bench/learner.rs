@@ -44,12 +44,15 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let num_envs = args.crew.num_envs()?;
     let num_threads = args.crew.num_threads()?;
     let games = args.subject.games(global)?;
-    let device = DeviceName::parse(&args.device)?.open()?;
+    let device = DeviceName::parse(&args.device)?;
+    device.check(args.precision)?;
+    let device = device.open()?;
     config::set_threads(num_threads)?;
     let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
     let config = PpoConfig::default();
-    let mut learner = Ppo::new(config.clone(), PolicyConfig::default(), EnvSpec::of(&env)?, &device, SEED)?;
+    let policy = PolicyConfig { precision: args.precision, ..PolicyConfig::default() };
+    let mut learner = Ppo::new(config.clone(), policy, EnvSpec::of(&env)?, &device, SEED)?;
     let [act, update, steps] =
         measure(&mut env, &mut learner, duration)?.map(|work| work.samples_per_second());
     let num_envs = env.num_envs();
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
             "num_envs": num_envs,
             "num_threads": num_threads,
             "device": args.device,
+            "precision": args.precision.name(),
             "minibatch_size": minibatch_size,
             "seconds": duration.as_secs_f64(),
             "act_samples_per_second": act,
@@ -79,8 +83,9 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     table::print(&["PPO, Nature network", "batch", "samples/s"], &rows, out)?;
     writeln!(
         out,
-        "{num_threads} threads, device {}; a transition counts once in every epoch of an update",
-        args.device
+        "{num_threads} threads, device {}, {}; a transition counts once in every epoch of an update",
+        args.device,
+        args.precision.name()
     )?;
     Ok(())
 }

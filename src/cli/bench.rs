@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use algorithms::networks::Precision;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use crate::bench::SweepRange;
@@ -101,7 +103,7 @@ counts once in every epoch), and steps per second of both together.
 
 Examples:
   ale-train bench learner
-  ale-train bench learner --device wgpu --num-envs 128
+  ale-train bench learner --device wgpu --precision f16 --num-envs 128
   ale-train bench learner --games pong --num-envs 64 --num-threads 2 --json")]
 pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
@@ -111,4 +113,13 @@ pub(crate) struct BenchLearnerArgs {
     /// What the network runs on: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: String,
+    /// What layers behind pictures calculate with on a device other than the cpu: f32, bf16 or f16
+    #[arg(long, value_name = "NUMBERS", default_value = "f32", value_parser = precision_parser())]
+    pub(crate) precision: Precision,
+}
+
+/// Of the names of precisions.
+fn precision_parser() -> impl TypedValueParser<Value = Precision> {
+    let names = PossibleValuesParser::new(Precision::ALL.map(Precision::name));
+    names.map(|name| Precision::named(&name).expect("a possible value has a precision"))
 }

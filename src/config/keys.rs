@@ -242,6 +242,13 @@ pub(super) const KEYS: &[Key] = {
             "above 0 to 1",
             "How much of a game's mean and deviation an update renews where `value_scale` is `popart`; the first updates count alike",
         ),
+        key(
+            "policy.precision",
+            Text,
+            "f32, bf16 or f16; f32 on the CPU",
+            "The numbers that layers behind pictures calculate with on a device; parameters, normalisations, heads and losses keep 32 \
+             bits. wgpu and vulkan have f16, cuda has both",
+        ),
         key("ppo.num_steps", Integer, "2 or more", "Steps of each environment between two updates"),
         key("ppo.learning_rate", Float, "more than 0", "The optimiser's step size at the beginning"),
         key(

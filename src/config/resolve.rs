@@ -164,12 +164,14 @@ impl RawConfig {
             Algorithm::Pqn => raw.policy.validate_action_values(),
         });
         policy.map_err(|error| anyhow::anyhow!("policy.{error}"))?;
+        let device = DeviceName::parse(&raw.experiment.device)?;
+        device.check(raw.policy.precision)?;
         Ok(Experiment {
             algorithm,
             seed: raw.experiment.seed,
             total_frames: total_frames(&raw, &budgets),
             num_threads: threads(raw.experiment.num_threads),
-            device: DeviceName::parse(&raw.experiment.device)?,
+            device,
             games,
             budgets,
             environments,

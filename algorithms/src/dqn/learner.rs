@@ -72,6 +72,7 @@ impl Dqn {
         config.validate()?;
         policy.validate()?;
         config.validate_policy(&policy)?;
+        policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
@@ -88,7 +89,7 @@ impl Dqn {
         Ok(Self {
             actor: Policy::new(network.valid(), head, reader),
             target: network.valid(),
-            training: Training::new(network, config.adam_epsilon, device),
+            training: Training::new(network, config.adam_epsilon, policy.precision, device),
             action_rng: Stream::Actions.rng(seed),
             replay_rng: Stream::Replay.rng(seed),
             noise_rng: Stream::Noise.rng(seed),

@@ -13,7 +13,7 @@ use crate::training::TrainingState;
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"DQNSTATE", version: 3 };
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 4 };
 
 #[derive(Serialize, Deserialize)]
 struct State {

@@ -6,7 +6,8 @@ use super::impala::Impala;
 use super::init::standard_normal;
 use super::nature::Nature;
 use super::norm::Activation;
-use super::{Initializer, ObservationLayout, PolicyConfig, RowTasks, TorsoKind};
+use super::precision::{fully_connected, to_meet};
+use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
 /// All layers of a network up to the last hidden one, and the games' embedding beside their features.
 #[derive(Module, Debug)]
@@ -19,6 +20,9 @@ pub(super) struct Body {
     picture: [usize; 3],
     #[module(skip)]
     input: [usize; 3],
+    /// Of what is calculated of pictures.
+    #[module(skip)]
+    precision: Precision,
 }
 
 /// The layers that depend on what observations look like.
@@ -44,7 +48,7 @@ impl Hidden {
 
     /// `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        self.activation.forward(self.linear.forward(input))
+        self.activation.forward(fully_connected(&self.linear, input))
     }
 }
 
@@ -93,7 +97,7 @@ impl Body {
                 (0..shape[0] * shape[1]).map(|_| standard_normal(initializer.rng) as f32).collect();
             Param::from_data(TensorData::new(numbers, shape), initializer.device)
         });
-        Self { layers, embedding, picture, input }
+        Self { layers, embedding, picture, input, precision: config.precision.on(initializer.device) }
     }
 
     /// Numbers that come out for each row, the embedding's included.
@@ -107,18 +111,22 @@ impl Body {
         self.picture
     }
 
-    /// Features `[rows, features]` of observations `[rows, length]`.
+    /// Features `[rows, features]` of observations `[rows, length]`; those of pictures are of the configured precision.
     pub(super) fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let [count, _] = observations.dims();
         let [height, width, channels] = self.input;
-        let pictures = |flat: Tensor<2>| flat.reshape([count, height, width, channels]);
+        let pictures =
+            |flat: Tensor<2>| flat.cast(self.precision.dtype()).reshape([count, height, width, channels]);
         let features = match &self.layers {
             Layers::Nature(nature) => nature.forward(pictures(observations)).flatten(1, 3),
             Layers::Impala(impala) => impala.forward(pictures(observations)).flatten(1, 3),
             Layers::Vector(hidden) => hidden.forward(observations),
         };
         match &self.embedding {
-            Some(embedding) => Tensor::cat(vec![features, rows.embed(embedding.val())], 1),
+            Some(embedding) => {
+                let embedding = to_meet(rows.embed(embedding.val()), &features);
+                Tensor::cat(vec![features, embedding], 1)
+            }
             None => features,
         }
     }

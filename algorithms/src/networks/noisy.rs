@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Initializer;
 use super::init::standard_normal;
+use super::precision::{fully_connected, to_meet};
 
 /// A fully connected layer whose weights carry learned noise, by which an agent explores (Fortunato et al. 2018,
 /// "Noisy networks for exploration", <https://arxiv.org/abs/1706.10295>), in the factorised form.
@@ -36,14 +37,19 @@ pub struct LayerNoise {
 }
 
 impl NoisyLinear {
-    /// Outputs `[rows, outputs]` of `[rows, inputs]`; without noise, those of the mean weights.
+    /// Outputs `[rows, outputs]` of `[rows, inputs]`, of the input's precision; without noise, those of the mean weights.
     pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
-        let output = input.clone().matmul(self.weight.val()) + self.bias.val().unsqueeze();
+        let layer = |weight: &Param<Tensor<2>>, bias: &Param<Tensor<1>>, input: Tensor<2>| {
+            let (weight, bias) = (to_meet(weight.val(), &input), to_meet(bias.val(), &input));
+            input.matmul(weight) + bias.unsqueeze()
+        };
+        let output = layer(&self.weight, &self.bias, input.clone());
         match noise {
             // The outer product need not be made: its factors go to both sides of the product.
             Some(noise) => {
-                let disturbed = (input * noise.inputs.clone()).matmul(self.weight_sigma.val());
-                output + (disturbed + self.bias_sigma.val().unsqueeze()) * noise.outputs.clone()
+                let [inputs, outputs] =
+                    [&noise.inputs, &noise.outputs].map(|noise| to_meet(noise.clone(), &input));
+                output + layer(&self.weight_sigma, &self.bias_sigma, input * inputs) * outputs
             }
             None => output,
         }
@@ -92,7 +98,7 @@ impl Dense {
     /// Outputs `[rows, outputs]` of `[rows, inputs]`.
     pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
         match self {
-            Self::Plain(linear) => linear.forward(input),
+            Self::Plain(layer) => fully_connected(layer, input),
             Self::Noisy(linear) => linear.forward(input, noise),
         }
     }

@@ -1,7 +1,7 @@
 use burn::module::{Module, Param};
 use burn::tensor::activation::relu;
 use burn::tensor::module::layer_norm;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{DType, Device, Tensor};
 
 /// What layer normalisation adds to a variance.
 const EPSILON: f64 = 1e-5;
@@ -24,12 +24,13 @@ impl PictureNorm {
         }
     }
 
-    /// `[rows, height, width, channels]`, normalised and rectified.
+    /// `[rows, height, width, channels]`, normalised in 32 bits and rectified.
     pub(super) fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
         let shape = maps.dims();
         let flat = |parameter: &Param<Tensor<3>>| parameter.val().flatten::<1>(0, 2);
-        let normal = layer_norm(maps.flatten::<2>(1, 3), flat(&self.gamma), Some(flat(&self.beta)), EPSILON);
-        relu(normal).reshape(shape)
+        let (precision, maps) = (maps.dtype(), maps.cast(DType::F32).flatten::<2>(1, 3));
+        let normal = layer_norm(maps, flat(&self.gamma), Some(flat(&self.beta)), EPSILON);
+        relu(normal).reshape(shape).cast(precision)
     }
 }
 
@@ -47,8 +48,9 @@ impl Activation {
         Self { norm: layer_norm.then(norm), tanh }
     }
 
-    /// Of `[rows, width]`.
+    /// Of `[rows, width]`, of any precision, in 32 bits.
     pub(super) fn forward(&self, numbers: Tensor<2>) -> Tensor<2> {
+        let numbers = numbers.cast(DType::F32);
         let numbers = match &self.norm {
             Some(norm) => norm.forward(numbers),
             None => numbers,

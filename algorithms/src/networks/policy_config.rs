@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::Precision;
 use crate::config_error::check;
 use crate::value_scale::TaskScales;
 use crate::{ConfigError, ValueScale};
@@ -49,6 +50,8 @@ pub struct PolicyConfig {
     pub value_scale: ValueScale,
     /// How much of a game's statistics an update renews where `value_scale` is `popart`: above 0 to 1.
     pub popart_beta: f64,
+    /// The numbers that layers behind pictures calculate with on a device.
+    pub precision: Precision,
 }
 
 impl Default for PolicyConfig {
@@ -63,6 +66,7 @@ impl Default for PolicyConfig {
             lstm: 0,
             value_scale: ValueScale::None,
             popart_beta: 3e-4,
+            precision: Precision::F32,
         }
     }
 }

@@ -65,6 +65,7 @@ impl Ppo {
         config.validate(spec.num_envs())?;
         policy.validate()?;
         policy.validate_minibatches(config.num_minibatches, spec.num_envs())?;
+        policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
@@ -73,7 +74,7 @@ impl Ppo {
         let scales = policy.scales(spec.tasks.len());
         let actor = Policy::new(network.valid(), reader, scales, policy.lstm);
         let recollection = Recollection::new(spec.num_envs(), policy.lstm);
-        let training = Training::new(network, ADAM_EPSILON, device);
+        let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
         Ok(Self { config, policy, on_policy, actor, recollection })
     }

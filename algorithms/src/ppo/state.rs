@@ -12,7 +12,7 @@ use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 5 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 6 };
 
 #[derive(Serialize, Deserialize)]
 struct State {

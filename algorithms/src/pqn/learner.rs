@@ -38,6 +38,7 @@ impl Pqn {
         config.validate(spec.num_envs())?;
         policy.validate()?;
         policy.validate_action_values()?;
+        policy.precision.validate_on(device)?;
         let head = Head::mean_return(LossKind::Mse, policy.scales(spec.tasks.len()));
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
@@ -46,7 +47,7 @@ impl Pqn {
         let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let actor = Policy::new(network.valid(), head, reader);
-        let training = Training::new(network, ADAM_EPSILON, device);
+        let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
         Ok(Self { config, policy, on_policy, actor })
     }

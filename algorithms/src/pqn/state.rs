@@ -11,7 +11,7 @@ use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{EnvSpec, LearnerError};
 
-const HEADER: Header = Header { magic: b"PQNSTATE", version: 4 };
+const HEADER: Header = Header { magic: b"PQNSTATE", version: 5 };
 
 #[derive(Serialize, Deserialize)]
 struct State {

@@ -22,6 +22,7 @@ use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{DType, Device, Tensor};
 
+use super::precision::to_meet;
 use geometry::Window;
 
 /// A convolution, its bias and, if wanted, a rectifier, on pictures with the channels last.
@@ -47,7 +48,7 @@ impl Conv {
 
     /// `[rows, height, width, input channels]` to `[rows, output height, output width, output channels]`.
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let (weight, bias) = (self.weight.val(), self.bias.val());
+        let (weight, bias) = (to_meet(self.weight.val(), &input), to_meet(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
         if input.device() == Device::flex() && input.dtype() == DType::F32 {
             extension::conv(input, weight, bias, window, self.rectify)
