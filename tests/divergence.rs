@@ -16,8 +16,8 @@ fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Output {
         "CartPole-v1,Acrobot-v1",
         "--num-envs",
         "2",
-        "--total-frames",
-        "4096",
+        "--set",
+        "experiment.total_frames=4096",
     ]);
     command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(run);
     for setting in settings {
@@ -91,4 +91,30 @@ fn the_last_good_checkpoint_is_named_and_can_be_played_and_resumed() {
     let resumed = ale_train().args(["resume", run.to_str().expect("a name"), "--quiet"]).output();
     assert_eq!(complaint(&resumed.expect("the program starts")), message);
     assert!(batch() == before, "another batch");
+}
+
+/// The only gradient step of an update leaves weights that are finite, and values that are not: the run is not saved, neither
+/// when that is due nor at its end.
+#[test]
+fn an_agent_with_infinite_values_is_no_checkpoint() {
+    let settings = [
+        "ppo.learning_rate=3.3e37",
+        "ppo.num_steps=16",
+        "ppo.num_minibatches=1",
+        "ppo.update_epochs=1",
+        "checkpoints.interval_frames=1",
+    ];
+    for (total_frames, says_more) in [(4096, true), (64, false)] {
+        let folder = TempDir::new().expect("a folder");
+        let run = folder.path().join("run");
+        let total_frames = format!("experiment.total_frames={total_frames}");
+        let settings: Vec<&str> = settings.into_iter().chain([total_frames.as_str()]).collect();
+        let message = complaint(&train("ppo", &run, &settings));
+        assert!(
+            message.contains("is not finite") && message.contains("there is no checkpoint yet"),
+            "{message}"
+        );
+        assert_eq!(message.contains("diverged_batch.safetensors"), says_more, "{message}");
+        assert!(!run.join("checkpoints").exists(), "{message}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use algorithms::LearnerError;
+use algorithms::{Divergence, LearnerError};
 use anyhow::{Error, anyhow};
 
 use crate::checkpoint;
@@ -15,17 +15,29 @@ const FILE: &str = "diverged_batch.safetensors";
 
 /// Saves the batch that an error is about, if it is about one, and says where that and the last good checkpoint are.
 pub(super) fn keep(error: LearnerError, run_dir: &Path) -> Error {
-    let LearnerError::Diverged(divergence) = error else { return error.into() };
-    let message = divergence.to_string();
+    match error {
+        LearnerError::Diverged(divergence) => {
+            let (message, batch) = (divergence.to_string(), save(*divergence, run_dir));
+            anyhow!("{message}; {batch}; {}", last_good_checkpoint(run_dir))
+        }
+        LearnerError::NonFinite { .. } => anyhow!("{error}; {}", last_good_checkpoint(run_dir)),
+        other => other.into(),
+    }
+}
+
+/// Saves the batch, and says where.
+fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);
-    let texts = HashMap::from([("about".to_owned(), message.clone())]);
-    let batch = match tensors::write(&path, divergence.batch, texts) {
+    let texts = HashMap::from([("about".to_owned(), divergence.to_string())]);
+    match tensors::write(&path, divergence.batch, texts) {
         Ok(()) => format!("the batch is in {}", path.display()),
         Err(error) => format!("the batch could not be saved: {}", sentence(&error)),
-    };
-    let checkpoint = match checkpoint::chosen(run_dir, false) {
+    }
+}
+
+fn last_good_checkpoint(run_dir: &Path) -> String {
+    match checkpoint::chosen(run_dir, false) {
         Ok(folder) => format!("the last good checkpoint is {}", folder.display()),
         Err(_) => "there is no checkpoint yet".to_owned(),
-    };
-    anyhow!("{message}; {batch}; {checkpoint}")
+    }
 }

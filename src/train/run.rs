@@ -133,7 +133,9 @@ impl Run {
             if self.learner.is_resting() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
-            if has_updated && keeper.is_due(clock.moment.frames) && !is_over(self.learner.as_ref()) {
+            let is_due = has_updated && keeper.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());
+            // An agent that makes nothing of what it sees fails in its next step, which says more.
+            if is_due && self.check_agent().is_ok() {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have room again the next time.
@@ -150,6 +152,7 @@ impl Run {
                 self.update(&mut clock, &tally, telemetry)?;
             }
         }
+        self.check_agent()?;
         self.show_weights(&clock.moment, telemetry)?;
         self.note_progress(&clock, &tally, telemetry);
         if keeper.has(self.learner.updates()) { Ok(()) } else { self.save(keeper) }
@@ -308,6 +311,16 @@ impl Run {
             evaluation,
             telemetry: telemetry.positions(),
         };
+    }
+
+    /// Fails where what the agent makes of the present observations is not finite, which it may be with weights that are: no
+    /// checkpoint has such an agent.
+    fn check_agent(&self) -> Result<()> {
+        let player = self.learner.player(self.learner.spec(), true, self.experiment.seed)?;
+        match player.readings(self.environments.batch()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(divergence::keep(error, &self.folder)),
+        }
     }
 
     fn save(&self, keeper: &mut Keeper) -> Result<()> {
