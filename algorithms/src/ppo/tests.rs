@@ -345,5 +345,5 @@ fn damaged_states_are_refused() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, this program reads version 5");
+    assert_eq!(refused(&newer), "it has version 9, this program reads version 6");
 }
