@@ -6,25 +6,21 @@ use std::io::Write;
 use algorithms::dqn::Distribution;
 use algorithms::networks::PolicyConfig;
 use algorithms::{EnvSpec, Task};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 
-use crate::checkpoint;
+use crate::agent::TrainedAgent;
 use crate::cli::ExportArgs;
-use crate::config::{self, Algorithm, Experiment};
-use crate::learner;
+use crate::config::{Algorithm, Experiment};
 use crate::tensors;
 
 /// Writes the file and says what is in it.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
-    let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
-    let checkpoint = checkpoint::load(&folder)?;
-    let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
-    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
+    let agent = TrainedAgent::open(&args.checkpoint)?;
+    let learner = agent.restore()?;
     let weights = learner.torch_weights()?;
     let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();
-    tensors::write(&args.out, weights, metadata(&experiment, learner.spec()))?;
+    tensors::write(&args.out, weights, metadata(&agent.experiment, learner.spec()))?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }

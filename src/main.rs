@@ -5,6 +5,7 @@
 // What cannot be printed must not end a run: see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+mod agent;
 mod bench;
 mod canvas;
 mod checkpoint;

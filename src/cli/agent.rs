@@ -2,6 +2,27 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// The choice of a checkpoint.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckpointArgs {
+    /// Folder of a checkpoint, or of a run (then its last checkpoint)
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: PathBuf,
+    /// Of a run: the best checkpoint, rather than the last one
+    #[arg(long)]
+    pub(crate) best: bool,
+}
+
+/// The choice of an agent, and how it acts.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AgentArgs {
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
+    /// Take the most probable action each time, rather than drawing one as in training
+    #[arg(long)]
+    pub(crate) greedy: bool,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Scores are raw: unclipped rewards, whole games.
@@ -11,12 +32,8 @@ Examples:
   ale-train eval checkpoints/RUN --best --greedy --sticky 0.25
   ale-train eval checkpoints/RUN/checkpoints/update-00000400 --episodes 100 --json")]
 pub(crate) struct EvalArgs {
-    /// Folder of a checkpoint, or of a run (then its last checkpoint)
-    #[arg(value_name = "CHECKPOINT")]
-    pub(crate) checkpoint: PathBuf,
-    /// Of a run: the best checkpoint, rather than the last one
-    #[arg(long)]
-    pub(crate) best: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
     /// Episodes of each game
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) episodes: usize,
@@ -29,9 +46,6 @@ pub(crate) struct EvalArgs {
     /// How likely a frame repeats the action before [default: as in the run's own evaluations]
     #[arg(long, value_name = "P")]
     pub(crate) sticky: Option<f32>,
-    /// Take the most probable action each time, rather than drawing one as in training
-    #[arg(long)]
-    pub(crate) greedy: bool,
     /// Print one JSON object: the figures and the raw episodes
     #[arg(long)]
     pub(crate) json: bool,
@@ -49,12 +63,8 @@ Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
   ale-train export checkpoints/RUN --best --out agent.safetensors")]
 pub(crate) struct ExportArgs {
-    /// Folder of a checkpoint, or of a run (then its last checkpoint)
-    #[arg(value_name = "CHECKPOINT")]
-    pub(crate) checkpoint: PathBuf,
-    /// Of a run: the best checkpoint, rather than the last one
-    #[arg(long)]
-    pub(crate) best: bool,
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
     /// The file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -70,12 +80,8 @@ Examples:
   ale-train record checkpoints/RUN --best --greedy --out harvest.apng
   ale-train record checkpoints/RUN --game pong --scale 4 --out pong.mp4")]
 pub(crate) struct RecordArgs {
-    /// Folder of a checkpoint, or of a run (then its last checkpoint)
-    #[arg(value_name = "CHECKPOINT")]
-    pub(crate) checkpoint: PathBuf,
-    /// Of a run: the best checkpoint, rather than the last one
-    #[arg(long)]
-    pub(crate) best: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
     /// The game, where the agent plays several
     #[arg(long, value_name = "GAME")]
     pub(crate) game: Option<String>,
@@ -85,9 +91,6 @@ pub(crate) struct RecordArgs {
     /// Seed of the episode
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Take the most probable action each time, rather than drawing one as in training
-    #[arg(long)]
-    pub(crate) greedy: bool,
     /// Steps after which the film ends, if the episode has not
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) max_steps: u64,
@@ -136,6 +139,14 @@ pub(crate) struct PlayArgs {
     /// Seed of the game
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+impl PlayArgs {
+    /// The agent to play beside, if there is one.
+    pub(crate) fn agent(&self) -> Option<AgentArgs> {
+        let checkpoint = CheckpointArgs { checkpoint: self.checkpoint.clone()?, best: self.best };
+        Some(AgentArgs { checkpoint, greedy: self.greedy })
+    }
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(crate) use agent::{EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
+pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
 pub(crate) use bench::{
     BenchArgs, BenchCommand, BenchCrew, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSubject,
 };

@@ -208,11 +208,6 @@ impl Experiment {
         Ok(table.to_string())
     }
 
-    /// Gives the networks their threads. Once a process, before any network is made.
-    pub(crate) fn set_threads(&self) -> Result<()> {
-        set_threads(self.num_threads)
-    }
-
     /// Emulated frames of a step.
     pub(crate) fn frames_per_step(&self) -> u64 {
         u64::from(self.environments.frame_skip)

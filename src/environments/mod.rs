@@ -78,12 +78,29 @@ pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<
     games.iter().map(|&game| Ok((game, store.obtain(game.id, pip.as_ref())?))).collect()
 }
 
+/// Deviations from an experiment that hold for one command and are never saved.
+#[derive(Default)]
+pub(crate) struct Overrides {
+    /// The games, instead of all games of the experiment.
+    pub(crate) games: Option<Games>,
+    /// Probability that a frame repeats the previous action in an evaluation.
+    pub(crate) repeat_action_probability: Option<f32>,
+    /// The mode of every game.
+    pub(crate) mode: Option<u32>,
+    /// The difficulty switches of every game.
+    pub(crate) difficulty: Option<u32>,
+    /// The number of threads.
+    pub(crate) num_threads: Option<usize>,
+}
+
 /// Builds the environments of an experiment. Holds the games' images, so that building cannot fail for want of one.
 pub(crate) struct Builder {
     tasks: Tasks,
     settings: RawEnvironments,
     /// How likely a frame repeats the action before in an evaluation.
     evaluation_stickiness: f32,
+    mode: Option<u32>,
+    difficulty: Option<u32>,
     num_threads: usize,
 }
 
@@ -95,18 +112,21 @@ enum Tasks {
 
 impl Builder {
     /// Gets hold of every image that the experiment needs; a missing one is fetched, unless `--offline` forbids it.
-    pub(crate) fn new(experiment: &Experiment, global: &Global) -> Result<Self> {
-        let tasks = match &experiment.games {
+    pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
+        let tasks = match overrides.games.as_ref().unwrap_or(&experiment.games) {
             Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
             Games::Registered(ids) => Tasks::Registered(ids.clone()),
         };
         let settings = experiment.environments.clone();
-        let stickiness = experiment.evaluation.repeat_action_probability;
+        let stickiness =
+            overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
         Ok(Self {
             tasks,
             evaluation_stickiness: stickiness.unwrap_or(settings.repeat_action_probability),
+            mode: overrides.mode,
+            difficulty: overrides.difficulty,
             settings,
-            num_threads: experiment.num_threads,
+            num_threads: overrides.num_threads.unwrap_or(experiment.num_threads),
         })
     }
 
@@ -117,6 +137,11 @@ impl Builder {
             Tasks::Registered(_) => &[],
         };
         roms.iter()
+    }
+
+    /// The number of threads that step environments.
+    pub(crate) fn num_threads(&self) -> usize {
+        self.num_threads
     }
 
     /// How likely a frame repeats the action before in an evaluation.
@@ -223,8 +248,8 @@ impl Builder {
                 Purpose::Evaluation { .. } => self.evaluation_stickiness,
             },
             full_action_space: settings.full_action_space,
-            modes: own.mode.into_iter().collect(),
-            difficulties: own.difficulty.into_iter().collect(),
+            modes: self.mode.or(own.mode).into_iter().collect(),
+            difficulties: self.difficulty.or(own.difficulty).into_iter().collect(),
             ..AtariOptions::default()
         }
     }

@@ -5,18 +5,18 @@ mod spectator;
 use std::io::Write;
 
 use algorithms::EnvSpec;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch, ResetSeeds, Space};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::checkpoint;
+use crate::agent::TrainedAgent;
 use crate::cli::{EvalArgs, Global};
-use crate::config::{self, Games};
-use crate::environments::{Builder, Environments, Purpose};
-use crate::learner::{self, Learner};
+use crate::config::{Games, set_threads};
+use crate::environments::{Builder, Environments, Overrides, Purpose};
+use crate::learner::Learner;
 use crate::report::{interquartile_mean, median};
 use crate::table;
 use crate::telemetry::{Exhibit, Metric, Sample};
@@ -67,26 +67,19 @@ impl Scores {
 /// `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.episodes >= 1, "--episodes 0 is not possible: it must be 1 or more");
-    let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
-    let checkpoint = checkpoint::load(&folder)?;
-    let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
     if let Some(sticky) = args.sticky {
         ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
-        experiment.evaluation.repeat_action_probability = Some(sticky);
     }
-    if !args.games.is_empty() {
-        let trained = experiment.games.names();
-        let games = Games::resolve(&args.games)?;
-        if let Some(other) = games.names().into_iter().find(|name| !trained.contains(name)) {
-            bail!("the agent was not trained on '{other}'; it plays {}", trained.join(", "));
-        }
-        experiment.games = games;
-    }
-    experiment.set_threads()?;
-    let builder = Builder::new(&experiment, global)?;
-    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
-    let agent = Agent { learner: learner.as_ref(), greedy: args.greedy };
+    let trained = TrainedAgent::open(&args.agent.checkpoint)?;
+    let overrides = Overrides {
+        games: Some(trained.games(&args.games)?),
+        repeat_action_probability: args.sticky,
+        ..Overrides::default()
+    };
+    set_threads(trained.experiment.num_threads)?;
+    let builder = Builder::new(&trained.experiment, &overrides, global)?;
+    let learner = trained.restore()?;
+    let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };
     let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false };
     let scores = of_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
     if args.csv {
@@ -94,10 +87,10 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     }
     if args.json {
         let report = json!({
-            "checkpoint": folder,
-            "frames": checkpoint.progress.moment.frames,
+            "checkpoint": trained.folder,
+            "frames": trained.checkpoint.progress.moment.frames,
             "seed": args.seed,
-            "greedy": args.greedy,
+            "greedy": agent.greedy,
             "repeat_action_probability": builder.evaluation_stickiness(),
             "games": scores.iter().map(summary).collect::<Vec<_>>(),
         });

@@ -15,6 +15,7 @@ use burn::tensor::Device;
 use rl_env::Batch;
 
 use crate::config::{Algorithm, Experiment};
+use crate::device::DeviceName;
 use crate::telemetry::Sample;
 
 use dqn::DqnLearner;
@@ -84,13 +85,18 @@ pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn L
     })
 }
 
-/// The learner of a checkpoint, to go on with.
-pub(crate) fn restore(experiment: &Experiment, spec: &EnvSpec, state: &[u8]) -> Result<Box<dyn Learner>> {
+/// The learner of a checkpoint, to go on with on `device`.
+pub(crate) fn restore(
+    experiment: &Experiment,
+    device: DeviceName,
+    spec: &EnvSpec,
+    state: &[u8],
+) -> Result<Box<dyn Learner>> {
     let storage = match experiment.algorithm {
         Algorithm::Dqn => replay_storage::of(experiment, spec)?,
         Algorithm::Ppo | Algorithm::Pqn => ReplayStorage::Memory { available: 0 },
     };
-    from_state(experiment, state, storage, &experiment.device.open()?)
+    from_state(experiment, state, storage, &device.open()?)
 }
 
 /// The learner of a checkpoint, to play with, on the CPU: whoever plays need not have the device of whoever learned. Memory

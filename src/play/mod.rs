@@ -12,17 +12,14 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use ale::{AtariEnv, AtariOptions, PoweredGame};
-use algorithms::EnvSpec;
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::checkpoint;
-use crate::cli::{Global, PlayArgs};
-use crate::config;
-use crate::environments::{self, Builder, Purpose};
+use crate::agent::TrainedAgent;
+use crate::cli::{AgentArgs, Global, PlayArgs};
+use crate::config::{Games, set_threads};
+use crate::environments::{self, Builder, Overrides};
 use crate::failure::AtWork;
 use crate::interrupt::Interrupt;
-use crate::learner;
-use crate::record::one_game;
 use crate::selection;
 use crate::telemetry::Printer;
 
@@ -47,8 +44,8 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
     if let Some(sticky) = args.sticky {
         ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
     }
-    let (session, frames_per_step) = match &args.checkpoint {
-        Some(_) => beside_an_agent(args, global)?,
+    let (session, frames_per_step) = match args.agent() {
+        Some(agent) => beside_an_agent(&agent, args, global)?,
         None => (alone(args, global)?, 1),
     };
     let interrupt = Interrupt::to_be_asked(Printer::Quiet, "");
@@ -83,27 +80,21 @@ fn alone(args: &PlayArgs, global: &Global) -> Result<Session> {
 }
 
 /// A game as the agent of a checkpoint plays it, with the frames of its steps.
-fn beside_an_agent(args: &PlayArgs, global: &Global) -> Result<(Session, u64)> {
-    let path = args.checkpoint.as_deref().context("there is no checkpoint")?;
-    let folder = checkpoint::chosen(path, args.best)?;
-    let checkpoint = checkpoint::load(&folder)?;
-    let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
-    experiment.games = one_game(&experiment.games, args.game.as_deref())?;
-    let name = experiment.games.names()[0];
-    let own = experiment.environments.game.entry(name.to_owned()).or_default();
-    (own.mode, own.difficulty) = (args.mode.or(own.mode), args.difficulty.or(own.difficulty));
-    if args.sticky.is_some() {
-        experiment.evaluation.repeat_action_probability = args.sticky;
-    }
-    experiment.set_threads()?;
-    let builder = Builder::new(&experiment, global)?;
-    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
-    let spec = EnvSpec::of(builder.build(Purpose::Evaluation { num_envs: 1 })?.as_ref())?;
-    let player = learner.player(&spec, args.greedy, args.seed)?;
+fn beside_an_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<(Session, u64)> {
+    let trained = TrainedAgent::open(&agent.checkpoint)?;
+    let overrides = Overrides {
+        games: Some(Games::Atari(vec![trained.game(args.game.as_deref())?])),
+        repeat_action_probability: args.sticky,
+        mode: args.mode,
+        difficulty: args.difficulty,
+        ..Overrides::default()
+    };
+    set_threads(trained.experiment.num_threads)?;
+    let builder = Builder::new(&trained.experiment, &overrides, global)?;
+    let player = trained.player(&builder, agent.greedy, args.seed)?;
     let codes = builder.atari_env(args.seed)?.action_codes().to_vec();
     let session = Session::new(builder.playable_env(args.seed)?, Some(Agent { player, codes }), args.seed);
-    Ok((session, experiment.frames_per_step()))
+    Ok((session, trained.experiment.frames_per_step()))
 }
 
 /// What a key means.

@@ -6,16 +6,15 @@ mod overlay;
 use std::io::Write;
 
 use ale::{ACTION_NAMES, AtariEnv};
-use algorithms::EnvSpec;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rl_env::{Action, Batch, Env};
 
-use crate::checkpoint;
+use crate::agent::TrainedAgent;
 use crate::cli::{Global, RecordArgs};
-use crate::config::{self, Games};
-use crate::environments::{Builder, Purpose};
+use crate::config::{Games, set_threads};
+use crate::environments::{Builder, Overrides};
 use crate::failure::AtWork;
-use crate::learner::{self, Player};
+use crate::learner::Player;
 
 use film::{Film, FilmFile};
 use overlay::Caption;
@@ -28,42 +27,20 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     ensure!(args.max_steps >= 1, "--max-steps 0 is not possible: it must be 1 or more");
     ensure!((1..=16).contains(&args.scale), "--scale {} is not possible: it must be in 1..=16", args.scale);
     let file = FilmFile::new(&args.out)?;
-    let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
-    let checkpoint = checkpoint::load(&folder)?;
-    let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
-    experiment.games = one_game(&experiment.games, args.game.as_deref())?;
-    experiment.set_threads()?;
-    let builder = Builder::new(&experiment, global)?;
-    let learner = learner::restore_to_play(&experiment, &checkpoint.learner).with_context(unusable)?;
-    let spec = EnvSpec::of(builder.build(Purpose::Evaluation { num_envs: 1 })?.as_ref())?;
-    let mut player = learner.player(&spec, args.greedy, args.seed)?;
+    let agent = TrainedAgent::open(&args.agent.checkpoint)?;
+    let game = agent.game(args.game.as_deref())?;
+    let overrides = Overrides { games: Some(Games::Atari(vec![game])), ..Overrides::default() };
+    set_threads(agent.experiment.num_threads)?;
+    let builder = Builder::new(&agent.experiment, &overrides, global)?;
+    let mut player = agent.player(&builder, args.agent.greedy, args.seed)?;
 
-    let frames_per_second = FRAMES_PER_SECOND as f64 / experiment.frames_per_step() as f64;
+    let frames_per_second = FRAMES_PER_SECOND as f64 / agent.experiment.frames_per_step() as f64;
     let mut film = Film::new(frames_per_second, args.scale);
     let env = builder.atari_env(args.seed)?;
     let (score, steps) = play(env, player.as_mut(), args, &mut film)?;
     file.write(&film).context(AtWork { doing: "the recording failed" })?;
     writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
     Ok(())
-}
-
-/// The game that is played: the one that is asked for, or the only one.
-pub(crate) fn one_game(games: &Games, wanted: Option<&str>) -> Result<Games> {
-    let Games::Atari(trained) = games else {
-        bail!("there is nothing to see: the agent was not trained on games with pictures");
-    };
-    let names = games.names();
-    let wanted = match (wanted, names.as_slice()) {
-        (Some(wanted), _) => wanted,
-        (None, [only]) => *only,
-        (None, _) => bail!("the agent plays {}; name one of them", names.join(", ")),
-    };
-    let game = trained
-        .iter()
-        .find(|game| game.id == wanted)
-        .with_context(|| format!("the agent was not trained on '{wanted}'; it plays {}", names.join(", ")))?;
-    Ok(Games::Atari(vec![game]))
 }
 
 /// One episode, or as much of it as was asked for. Returns the score and the steps.
@@ -89,19 +66,4 @@ fn play(
         }
     }
     Ok((score, args.max_steps))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::selection;
-
-    #[test]
-    fn of_several_games_one_is_asked_for() {
-        let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
-        let message = |wanted| one_game(&several, wanted).err().map(|error| error.to_string());
-        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
-        assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
-        assert_eq!(one_game(&several, Some("boxing")).expect("a game").names(), ["boxing"]);
-    }
 }

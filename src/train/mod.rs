@@ -14,11 +14,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::agent::TrainedAgent;
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainArgs};
-use crate::config::{self, Algorithm, Experiment};
+use crate::config::{self, Algorithm, Experiment, set_threads};
 use crate::device::DeviceName;
-use crate::environments::{Builder, Purpose};
+use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
 use crate::learner;
 use crate::provenance;
@@ -34,8 +35,8 @@ pub(crate) fn start(
     out: &mut impl Write,
 ) -> Result<()> {
     let experiment = config::from_args(&args.experiment, Some(algorithm))?.resolve()?;
-    experiment.set_threads()?;
-    let builder = Builder::new(&experiment, global)?;
+    set_threads(experiment.num_threads)?;
+    let builder = Builder::new(&experiment, &Overrides::default(), global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
     let learner = learner::create(&experiment, spec)?;
@@ -57,28 +58,27 @@ pub(crate) fn start(
 /// `ale-train resume`: a run goes on from its last checkpoint.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
-    let (folder, checkpoint) = checkpoint::load_latest(&args.run_dir, |line| printer.warn(line))?;
-    let run_dir = run_of(&folder);
-    warn_of_changes(&run_dir, &checkpoint.config, &printer);
-    let unusable = || format!("the checkpoint {} cannot be used", folder.display());
-    let mut experiment = config::from_toml(&checkpoint.config)?.resolve().with_context(unusable)?;
-    if let Some(num_threads) = args.num_threads {
-        ensure!(num_threads >= 1, "--num-threads 0 is not possible: it must be 1 or more");
-        experiment.num_threads = num_threads;
-    }
-    if let Some(device) = &args.device {
-        experiment.device = DeviceName::parse(device)?;
-    }
-    experiment.set_threads()?;
-    let builder = Builder::new(&experiment, global)?;
+    ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
+    let agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
+    let run_dir = run_of(&agent.folder);
+    warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
+    let device = match &args.device {
+        Some(device) => DeviceName::parse(device)?,
+        None => agent.experiment.device,
+    };
+    set_threads(args.num_threads.unwrap_or(agent.experiment.num_threads))?;
+    let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
+    let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let learner = learner::restore(&experiment, &spec, &checkpoint.learner).with_context(unusable)?;
+    let learner = learner::restore(&agent.experiment, device, &spec, &agent.checkpoint.learner);
+    let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
         "{}: its learner was trained in other environments than those of its configuration",
-        unusable()
+        agent.unusable()
     );
+    let TrainedAgent { checkpoint, experiment, .. } = agent;
     let run = Run {
         experiment,
         folder: run_dir,

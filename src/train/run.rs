@@ -92,7 +92,7 @@ impl Run {
             "{} on {games}: {} environments, {} threads, seed {}, run folder {}",
             experiment.algorithm.title(),
             experiment.num_envs(),
-            experiment.num_threads,
+            self.builder.num_threads(),
             experiment.seed,
             self.folder.display()
         ));

@@ -1,0 +1,114 @@
+//! Trained agents, opened from checkpoints.
+
+use std::path::{Path, PathBuf};
+
+use ale::Game;
+use algorithms::EnvSpec;
+use anyhow::{Context, Result, bail};
+
+use crate::checkpoint::{self, Checkpoint};
+use crate::cli::CheckpointArgs;
+use crate::config::{self, Experiment, Games};
+use crate::environments::{Builder, Purpose};
+use crate::learner::{self, Learner, Player};
+
+/// A checkpoint and the experiment that it belongs to.
+pub(crate) struct TrainedAgent {
+    /// The directory of the checkpoint.
+    pub(crate) folder: PathBuf,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) experiment: Experiment,
+}
+
+impl TrainedAgent {
+    /// Opens the checkpoint that the flags choose.
+    pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
+        let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
+        let checkpoint = checkpoint::load(&folder)?;
+        Self::new(folder, checkpoint)
+    }
+
+    /// Opens a checkpoint, or the newest intact one of a run; `warn` is told about damaged ones.
+    pub(crate) fn open_newest(path: &Path, warn: impl Fn(&str)) -> Result<Self> {
+        let (folder, checkpoint) = checkpoint::load_latest(path, warn)?;
+        Self::new(folder, checkpoint)
+    }
+
+    fn new(folder: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
+        let experiment = config::from_toml(&checkpoint.config)?.resolve();
+        let experiment = experiment.with_context(|| unusable(&folder))?;
+        Ok(Self { folder, checkpoint, experiment })
+    }
+
+    /// The beginning of every error about the contents of the checkpoint.
+    pub(crate) fn unusable(&self) -> String {
+        unusable(&self.folder)
+    }
+
+    /// Restores the learner on the CPU, to act with it.
+    pub(crate) fn restore(&self) -> Result<Box<dyn Learner>> {
+        learner::restore_to_play(&self.experiment, &self.checkpoint.learner).with_context(|| self.unusable())
+    }
+
+    /// Returns a player for a single environment of the first game of `builder`.
+    pub(crate) fn player(&self, builder: &Builder, greedy: bool, seed: u64) -> Result<Box<dyn Player>> {
+        let environments = builder.build(Purpose::Evaluation { num_envs: 1 })?;
+        Ok(self.restore()?.player(&EnvSpec::of(environments.as_ref())?, greedy, seed)?)
+    }
+
+    /// Returns those of the agent's games that `names` select: all of them if there are no names.
+    pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
+        if names.is_empty() {
+            return Ok(self.experiment.games.clone());
+        }
+        let trained = self.experiment.games.names();
+        let games = Games::resolve(names)?;
+        match games.names().into_iter().find(|name| !trained.contains(name)) {
+            Some(other) => Err(not_trained_on(other, &trained)),
+            None => Ok(games),
+        }
+    }
+
+    /// Returns the Atari game called `name`, or the only one that the agent was trained on.
+    pub(crate) fn game(&self, name: Option<&str>) -> Result<&'static Game> {
+        one_game(&self.experiment.games, name)
+    }
+}
+
+fn unusable(folder: &Path) -> String {
+    format!("the checkpoint {} cannot be used", folder.display())
+}
+
+fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
+    let Games::Atari(trained) = games else {
+        bail!("there is nothing to see: the agent was not trained on games with pictures");
+    };
+    let names = games.names();
+    match (name, trained.as_slice()) {
+        (None, [only]) => Ok(only),
+        (None, _) => bail!("the agent plays {}; name one of them", names.join(", ")),
+        (Some(name), _) => {
+            let game = trained.iter().find(|game| game.id == name);
+            game.copied().ok_or_else(|| not_trained_on(name, &names))
+        }
+    }
+}
+
+fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
+    anyhow::anyhow!("the agent was not trained on '{name}'; it plays {}", trained.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection;
+
+    #[test]
+    fn an_agent_of_several_games_needs_the_name_of_one() {
+        let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
+        let message = |name| one_game(&several, name).err().map(|error| error.to_string());
+        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
+        assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
+        assert_eq!(one_game(&several, Some("boxing")).expect("a game").id, "boxing");
+    }
+}
