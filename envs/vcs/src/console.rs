@@ -1,22 +1,19 @@
 //! The machine: CPU, TIA, RIOT, cartridge and controllers on one bus.
 
 use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
 use thiserror::Error;
 
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
-use crate::cpu::{Bus, Cpu};
+use crate::cpu::Cpu;
 use crate::hidden::{FrameStart, Origins};
+use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::riot::Riot;
-use crate::tia::registers::WSYNC;
 use crate::tia::{Drawing, Geometry, LINE, Tia};
 
 /// The seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
-/// Bytes of RAM.
-pub const RAM: usize = 128;
 /// A request for a frame ends after this many instructions, whatever the program does.
 const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
 
@@ -78,22 +75,6 @@ pub struct Console {
     /// Where the pictures come from.
     #[serde(skip)]
     origins: Origins,
-}
-
-/// Everything on the CPU's bus.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Machine {
-    /// CPU cycles since the beginning of the frame.
-    pub(crate) cycles: u32,
-    /// The byte that was last on the bus.
-    pub(crate) open_bus: u8,
-    #[serde(with = "BigArray")]
-    pub(crate) ram: [u8; RAM],
-    pub(crate) riot: Riot,
-    pub(crate) tia: Tia,
-    pub(crate) cartridge: Cartridge,
-    wiring: Wiring,
-    pub(crate) inputs: Inputs,
 }
 
 impl Console {
@@ -367,146 +348,5 @@ fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
         last_line: if fifty_hertz { LAST_LINE_50_HZ } else { LAST_LINE },
         hmove_blanks: options.hmove_blanks,
         colour_loss: tv == TvFormat::Pal,
-    }
-}
-
-impl Machine {
-    /// The time in colour clocks.
-    fn clock(&self) -> i32 {
-        (self.cycles as i32).wrapping_mul(3)
-    }
-
-    /// Makes now cycle 0.
-    fn rebase(&mut self) {
-        let cycles = std::mem::take(&mut self.cycles);
-        self.riot.rebase(cycles);
-        self.tia.rebase(cycles);
-        self.cartridge.rebase(cycles);
-    }
-
-    #[inline(never)]
-    fn read_chip(&mut self, address: u16) -> u8 {
-        if self.cartridge.listens() {
-            self.cartridge.listen(address, None);
-        }
-        match Device::at(address) {
-            Device::Ram => self.ram[usize::from(address) % RAM],
-            Device::Tia => self.tia.read(address, self.cycles, self.open_bus, self.wiring, &self.inputs),
-            _ => self.read_riot(address, self.cycles),
-        }
-    }
-
-    /// Reads a register of the RIOT at CPU cycle `now`.
-    #[inline]
-    pub(crate) fn read_riot(&mut self, address: u16, now: u32) -> u8 {
-        self.riot.read(address, now, || self.wiring.ports(&self.inputs))
-    }
-
-    #[inline(never)]
-    fn write_anywhere(&mut self, address: u16, value: u8) {
-        self.open_bus = value;
-        if self.cartridge.listens() {
-            self.cartridge.listen(address, Some(value));
-        }
-        match Device::at(address) {
-            Device::Cartridge => self.cartridge.write(address, value),
-            Device::Tia => self.tia.write(address, value, self.cycles),
-            Device::Ram => self.ram[usize::from(address) % RAM] = value,
-            Device::Riot => self.riot.write(address, value, self.cycles),
-        }
-    }
-}
-
-/// What answers at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Device {
-    Cartridge,
-    Tia,
-    Ram,
-    Riot,
-}
-
-impl Device {
-    /// The console decodes A12, A7 and A9 only.
-    #[inline]
-    fn at(address: u16) -> Self {
-        if address & 0x1000 != 0 {
-            Self::Cartridge
-        } else if address & 0x0080 == 0 {
-            Self::Tia
-        } else if address & 0x0200 == 0 {
-            Self::Ram
-        } else {
-            Self::Riot
-        }
-    }
-}
-
-impl Bus for Machine {
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Several for every instruction.
-    fn read(&mut self, address: u16) -> u8 {
-        let value = match Device::at(address) {
-            Device::Cartridge => self.cartridge.read(address, self.cycles),
-            _ => self.read_chip(address),
-        };
-        self.open_bus = value;
-        value
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn read_zero_page(&mut self, address: u8) -> u8 {
-        let value = match address {
-            0x80.. => self.ram[usize::from(address) % RAM],
-            _ => self.read_chip(address.into()),
-        };
-        self.open_bus = value;
-        value
-    }
-
-    #[inline]
-    fn write(&mut self, address: u16, value: u8) {
-        self.write_anywhere(address, value);
-        if Device::at(address) == Device::Tia && address & 0x3F == WSYNC {
-            self.cycles += self.tia.cycles_to_next_line(self.clock());
-        }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn write_zero_page(&mut self, address: u8, value: u8) {
-        match address {
-            0x80.. => {
-                self.open_bus = value;
-                self.ram[usize::from(address) % RAM] = value;
-            }
-            _ => self.write(address.into(), value),
-        }
-    }
-
-    fn write_again(&mut self, address: u16, value: u8) {
-        self.write_anywhere(address, value);
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)]
-    fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
-        if address & 0x1000 == 0 { None } else { self.cartridge.plain_code(address) }
-    }
-
-    #[inline]
-    fn latch(&mut self, byte: u8) {
-        self.open_bus = byte;
-    }
-
-    #[inline]
-    fn stops(&self) -> bool {
-        !self.tia.is_unfinished()
-    }
-
-    #[inline]
-    fn tick(&mut self, cycles: u32) {
-        self.cycles = self.cycles.wrapping_add(cycles);
     }
 }

@@ -1,9 +1,9 @@
 //! Frames whose pictures nobody has asked for, or nobody looks at any more: they are remembered by their beginnings, and run
 //! again if somebody does.
 
-use crate::console::{Machine, RAM};
 use crate::controllers::Inputs;
 use crate::cpu::Cpu;
+use crate::machine::{Machine, RAM};
 use crate::riot::Riot;
 use crate::tia::Tia;
 

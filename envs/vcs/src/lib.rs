@@ -8,14 +8,16 @@ mod console;
 mod controllers;
 mod cpu;
 mod hidden;
+mod machine;
 mod mt19937;
 mod riot;
 mod tia;
 mod translate;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
-pub use console::{Console, ConsoleOptions, ForeignSnapshot, RAM, SYSTEM_SEED, TvFormat};
+pub use console::{Console, ConsoleOptions, ForeignSnapshot, SYSTEM_SEED, TvFormat};
 pub use controllers::{Controller, Inputs, Joystick, Paddle, Switches, Wiring};
 pub use cpu::{Bus, Cpu, Mode, OPCODES, Opcode, Operation};
+pub use machine::RAM;
 pub use mt19937::Mt19937;
 pub use tia::registers;

@@ -3,8 +3,8 @@
 // The functions are entered from translated code, which holds the machine by a raw pointer; see `Translation::enter`.
 #![allow(unsafe_code)]
 
-use crate::console::Machine;
 use crate::cpu::Bus;
+use crate::machine::Machine;
 use crate::tia::registers::WSYNC;
 
 /// Set in a result when the frame has ended, so that the CPU stops after this instruction.

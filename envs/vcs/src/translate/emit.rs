@@ -15,8 +15,8 @@ use super::region::{self, Region, Run};
 use super::unit::{Instruction, Unit};
 use super::wait::TimerWait;
 use super::{INTERPRET, callbacks};
-use crate::console::Machine;
 use crate::cpu::{Cpu, Mode, Operation};
+use crate::machine::Machine;
 
 /// Loads and stores of the machine's state cannot fail.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();

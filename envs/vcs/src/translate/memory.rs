@@ -10,8 +10,8 @@ use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
 use super::unit::{Instruction, Mapping};
 use crate::cart::Cartridge;
-use crate::console::{Machine, RAM};
 use crate::cpu::Mode;
+use crate::machine::{Machine, RAM};
 
 /// Where the bytes of RAM are in the machine.
 const RAM_OFFSET: i32 = offset_of!(Machine, ram) as i32;

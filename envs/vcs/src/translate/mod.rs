@@ -20,8 +20,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::console::Machine;
 use crate::cpu::{Bus, Cpu};
+use crate::machine::Machine;
 use native::Native;
 use region::Region;
 pub(crate) use unit::{Mapping, Unit, by_a13};

@@ -9,8 +9,8 @@ use cranelift_frontend::Variable;
 
 use super::emit::{Emitter, TRUSTED};
 use super::unit::Instruction;
-use crate::console::RAM;
 use crate::cpu::{Cpu, Mode, Operation};
+use crate::machine::RAM;
 
 impl Emitter<'_> {
     /// An instruction that does not jump.

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
 use super::unit::Instruction;
-use crate::console::Machine;
+use crate::machine::Machine;
 use crate::tia::{LINE, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
