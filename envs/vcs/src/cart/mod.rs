@@ -4,6 +4,7 @@ mod dpc;
 mod scheme;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 use std::sync::Arc;
 
@@ -11,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Mt19937;
-use crate::translate::{Mapping, Translation, Unit, by_a13};
+use crate::translate::Translation;
 use dpc::Dpc;
 pub use scheme::Scheme;
+use unit::by_a13;
+pub(crate) use unit::{Mapping, Unit};
 
 /// Why a ROM image cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -276,9 +279,7 @@ impl Cartridge {
     /// Reads without side effects, as a game's rules do (klax keeps its score in Superchip RAM).
     pub fn peek(&self, address: u16) -> u8 {
         if self.scheme == Scheme::Fe {
-            // A13 of the full CPU address chooses the bank; there is no state.
-            let bank = if address & 0x2000 == 0 { BANK } else { 0 };
-            return self.rom[bank + usize::from(address) % BANK];
+            return self.rom[by_a13(address)];
         }
         match self.ram_at(address) {
             Some(RamPort::Read(offset)) => self.ram[offset],

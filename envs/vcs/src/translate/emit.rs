@@ -11,10 +11,11 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
+use super::instruction::Instruction;
 use super::region::{self, Region, Run};
-use super::unit::{Instruction, Unit};
 use super::wait::TimerWait;
 use super::{INTERPRET, callbacks};
+use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, Operation};
 use crate::machine::Machine;
 

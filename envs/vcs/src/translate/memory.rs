@@ -8,8 +8,8 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
-use super::unit::{Instruction, Mapping};
-use crate::cart::Cartridge;
+use super::instruction::Instruction;
+use crate::cart::{Cartridge, Mapping};
 use crate::cpu::Mode;
 use crate::machine::{Machine, RAM};
 
@@ -254,18 +254,11 @@ impl Emitter<'_> {
     /// Where a table of 256 bytes lies in memory, if all of it is plain ROM of this unit.
     fn table(&self, base: u16) -> Option<*const u8> {
         let last = base.checked_add(0xFF)?;
-        let place = base & 0xFFF;
         let whole = self.unit.constant(self.rom, base).is_some()
             && self.unit.constant(self.rom, last).is_some()
-            && usize::from(place) % self.unit.image.len() + 0xFF < self.unit.image.len()
+            && usize::from(base & 0xFFF) % self.unit.image.len() + 0xFF < self.unit.image.len()
             && base & 0xF000 == last & 0xF000;
-        let offset = match self.unit.mapping {
-            Mapping::ByA13 => super::unit::by_a13(base),
-            _ => {
-                self.unit.image.start
-                    + usize::from(place.checked_sub(self.unit.window.start)?) % self.unit.image.len()
-            }
-        };
+        let offset = self.unit.offset(base)?;
         whole.then(|| self.rom[offset..].as_ptr())
     }
 

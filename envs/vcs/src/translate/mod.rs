@@ -6,6 +6,7 @@
 
 mod callbacks;
 mod emit;
+mod instruction;
 mod memory;
 mod native;
 mod operations;
@@ -13,7 +14,6 @@ mod region;
 #[cfg(test)]
 mod tests;
 mod tia;
-mod unit;
 mod wait;
 
 use std::fmt;
@@ -24,7 +24,6 @@ use crate::cpu::{Bus, Cpu};
 use crate::machine::Machine;
 use native::Native;
 use region::Region;
-pub(crate) use unit::{Mapping, Unit, by_a13};
 
 /// How often an address is come to before its code is compiled. More would interpret for longer, less would compile
 /// what is hardly executed.

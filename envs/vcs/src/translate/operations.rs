@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 
 use super::emit::{Emitter, TRUSTED};
-use super::unit::Instruction;
+use super::instruction::Instruction;
 use crate::cpu::{Cpu, Mode, Operation};
 use crate::machine::RAM;
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::unit::{Instruction, Unit};
+use super::instruction::Instruction;
+use crate::cart::Unit;
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
 
 /// Instructions of a region at most: loops of a display kernel fit, and not too much is compiled several times.
@@ -55,7 +56,9 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
     let mut open = std::collections::VecDeque::from([entry]);
     while let Some(mut pc) = open.pop_front() {
         while code.len() < LONGEST && !code.contains_key(&pc) {
-            let Some(instruction) = unit.decode(rom, pc).filter(|&it| translatable(unit, rom, it)) else {
+            let Some(instruction) =
+                Instruction::decode(unit, rom, pc).filter(|&it| translatable(unit, rom, it))
+            else {
                 break;
             };
             code.insert(pc, instruction);

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
-use super::unit::Instruction;
+use super::instruction::Instruction;
 use crate::machine::Machine;
 use crate::tia::{LINE, Tia};
 

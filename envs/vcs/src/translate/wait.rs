@@ -79,7 +79,7 @@ impl Read {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::unit::{Mapping, Unit};
+    use crate::cart::{Mapping, Unit};
 
     /// The run at the beginning of a ROM that begins with `bytes`.
     fn run(bytes: &[u8]) -> Run {
