@@ -1,5 +1,7 @@
 //! The machine: CPU, TIA, RIOT, cartridge and controllers on one bus.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -11,6 +13,7 @@ use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::riot::Riot;
 use crate::tia::{Drawing, Geometry, LINE, Tia};
+use crate::translate::{Execution, Translation};
 
 /// The seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
@@ -45,11 +48,21 @@ pub struct ConsoleOptions {
     pub hmove_blanks: bool,
     /// The television system; `None` finds it out by running 60 frames.
     pub tv: Option<TvFormat>,
+    /// How code is executed; makes no difference to what the console does.
+    #[serde(default)]
+    pub execution: Execution,
 }
 
 impl Default for ConsoleOptions {
     fn default() -> Self {
-        Self { wiring: Wiring::default(), ystart: 34, height: DEFAULT_HEIGHT, hmove_blanks: true, tv: None }
+        Self {
+            wiring: Wiring::default(),
+            ystart: 34,
+            height: DEFAULT_HEIGHT,
+            hmove_blanks: true,
+            tv: None,
+            execution: Execution::default(),
+        }
     }
 }
 
@@ -72,6 +85,9 @@ pub struct Console {
     machine: Machine,
     random: Mt19937,
     tv: TvFormat,
+    /// The native code of the cartridge's program, shared by all clones; `None` if everything is interpreted.
+    #[serde(skip)]
+    translation: Option<Arc<Translation>>,
     /// Where the pictures come from.
     #[serde(skip)]
     origins: Origins,
@@ -84,6 +100,7 @@ impl Console {
         let ram = std::array::from_fn(|_| random.next_u32() as u8);
         let mut riot = Riot::default();
         riot.reset(timer_start(&mut random));
+        let translation = Translation::new(&cartridge, options.execution).map(Arc::new);
         let machine = Machine {
             cycles: 0,
             open_bus: 0,
@@ -94,8 +111,14 @@ impl Console {
             wiring: options.wiring,
             inputs: Inputs::default(),
         };
-        let mut console =
-            Self { cpu: Cpu::default(), machine, random, tv: TvFormat::Ntsc, origins: Origins::default() };
+        let mut console = Self {
+            cpu: Cpu::default(),
+            machine,
+            random,
+            tv: TvFormat::Ntsc,
+            translation,
+            origins: Origins::default(),
+        };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
         console.reset();
@@ -238,7 +261,7 @@ impl Console {
             machine.rebase();
             machine.tia.start_frame(phase, drawing);
         }
-        match machine.cartridge.translation() {
+        match &self.translation {
             Some(translation) => translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST),
             None => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
         }
@@ -297,6 +320,17 @@ impl Console {
         self.tv
     }
 
+    /// The number of pieces of code that have been compiled to native code, for this console and all its clones.
+    pub fn compiled_regions(&self) -> usize {
+        self.translation.as_ref().map_or(0, |translation| translation.compiled_regions())
+    }
+
+    /// The number of instructions that native code has executed, for this console and all its clones.
+    #[cfg(test)]
+    pub(crate) fn natively_executed(&self) -> u64 {
+        self.translation.as_ref().map_or(0, |translation| translation.executed())
+    }
+
     /// The registers of the CPU.
     pub fn cpu(&self) -> &Cpu {
         &self.cpu
@@ -326,6 +360,7 @@ impl Console {
         }
         theirs.cartridge.attach(&mine.cartridge);
         theirs.tia.refresh();
+        state.translation.clone_from(&self.translation);
         *self = state;
         Ok(())
     }

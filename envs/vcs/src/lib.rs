@@ -21,3 +21,4 @@ pub use cpu::{Bus, Cpu, Mode, OPCODES, Opcode, Operation};
 pub use machine::RAM;
 pub use mt19937::Mt19937;
 pub use tia::registers;
+pub use translate::Execution;

@@ -131,7 +131,7 @@ impl Game {
             ystart: self.ystart,
             height,
             hmove_blanks: self.hmove_blanks,
-            tv: None,
+            ..default
         }
     }
 

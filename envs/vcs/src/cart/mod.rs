@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::Mt19937;
-use crate::translate::Translation;
 use dpc::Dpc;
 pub use scheme::Scheme;
 use unit::by_a13;
@@ -55,9 +54,6 @@ pub struct Cartridge {
     /// Shared by all consoles that play the game; not part of a snapshot.
     #[serde(skip)]
     rom: Arc<[u8]>,
-    /// The code that was translated, shared like the image. `None` leaves everything to the interpreter.
-    #[serde(skip)]
-    translation: Option<Arc<Translation>>,
     scheme: Scheme,
     /// For each kilobyte of the window the offset of the slice that it shows.
     pub(crate) window: [u32; 4],
@@ -96,11 +92,8 @@ impl Cartridge {
         }
         let ram = vec![0; scheme.ram_bytes()];
         let dpc = (scheme == Scheme::Dpc).then(Box::default);
-        let translation =
-            scheme.is_translated().then(|| Translation::new(Arc::clone(&rom), scheme.banks(rom.len())));
         let mut cartridge = Self {
             rom,
-            translation: translation.map(Arc::new),
             scheme,
             window: [0; 4],
             plain: scheme.plain_reads(),
@@ -133,7 +126,6 @@ impl Cartridge {
     /// Gives a cartridge that came out of a snapshot its image back.
     pub(crate) fn attach(&mut self, other: &Self) {
         self.rom = Arc::clone(&other.rom);
-        self.translation.clone_from(&other.translation);
     }
 
     /// Whether a state that came out of a snapshot can be that of this cartridge: damaged ones are refused so that
@@ -163,25 +155,14 @@ impl Cartridge {
         }
     }
 
-    /// Leaves all code to the interpreter, which is slower and the oracle.
-    pub fn interpret_only(&mut self) {
-        self.translation = None;
+    /// The number of banks that [`place_of_code`](Self::place_of_code) tells apart, or `None` if the code of this
+    /// scheme cannot be translated.
+    pub(crate) fn code_banks(&self) -> Option<usize> {
+        self.scheme.is_translated().then(|| self.scheme.banks(self.rom.len()))
     }
 
-    /// Compiles all code at once.
-    #[cfg(test)]
-    pub(crate) fn translate_eagerly(&mut self) {
-        let banks = self.scheme.banks(self.rom.len());
-        self.translation = Some(Arc::new(Translation::eager(Arc::clone(&self.rom), banks)));
-    }
-
-    /// The translated code of this ROM.
-    pub(crate) fn translation(&self) -> Option<Arc<Translation>> {
-        self.translation.clone()
-    }
-
-    /// The bank, or slice and slot, of an address and the place in it, as one number: where translated code is looked
-    /// up.
+    /// Returns the index under which translated code at `address` is looked up: the bank, or slice and slot, times
+    /// 4 KB, plus the place in it.
     #[inline]
     pub(crate) fn place_of_code(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {

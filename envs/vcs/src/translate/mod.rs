@@ -20,10 +20,26 @@ use std::fmt;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
+use crate::cart::Cartridge;
 use crate::cpu::{Bus, Cpu};
 use crate::machine::Machine;
 use native::Native;
 use region::Region;
+
+/// How a console executes the code of its cartridge. The modes differ in speed only: each leaves the same machine after
+/// every frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Execution {
+    /// Interprets code at first, and compiles to native code what is executed often.
+    #[default]
+    WhenHot,
+    /// Compiles code when it is first executed.
+    Eager,
+    /// Interprets all code.
+    Interpreted,
+}
 
 /// How often an address is come to before its code is compiled. More would interpret for longer, less would compile
 /// what is hardly executed.
@@ -54,7 +70,10 @@ pub(crate) struct Translation {
     banks: usize,
     /// How often an address is come to before its code is compiled.
     hot: u32,
-    compiler: Mutex<Option<Native>>,
+    compiler: Mutex<Native>,
+    /// Instructions that native code has executed.
+    #[cfg(test)]
+    executed: std::sync::atomic::AtomicU64,
 }
 
 impl fmt::Debug for Translation {
@@ -64,16 +83,34 @@ impl fmt::Debug for Translation {
 }
 
 impl Translation {
-    /// An empty one for a ROM that is seen through `banks` different banks or slices.
-    pub(crate) fn new(rom: Arc<[u8]>, banks: usize) -> Self {
-        let compiler = Mutex::new(Native::new());
-        Self { rom, tables: Default::default(), banks, hot: HOT, compiler }
+    /// Returns an empty translation. Returns `None` if the interpreter has to execute everything: because `execution`
+    /// says so, because the cartridge's scheme is not translated, or because native code cannot be had here.
+    pub(crate) fn new(cartridge: &Cartridge, execution: Execution) -> Option<Self> {
+        let hot = match execution {
+            Execution::WhenHot => HOT,
+            Execution::Eager => 0,
+            Execution::Interpreted => return None,
+        };
+        Some(Self {
+            rom: Arc::clone(cartridge.rom()),
+            tables: Default::default(),
+            banks: cartridge.code_banks()?,
+            hot,
+            compiler: Mutex::new(Native::new()?),
+            #[cfg(test)]
+            executed: std::sync::atomic::AtomicU64::new(0),
+        })
     }
 
-    /// One that compiles everything at once.
+    /// The number of regions that have been compiled.
+    pub(crate) fn compiled_regions(&self) -> usize {
+        self.compiler.lock().map_or(0, |native| native.compiled())
+    }
+
+    /// The number of instructions that native code has executed.
     #[cfg(test)]
-    pub(crate) fn eager(rom: Arc<[u8]>, banks: usize) -> Self {
-        Self { hot: 0, ..Self::new(rom, banks) }
+    pub(crate) fn executed(&self) -> u64 {
+        self.executed.load(Ordering::Relaxed)
     }
 
     /// Executes up to `instructions` instructions; fewer if the frame ends or the CPU is jammed.
@@ -85,7 +122,10 @@ impl Translation {
         while budget > 0 && !cpu.jammed && !machine.stops() {
             if let Some(code) = self.code(cpu.pc, machine) {
                 let result = enter(code, cpu, machine, budget);
-                budget = result & (INTERPRET - 1);
+                let left = result & (INTERPRET - 1);
+                #[cfg(test)]
+                self.executed.fetch_add((budget - left).into(), Ordering::Relaxed);
+                budget = left;
                 if result & INTERPRET == 0 {
                     continue;
                 }
@@ -120,13 +160,12 @@ impl Translation {
 
     #[cold]
     fn compile(&self, entry: &Entry, pc: u16, machine: &Machine) -> Option<*const ()> {
-        let mut compiler = self.compiler.lock().ok()?;
+        let mut native = self.compiler.lock().ok()?;
         let code = entry.code.load(Ordering::Acquire);
         if !code.is_null() {
             return Some(code);
         }
-        let code = compiler.as_mut().and_then(|native| {
-            let unit = machine.cartridge.unit(pc)?;
+        let code = machine.cartridge.unit(pc).and_then(|unit| {
             let region = Region::discover(&unit, &self.rom, pc)?;
             let function = emit::emit(&region, &unit, &self.rom, native.isa());
             native.compile(function)

@@ -16,10 +16,10 @@ pub(super) struct Native {
 }
 
 impl Native {
-    /// A compiler for this processor; `None` if it is not x86-64. Others keep instructions in a cache of its own, which
-    /// would have to be told of new ones.
+    /// Returns a compiler for this processor, or `None` if native code cannot be had: on processors other than x86-64,
+    /// whose instruction caches would have to be made coherent, and on systems that refuse executable memory.
     pub(super) fn new() -> Option<Self> {
-        if !cfg!(target_arch = "x86_64") {
+        if !cfg!(target_arch = "x86_64") || !can_execute() {
             return None;
         }
         let mut flags = settings::builder();
@@ -30,6 +30,11 @@ impl Native {
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
         Some(Self { isa, context: Context::new(), pages: Vec::new() })
+    }
+
+    /// The number of functions that have been compiled.
+    pub(super) fn compiled(&self) -> usize {
+        self.pages.len()
     }
 
     pub(super) fn isa(&self) -> &dyn isa::TargetIsa {
@@ -52,4 +57,9 @@ impl Native {
         self.pages.push(page);
         Some(start)
     }
+}
+
+/// Returns true if the system gives executable memory.
+fn can_execute() -> bool {
+    MmapMut::map_anon(1).and_then(MmapMut::make_exec).is_ok()
 }
