@@ -16,7 +16,7 @@ use super::region::{self, Region, Run};
 use super::wait::TimerWait;
 use super::{INTERPRET, callbacks};
 use crate::cart::Unit;
-use crate::cpu::{Cpu, Mode, Operation};
+use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;
 
 /// Loads and stores of the machine's state cannot fail.
@@ -47,6 +47,10 @@ pub(super) struct Signatures {
     /// Pointer and two numbers.
     pub(super) register: SigRef,
 }
+
+/// An instruction that the translator cannot express. It is left to the interpreter.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unsupported(pub(super) Opcode);
 
 /// Where in its run the instruction in work is.
 #[derive(Clone, Copy, Default)]
@@ -94,7 +98,12 @@ impl Registers {
 
 /// Writes the function of a region. It takes the CPU, the machine and the number of instructions that may be executed,
 /// and returns how many of them are left, with [`INTERPRET`] if the next one is the interpreter's.
-pub(super) fn emit(region: &Region, unit: &Unit, rom: &[u8], isa: &dyn TargetIsa) -> Function {
+pub(super) fn emit(
+    region: &Region,
+    unit: &Unit,
+    rom: &[u8],
+    isa: &dyn TargetIsa,
+) -> Result<Function, Unsupported> {
     let pointer = isa.pointer_type();
     let convention = isa.default_call_conv();
     let signature = |parameters: &[Type]| {
@@ -151,12 +160,12 @@ pub(super) fn emit(region: &Region, unit: &Unit, rom: &[u8], isa: &dyn TargetIsa
     let entry = emitter.blocks[&region.entry];
     emitter.code.ins().jump(entry, &[]);
     for (&pc, run) in &region.runs {
-        emitter.run(pc, run);
+        emitter.run(pc, run)?;
     }
     emitter.leave();
     emitter.code.seal_all_blocks();
     emitter.code.finalize(isa.frontend_config());
-    function
+    Ok(function)
 }
 
 impl Emitter<'_> {
@@ -188,7 +197,7 @@ impl Emitter<'_> {
         self.code.ins().return_(&[result]);
     }
 
-    fn run(&mut self, pc: u16, run: &Run) {
+    fn run(&mut self, pc: u16, run: &Run) -> Result<(), Unsupported> {
         let block = self.blocks[&pc];
         self.code.switch_to_block(block);
         let count = run.instructions.len();
@@ -209,19 +218,22 @@ impl Emitter<'_> {
             if instruction.is_branch() {
                 return self.branch(instruction);
             }
-            match instruction.opcode.operation {
-                Operation::Jmp if instruction.opcode.mode == Mode::Absolute => {
-                    return self.go(instruction.operand);
+            match (instruction.opcode.operation, instruction.opcode.mode) {
+                (Operation::Jmp, Mode::Absolute) => self.go(instruction.operand),
+                (Operation::Jmp, Mode::Indirect) => self.jump_indirect(instruction),
+                (Operation::Jsr, _) => self.call(instruction),
+                (Operation::Rts, _) => self.return_(),
+                (Operation::Brk, _) => self.software_interrupt(instruction),
+                (Operation::Rti, _) => self.return_from_interrupt(),
+                _ => {
+                    self.instruction(instruction)?;
+                    continue;
                 }
-                Operation::Jmp => return self.jump_indirect(instruction),
-                Operation::Jsr => return self.call(instruction),
-                Operation::Rts => return self.return_(),
-                Operation::Brk => return self.software_interrupt(instruction),
-                Operation::Rti => return self.return_from_interrupt(),
-                _ => self.instruction(instruction),
             }
+            return Ok(());
         }
         self.go(run.next);
+        Ok(())
     }
 
     /// Leaves out those rounds of a waiting loop that are sure to be followed by another one.
@@ -315,8 +327,8 @@ impl Emitter<'_> {
         self.code.ins().uextend(I32, byte)
     }
 
-    fn branch(&mut self, instruction: Instruction) {
-        let taken = self.condition(instruction.opcode.operation);
+    fn branch(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
+        let taken = self.condition(instruction.opcode)?;
         let (there, on) = (self.code.create_block(), self.code.create_block());
         self.code.ins().brif(taken, there, &[], on, &[]);
         let (target, next) = (instruction.branch_target(), instruction.next());
@@ -327,11 +339,12 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
         self.elapsed = elapsed;
         self.go(next);
+        Ok(())
     }
 
-    fn condition(&mut self, operation: Operation) -> Value {
+    fn condition(&mut self, opcode: Opcode) -> Result<Value, Unsupported> {
         let Registers { negative, zero, carry, overflow, .. } = self.registers;
-        let (variable, comparison) = match operation {
+        let (variable, comparison) = match opcode.operation {
             Operation::Bpl => (negative, IntCC::SignedGreaterThanOrEqual),
             Operation::Bmi => (negative, IntCC::SignedLessThan),
             Operation::Bvc => (overflow, IntCC::Equal),
@@ -339,10 +352,11 @@ impl Emitter<'_> {
             Operation::Bcc => (carry, IntCC::Equal),
             Operation::Bcs => (carry, IntCC::NotEqual),
             Operation::Bne => (zero, IntCC::NotEqual),
-            _ => (zero, IntCC::Equal),
+            Operation::Beq => (zero, IntCC::Equal),
+            _ => return Err(Unsupported(opcode)),
         };
         let value = self.code.use_var(variable);
-        self.code.ins().icmp_imm_s(comparison, value, 0)
+        Ok(self.code.ins().icmp_imm_s(comparison, value, 0))
     }
 
     fn jump_indirect(&mut self, instruction: Instruction) {

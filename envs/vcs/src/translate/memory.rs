@@ -7,10 +7,10 @@ use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::callbacks;
-use super::emit::{Emitter, TRUSTED};
+use super::emit::{Emitter, TRUSTED, Unsupported};
 use super::instruction::Instruction;
 use crate::cart::{Cartridge, Mapping};
-use crate::cpu::Mode;
+use crate::cpu::{Mode, Opcode};
 use crate::machine::{Machine, RAM};
 
 /// Where the bytes of RAM are in the machine.
@@ -20,22 +20,22 @@ const WINDOW_OFFSET: i32 = (offset_of!(Machine, cartridge) + offset_of!(Cartridg
 
 impl Emitter<'_> {
     /// The operand's value; the cycle for leaving a page is charged.
-    pub(super) fn operand(&mut self, instruction: Instruction) -> Value {
+    pub(super) fn operand(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
         let Instruction { operand, opcode, .. } = instruction;
-        match opcode.mode {
+        Ok(match opcode.mode {
             Mode::Immediate => self.byte(operand as u8),
             Mode::ZeroPage | Mode::Absolute => self.read_known(operand, opcode.mode),
             Mode::ZeroPageX | Mode::ZeroPageY => {
-                let address = self.zero_page_indexed(instruction);
+                let address = self.zero_page_indexed(instruction)?;
                 let open_bus = self.number(operand.into());
                 self.read_zero_page(address, open_bus)
             }
             Mode::AbsoluteX | Mode::AbsoluteY => {
-                let index = self.index(opcode.mode);
+                let index = self.index(opcode)?;
                 self.read_table(operand, index)
             }
             Mode::IndirectX => {
-                let pointer = self.zero_page_indexed(instruction);
+                let pointer = self.zero_page_indexed(instruction)?;
                 self.interpret_unless_stack(pointer, 0x80, 0xFE);
                 let high = self.code.ins().iadd_imm_s(pointer, 1);
                 let address = self.load_word(pointer, high);
@@ -43,52 +43,82 @@ impl Emitter<'_> {
                 self.interpret_unless_simple(address);
                 self.read_simple(address, open_bus)
             }
-            _ => {
+            Mode::IndirectY => {
                 let base = self.pointer(operand as u8);
                 let open_bus = self.code.ins().ushr_imm_u(base, 8);
-                let index = self.index(Mode::AbsoluteY);
+                let index = self.index(opcode)?;
                 let address = self.indexed(base, index);
                 self.interpret_unless_simple(address);
                 self.charge_crossing(base, address);
                 self.read_simple(address, open_bus)
             }
-        }
+            Mode::Implied | Mode::Accumulator | Mode::Indirect | Mode::Relative => {
+                return Err(Unsupported(opcode));
+            }
+        })
     }
 
     /// Stores a register.
-    pub(super) fn store(&mut self, instruction: Instruction, value: Value) {
+    pub(super) fn store(&mut self, instruction: Instruction, value: Value) -> Result<(), Unsupported> {
         let Instruction { operand, opcode, .. } = instruction;
         match opcode.mode {
             Mode::ZeroPage | Mode::Absolute => self.write_known(instruction, operand, value),
             Mode::ZeroPageX | Mode::ZeroPageY => {
-                let address = self.zero_page_indexed(instruction);
+                let address = self.zero_page_indexed(instruction)?;
                 self.write_zero_page(instruction, address, value);
             }
-            mode => {
-                let (base, index) = if mode == Mode::IndirectY {
-                    (self.pointer(operand as u8), self.index(Mode::AbsoluteY))
-                } else {
-                    (self.number(operand.into()), self.index(mode))
-                };
-                let address = self.indexed(base, index);
-                self.interpret_if_cartridge(address);
-                self.write_low(instruction, address, value);
+            Mode::AbsoluteX | Mode::AbsoluteY => {
+                let base = self.number(operand.into());
+                self.write_indexed(instruction, base, value)?;
             }
+            Mode::IndirectY => {
+                let base = self.pointer(operand as u8);
+                self.write_indexed(instruction, base, value)?;
+            }
+            Mode::Implied
+            | Mode::Accumulator
+            | Mode::Immediate
+            | Mode::Indirect
+            | Mode::IndirectX
+            | Mode::Relative => return Err(Unsupported(opcode)),
         }
+        Ok(())
     }
 
-    fn index(&mut self, mode: Mode) -> Value {
-        let register = match mode {
-            Mode::AbsoluteX | Mode::ZeroPageX | Mode::IndirectX => self.registers.x,
-            _ => self.registers.y,
+    /// Writes below the cartridge, at `base` plus the instruction's index.
+    fn write_indexed(
+        &mut self,
+        instruction: Instruction,
+        base: Value,
+        value: Value,
+    ) -> Result<(), Unsupported> {
+        let index = self.index(instruction.opcode)?;
+        let address = self.indexed(base, index);
+        self.interpret_if_cartridge(address);
+        self.write_low(instruction, address, value);
+        Ok(())
+    }
+
+    /// The index register of an instruction.
+    fn index(&mut self, opcode: Opcode) -> Result<Value, Unsupported> {
+        let register = match opcode.mode {
+            Mode::ZeroPageX | Mode::AbsoluteX | Mode::IndirectX => self.registers.x,
+            Mode::ZeroPageY | Mode::AbsoluteY | Mode::IndirectY => self.registers.y,
+            Mode::Implied
+            | Mode::Accumulator
+            | Mode::Immediate
+            | Mode::ZeroPage
+            | Mode::Absolute
+            | Mode::Indirect
+            | Mode::Relative => return Err(Unsupported(opcode)),
         };
-        self.code.use_var(register)
+        Ok(self.code.use_var(register))
     }
 
     /// The address in the zero page, a byte.
-    pub(super) fn zero_page_indexed(&mut self, instruction: Instruction) -> Value {
-        let index = self.index(instruction.opcode.mode);
-        self.code.ins().iadd_imm_s(index, i64::from(instruction.operand as i8))
+    pub(super) fn zero_page_indexed(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
+        let index = self.index(instruction.opcode)?;
+        Ok(self.code.ins().iadd_imm_s(index, i64::from(instruction.operand as i8)))
     }
 
     fn indexed(&mut self, base: Value, index: Value) -> Value {

@@ -167,7 +167,7 @@ impl Translation {
         }
         let code = machine.cartridge.unit(pc).and_then(|unit| {
             let region = Region::discover(&unit, &self.rom, pc)?;
-            let function = emit::emit(&region, &unit, &self.rom, native.isa());
+            let function = emit::emit(&region, &unit, &self.rom, native.isa()).ok()?;
             native.compile(function)
         });
         match code {

@@ -7,31 +7,31 @@ use cranelift_codegen::ir::types::I8;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 
-use super::emit::{Emitter, TRUSTED};
+use super::emit::{Emitter, TRUSTED, Unsupported};
 use super::instruction::Instruction;
-use crate::cpu::{Cpu, Mode, Operation};
+use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::RAM;
 
 impl Emitter<'_> {
     /// An instruction that does not jump.
-    pub(super) fn instruction(&mut self, instruction: Instruction) {
+    pub(super) fn instruction(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         use Operation as O;
         let (a, x, y, s) = (self.registers.a, self.registers.x, self.registers.y, self.registers.s);
         match instruction.opcode.operation {
-            O::Lda => self.load(instruction, a),
-            O::Ldx => self.load(instruction, x),
-            O::Ldy => self.load(instruction, y),
+            O::Lda => self.load(instruction, a)?,
+            O::Ldx => self.load(instruction, x)?,
+            O::Ldy => self.load(instruction, y)?,
             O::Lax => {
-                self.load(instruction, a);
+                self.load(instruction, a)?;
                 self.copy(a, x);
             }
-            O::Sta => self.store_register(instruction, a),
-            O::Stx => self.store_register(instruction, x),
-            O::Sty => self.store_register(instruction, y),
+            O::Sta => self.store_register(instruction, a)?,
+            O::Stx => self.store_register(instruction, x)?,
+            O::Sty => self.store_register(instruction, y)?,
             O::Sax => {
                 let (a, x) = (self.code.use_var(a), self.code.use_var(x));
                 let value = self.code.ins().band(a, x);
-                self.store(instruction, value);
+                self.store(instruction, value)?;
             }
             O::Tax => self.transfer(a, x),
             O::Tay => self.transfer(a, y),
@@ -43,13 +43,13 @@ impl Emitter<'_> {
             O::Iny => self.count(y, 1),
             O::Dex => self.count(x, -1),
             O::Dey => self.count(y, -1),
-            O::And | O::Ora | O::Eor => self.logic(instruction),
-            O::Bit => self.bit(instruction),
-            O::Adc | O::Sbc => self.add(instruction),
-            O::Cmp => self.compare(instruction, a),
-            O::Cpx => self.compare(instruction, x),
-            O::Cpy => self.compare(instruction, y),
-            O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => self.modify(instruction),
+            O::And | O::Ora | O::Eor => self.logic(instruction)?,
+            O::Bit => self.bit(instruction)?,
+            O::Adc | O::Sbc => self.add(instruction)?,
+            O::Cmp => self.compare(instruction, a)?,
+            O::Cpx => self.compare(instruction, x)?,
+            O::Cpy => self.compare(instruction, y)?,
+            O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => self.modify(instruction)?,
             O::Clc => self.set_flag(self.registers.carry, 0),
             O::Sec => self.set_flag(self.registers.carry, 1),
             O::Clv => self.set_flag(self.registers.overflow, 0),
@@ -73,8 +73,10 @@ impl Emitter<'_> {
                 let value = self.pull(instruction);
                 self.set_status(value);
             }
-            _ => {}
+            O::Nop => {}
+            _ => return Err(Unsupported(instruction.opcode)),
         }
+        Ok(())
     }
 
     fn set_flags(&mut self, value: Value) {
@@ -103,14 +105,15 @@ impl Emitter<'_> {
         self.set(register, value);
     }
 
-    fn load(&mut self, instruction: Instruction, register: Variable) {
-        let value = self.operand(instruction);
+    fn load(&mut self, instruction: Instruction, register: Variable) -> Result<(), Unsupported> {
+        let value = self.operand(instruction)?;
         self.set(register, value);
+        Ok(())
     }
 
-    fn store_register(&mut self, instruction: Instruction, register: Variable) {
+    fn store_register(&mut self, instruction: Instruction, register: Variable) -> Result<(), Unsupported> {
         let value = self.code.use_var(register);
-        self.store(instruction, value);
+        self.store(instruction, value)
     }
 
     fn set_flag(&mut self, flag: Variable, value: u8) {
@@ -128,19 +131,21 @@ impl Emitter<'_> {
         self.code.ins().load(I8, TRUSTED, self.cpu, offset as i32)
     }
 
-    fn logic(&mut self, instruction: Instruction) {
-        let m = self.operand(instruction);
+    fn logic(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
+        let m = self.operand(instruction)?;
         let a = self.code.use_var(self.registers.a);
         let value = match instruction.opcode.operation {
             Operation::And => self.code.ins().band(a, m),
             Operation::Ora => self.code.ins().bor(a, m),
-            _ => self.code.ins().bxor(a, m),
+            Operation::Eor => self.code.ins().bxor(a, m),
+            _ => return Err(Unsupported(instruction.opcode)),
         };
         self.set(self.registers.a, value);
+        Ok(())
     }
 
-    fn bit(&mut self, instruction: Instruction) {
-        let m = self.operand(instruction);
+    fn bit(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
+        let m = self.operand(instruction)?;
         let a = self.code.use_var(self.registers.a);
         let zero = self.code.ins().band(a, m);
         let overflow = self.code.ins().ushr_imm_u(m, 6);
@@ -148,13 +153,14 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.negative, m);
         self.code.def_var(self.registers.zero, zero);
         self.code.def_var(self.registers.overflow, overflow);
+        Ok(())
     }
 
     /// ADC and SBC; decimal ones are the interpreter's.
-    fn add(&mut self, instruction: Instruction) {
+    fn add(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         let decimal = self.load_flag(offset_of!(Cpu, decimal));
         self.interpret_if(decimal);
-        let m = self.operand(instruction);
+        let m = self.operand(instruction)?;
         let m = if instruction.opcode.operation == Operation::Sbc { self.code.ins().bnot(m) } else { m };
         let a = self.code.use_var(self.registers.a);
         let carry = self.code.use_var(self.registers.carry);
@@ -170,63 +176,69 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.carry, carry);
         self.code.def_var(self.registers.overflow, overflow);
         self.set(self.registers.a, value);
+        Ok(())
     }
 
-    fn compare(&mut self, instruction: Instruction, register: Variable) {
-        let m = self.operand(instruction);
+    fn compare(&mut self, instruction: Instruction, register: Variable) -> Result<(), Unsupported> {
+        let m = self.operand(instruction)?;
         let value = self.code.use_var(register);
         let carry = self.code.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, value, m);
         let difference = self.code.ins().isub(value, m);
         self.code.def_var(self.registers.carry, carry);
         self.set_flags(difference);
+        Ok(())
     }
 
     /// Read, modify, write: the accumulator or RAM.
-    fn modify(&mut self, instruction: Instruction) {
-        let address = match instruction.opcode.mode {
+    fn modify(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
+        let Instruction { opcode, operand, .. } = instruction;
+        let address = match opcode.mode {
             Mode::Accumulator => {
                 let value = self.code.use_var(self.registers.a);
-                let value = self.modified(instruction.opcode.operation, value);
+                let value = self.modified(opcode, value)?;
                 self.code.def_var(self.registers.a, value);
-                return;
+                return Ok(());
             }
             Mode::ZeroPageX => {
-                let address = self.zero_page_indexed(instruction);
+                let address = self.zero_page_indexed(instruction)?;
                 let elsewhere = self.code.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, address, 0);
                 self.interpret_if(elsewhere);
                 address
             }
-            _ => self.byte(instruction.operand as u8 | RAM as u8),
+            Mode::ZeroPage | Mode::Absolute => self.byte(operand as u8 | RAM as u8),
+            _ => return Err(Unsupported(opcode)),
         };
         let value = self.load_ram(address);
-        let value = self.modified(instruction.opcode.operation, value);
+        let value = self.modified(opcode, value)?;
         self.store_ram(address, value);
+        Ok(())
     }
 
-    fn modified(&mut self, operation: Operation, value: Value) -> Value {
+    fn modified(&mut self, opcode: Opcode, value: Value) -> Result<Value, Unsupported> {
         let carry_in = self.code.use_var(self.registers.carry);
-        let (result, carry) = match operation {
+        let (result, carry) = match opcode.operation {
             Operation::Inc => (self.code.ins().iadd_imm_s(value, 1), None),
             Operation::Dec => (self.code.ins().iadd_imm_s(value, -1), None),
             Operation::Asl | Operation::Rol => {
                 let shifted = self.code.ins().ishl_imm_u(value, 1);
                 let carry = self.code.ins().ushr_imm_u(value, 7);
-                let rotates = operation == Operation::Rol;
+                let rotates = opcode.operation == Operation::Rol;
                 (if rotates { self.code.ins().bor(shifted, carry_in) } else { shifted }, Some(carry))
             }
-            _ => {
+            Operation::Lsr | Operation::Ror => {
                 let shifted = self.code.ins().ushr_imm_u(value, 1);
                 let carry = self.code.ins().band_imm_s(value, 1);
                 let top = self.code.ins().ishl_imm_u(carry_in, 7);
-                let rotates = operation == Operation::Ror;
+                let rotates = opcode.operation == Operation::Ror;
                 (if rotates { self.code.ins().bor(shifted, top) } else { shifted }, Some(carry))
             }
+            _ => return Err(Unsupported(opcode)),
         };
         if let Some(carry) = carry {
             self.code.def_var(self.registers.carry, carry);
         }
         self.set_flags(result);
-        result
+        Ok(result)
     }
 
     fn push(&mut self, instruction: Instruction, value: Value) {
