@@ -21,6 +21,7 @@ mod read;
 pub mod registers;
 mod settled;
 mod spare;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::mask::{Mask, WIDTH};
+use super::stretch;
 
 /// Offsets of an object's copies by the low three bits of NUSIZ.
 pub(super) const COPIES: [&[u8]; 8] =
@@ -81,8 +82,8 @@ impl Player {
         }
         let bits = if self.reflected { shown } else { shown.reverse_bits() };
         let pattern = match self.copies {
-            5 => STRETCHED_TWICE[usize::from(bits)] << 1,
-            7 => STRETCHED_FOURFOLD[usize::from(bits)] << 1,
+            5 => stretch::TWICE[usize::from(bits)] << 1,
+            7 => stretch::FOUR_TIMES[usize::from(bits)] << 1,
             _ => bits.into(),
         };
         copies(pattern, self.position, self.shown_copies())
@@ -102,24 +103,6 @@ impl Player {
     fn shown_copies(&self) -> u128 {
         REPEATED[usize::from(self.copies)] & !u128::from(self.first_suppressed)
     }
-}
-
-/// Every bit of a byte twice, and four times.
-static STRETCHED_TWICE: [u64; 256] = stretched(2);
-static STRETCHED_FOURFOLD: [u64; 256] = stretched(4);
-
-const fn stretched(factor: usize) -> [u64; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 * factor {
-            table[byte] |= (byte as u64 >> (bit / factor) & 1) << bit;
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
 }
 
 /// What the Cosmic Ark trick makes of missile 0 in a line.

@@ -50,6 +50,7 @@ mod avx512 {
 /// Eight pixels at a time, for all other processors.
 mod plain {
     use super::{Layers, Mask, WIDTH};
+    use crate::tia::stretch;
 
     pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
         let span = Mask::span(start, end);
@@ -64,23 +65,6 @@ mod plain {
         }
     }
 
-    /// A byte of 0xFF for each set bit, the lowest bit in the first byte.
-    static SPREAD: [u64; 256] = {
-        let mut table = [0; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            let mut bit = 0;
-            while bit < 8 {
-                if byte >> bit & 1 == 1 {
-                    table[byte] |= 0xFF << (8 * bit);
-                }
-                bit += 1;
-            }
-            byte += 1;
-        }
-        table
-    };
-
     fn splat(colour: u8) -> u64 {
         u64::from(colour) * 0x0101_0101_0101_0101
     }
@@ -91,7 +75,7 @@ mod plain {
         let colour = splat(colour);
         let (first, last) = (bits.trailing_zeros() / 8, bits.ilog2() / 8);
         for group in first as usize..=last as usize {
-            let cover = SPREAD[usize::from((bits >> (8 * group)) as u8)];
+            let cover = stretch::EIGHT_TIMES[usize::from((bits >> (8 * group)) as u8)];
             let target: &mut [u8; 8] =
                 (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
             *target = (u64::from_le_bytes(*target) & !cover | colour & cover).to_le_bytes();

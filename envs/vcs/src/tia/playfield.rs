@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::mask::Mask;
+use super::stretch;
 
 /// The playfield's registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,22 +54,5 @@ fn pixels(cells: u32) -> u128 {
     cells.to_le_bytes()[..3]
         .iter()
         .rev()
-        .fold(0, |all, &byte| all << 32 | u128::from(QUADRUPLED[usize::from(byte)]))
+        .fold(0, |all, &byte| all << 32 | u128::from(stretch::FOUR_TIMES[usize::from(byte)]))
 }
-
-/// Every bit of a byte four times.
-static QUADRUPLED: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte] |= 0xF << (4 * bit);
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
