@@ -1,13 +1,24 @@
 //! Translated code against the interpreter, on random programs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use crate::cpu::{Mode, OPCODES, Operation};
-use crate::{Cartridge, Console, ConsoleOptions, Inputs, Joystick, Scheme};
+use super::emit::{Unsupported, emit};
+use super::instruction::Instruction;
+use super::native::Native;
+use super::region::{Region, Run};
+use crate::cart::Unit;
+use crate::cpu::{Cpu, Mode, OPCODES, Operation};
+use crate::machine::RAM;
+use crate::{Cartridge, Console, ConsoleOptions, Execution, Inputs, Joystick, Scheme, TvFormat};
+
+fn is_documented(operation: Operation) -> bool {
+    operation as u8 <= Operation::Tya as u8
+}
 
 /// A bank of random instructions. Most addresses are those that programs use: RAM, the chips, tables in ROM.
 fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
@@ -15,7 +26,7 @@ fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
     while code.len() < size {
         let opcode = random.random::<u8>();
         let row = OPCODES[usize::from(opcode)];
-        if row.operation == Operation::Jam || documented && row.operation as u8 > Operation::Tya as u8 {
+        if row.operation == Operation::Jam || documented && !is_documented(row.operation) {
             continue;
         }
         code.push(opcode);
@@ -47,10 +58,17 @@ fn image(random: &mut StdRng, scheme: Scheme) -> Arc<[u8]> {
     (0..banks).flat_map(|_| bank(random, size, documented)).collect()
 }
 
-/// Plays some frames, every other one unseen; returns what can be told of each.
-fn play(mut console: Console, seed: u64) -> Vec<(String, [u8; 128], Vec<u8>)> {
+/// The machine after a frame.
+struct Frame {
+    cpu: Cpu,
+    ram: [u8; RAM],
+    screen: Vec<u8>,
+}
+
+/// Runs frames with random input, about half of them without drawing, and returns the machine after each.
+fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
     let mut random = StdRng::seed_from_u64(seed);
-    (0..12)
+    (0..frames)
         .map(|_| {
             let stick = Joystick { up: random.random(), fire: random.random(), ..Joystick::default() };
             console.set_inputs(Inputs { joysticks: [stick, Joystick::default()], ..Inputs::default() });
@@ -60,31 +78,110 @@ fn play(mut console: Console, seed: u64) -> Vec<(String, [u8; 128], Vec<u8>)> {
                 console.run_frame_unseen();
                 console.show();
             }
-            (format!("{:?}", console.cpu()), *console.ram(), console.screen().to_vec())
+            Frame { cpu: console.cpu().clone(), ram: *console.ram(), screen: console.screen().to_vec() }
         })
         .collect()
 }
 
+const SCHEMES: [Scheme; 5] = [Scheme::Rom2K, Scheme::Rom4K, Scheme::F8, Scheme::E0, Scheme::Fe];
+
+fn random_cartridge(random: &mut StdRng) -> Cartridge {
+    let scheme = *SCHEMES.choose(random).expect("a scheme");
+    Cartridge::new(image(random, scheme), scheme).expect("an image of the scheme's size")
+}
+
+fn console(cartridge: &Cartridge, execution: Execution) -> Console {
+    let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), execution, ..ConsoleOptions::default() };
+    Console::new(cartridge.clone(), &options)
+}
+
 #[test]
-fn translated_programs_run_as_interpreted_ones() {
+fn every_execution_mode_leaves_the_same_machine() {
+    const PROGRAMS: u64 = 40;
+    const FRAMES: usize = 12;
     let first: u64 = rand::random();
-    let schemes = [Scheme::Rom2K, Scheme::Rom4K, Scheme::F8, Scheme::E0, Scheme::Fe];
-    for seed in (0..40).map(|program| first.wrapping_add(program)) {
+    let mut executed = [0; 2];
+    for seed in (0..PROGRAMS).map(|program| first.wrapping_add(program)) {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
-        let scheme = *schemes.choose(&mut random).expect("a scheme");
-        let mut interpreted = Cartridge::new(image(&mut random, scheme), scheme).expect("a cartridge");
-        let mut translated = interpreted.clone();
-        interpreted.interpret_only();
-        translated.translate_eagerly();
-        let options = ConsoleOptions { tv: Some(crate::TvFormat::Ntsc), ..ConsoleOptions::default() };
-        let [expected, got] =
-            [interpreted, translated].map(|cartridge| play(Console::new(cartridge, &options), seed));
-        for (frame, (expected, got)) in expected.iter().zip(&got).enumerate() {
-            assert_eq!(got.0, expected.0, "registers after frame {frame} of {scheme}");
-            assert_eq!(got.1, expected.1, "RAM after frame {frame} of {scheme}");
-            assert!(got.2 == expected.2, "picture after frame {frame} of {scheme}");
+        let cartridge = random_cartridge(&mut random);
+        let mut interpreted = console(&cartridge, Execution::Interpreted);
+        let expected = play(&mut interpreted, seed, FRAMES);
+        assert_eq!((interpreted.natively_executed(), interpreted.compiled_regions()), (0, 0));
+        for (execution, executed) in [Execution::WhenHot, Execution::Eager].into_iter().zip(&mut executed) {
+            let mut translated = console(&cartridge, execution);
+            let frames = play(&mut translated, seed, FRAMES);
+            *executed += translated.natively_executed();
+            for (frame, (got, expected)) in frames.iter().zip(&expected).enumerate() {
+                let place = format!("after frame {frame} of {}, {execution:?}", cartridge.scheme());
+                assert_eq!(got.cpu, expected.cpu, "registers {place}");
+                assert_eq!(got.ram, expected.ram, "RAM {place}");
+                assert!(got.screen == expected.screen, "screen {place}");
+            }
         }
+    }
+    println!("instructions executed by native code, when hot and eagerly: {executed:?}");
+    if Native::new().is_some() {
+        assert!(executed.iter().all(|&executed| executed > 1_000 * PROGRAMS), "{executed:?}");
+    }
+}
+
+/// A few programs on consoles on the heap, in whose neighbourhood `tests/memcheck` notices any access.
+#[test]
+fn native_code_stays_within_its_memory() {
+    let mut regions = 0;
+    for seed in 0..5 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut console = Box::new(console(&random_cartridge(&mut random), Execution::Eager));
+        play(&mut console, seed, 2);
+        regions += console.compiled_regions();
+    }
+    assert!(regions > 0 || Native::new().is_none(), "no code was compiled");
+}
+
+/// A unit of 4 KB that begins with `bytes`, and NOPs after them.
+fn unit_of(bytes: [u8; 3]) -> (Unit, Vec<u8>) {
+    let mut rom = vec![0xEA; 4096];
+    rom[..3].copy_from_slice(&bytes);
+    // A target for BRK in ROM.
+    rom[4094..].copy_from_slice(&[0x00, 0xF0]);
+    let cartridge = Cartridge::new(rom.clone().into(), Scheme::Rom4K).expect("4 KB");
+    (cartridge.unit(0xF000).expect("a unit"), rom)
+}
+
+#[test]
+fn the_emitter_knows_every_instruction_that_a_region_takes() {
+    const OPERANDS: [[u8; 2]; 5] = [[0x00, 0x00], [0x80, 0x00], [0x90, 0x02], [0x00, 0xF1], [0xFF, 0xFF]];
+    let Some(native) = Native::new() else {
+        return;
+    };
+    let mut taken = 0;
+    for (code, [low, high]) in (0..=255).flat_map(|code| OPERANDS.map(|operand| (code, operand))) {
+        let (unit, rom) = unit_of([code, low, high]);
+        if let Some(region) = Region::discover(&unit, &rom, 0xF000) {
+            taken += 1;
+            let emitted = emit(&region, &unit, &rom, native.isa());
+            assert!(emitted.is_ok(), "{code:02X} {low:02X} {high:02X}: {:?}", emitted.err());
+        }
+    }
+    assert!(taken > 500, "only {taken} instructions were taken");
+}
+
+#[test]
+fn the_emitter_refuses_unknown_instructions() {
+    let Some(native) = Native::new() else {
+        return;
+    };
+    let (unit, rom) = unit_of([0xEA; 3]);
+    for (code, opcode) in (0..=255).zip(OPCODES) {
+        if is_documented(opcode.operation) || matches!(opcode.operation, Operation::Lax | Operation::Sax) {
+            continue;
+        }
+        let pc = unit.base;
+        let instruction = Instruction { pc, code, opcode, operand: 0x80 };
+        let run = Run { instructions: vec![instruction], next: instruction.next() };
+        let region = Region { entry: pc, runs: BTreeMap::from([(pc, run)]) };
+        assert_eq!(emit(&region, &unit, &rom, native.isa()).err(), Some(Unsupported(opcode)));
     }
 }
 
