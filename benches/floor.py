@@ -62,7 +62,7 @@ PARTS = [
         "timer, inputs, rules, loop",
         lambda work: 1,
         1500,
-        ("callbacks::wait", "vcs::riot", "vcs::console", "ale::", "vector::", "peer::"),
+        ("callbacks::wait", "vcs::riot", "vcs::console", "vcs::machine", "ale::", "vector::", "peer::"),
     ),
     # Of a step of four frames: the maximum of two pictures, in grey, reduced to 84x84.
     Part("preprocessing", lambda work: 1, 3500, ("ale::preprocess",)),
