@@ -190,7 +190,7 @@ impl Ale {
                 self.emulate(action, 1.0, 1, Sight::Unseen);
             }
         }
-        self.state.console.show();
+        self.state.console.draw_screen();
     }
 
     fn soft_reset(&mut self) {
@@ -256,7 +256,7 @@ impl Ale {
     /// Two random numbers are drawn for every frame, one a player: also without sticky actions and after the end.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
         let reward = self.act_in(action, strength, Sight::Seen);
-        self.state.console.show();
+        self.state.console.draw_screen();
         reward
     }
 
@@ -268,7 +268,7 @@ impl Ale {
 
     /// Draws the picture of the last frame, if that was not done.
     pub fn show(&mut self) {
-        self.state.console.show();
+        self.state.console.draw_screen();
     }
 
     fn act_in(&mut self, action: Action, strength: f32, sight: Sight) -> i32 {
@@ -315,7 +315,7 @@ impl Ale {
             state.console.set_inputs(inputs);
             match sight {
                 Sight::Seen => state.console.run_frame(),
-                Sight::Unseen => state.console.run_frame_unseen(),
+                Sight::Unseen => state.console.run_frame_undrawn(),
             }
             if let Some(byte) = self.powered.game.rules.step(&mut state.variables, &state.console) {
                 state.console.drive_bus(byte);
@@ -376,7 +376,7 @@ impl Ale {
 
     /// Gives up the memory of the screen until [`show`](Self::show) or the next [`act`](Self::act), and that of the one before.
     pub(crate) fn forget_screens(&mut self) {
-        self.state.console.forget_pictures();
+        self.state.console.free_screens();
     }
 
     /// The picture: `height() * 160` palette bytes, row after row.
@@ -474,9 +474,9 @@ impl Ale {
         let write = |state: &State| {
             postcard::to_stdvec(&(self.powered.game.id, state)).expect("plain data can be written")
         };
-        if self.state.console.has_hidden() {
+        if self.state.console.has_undrawn_screens() {
             let mut state = self.state.clone();
-            state.console.draw_hidden();
+            state.console.draw_screens();
             write(&state)
         } else {
             write(&self.state)

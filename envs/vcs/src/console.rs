@@ -8,9 +8,9 @@ use thiserror::Error;
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::Cpu;
-use crate::hidden::{FrameStart, Origins};
 use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
+use crate::replay::{FrameStart, Replays};
 use crate::riot::Riot;
 use crate::tia::{Drawing, Geometry, LINE, Tia};
 use crate::translate::{Execution, Translation};
@@ -78,7 +78,7 @@ pub struct ForeignSnapshot;
 /// One Atari 2600 with a cartridge: all of its state, and nothing that does not change but the shared ROM image.
 ///
 /// Cloning forks the machine; serialising it is the snapshot, for which no picture may be
-/// [hidden](Self::run_frame_unseen). Running cannot fail.
+/// [hidden](Self::run_frame_undrawn). Running cannot fail.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Console {
     cpu: Cpu,
@@ -90,7 +90,7 @@ pub struct Console {
     translation: Option<Arc<Translation>>,
     /// Where the pictures come from.
     #[serde(skip)]
-    origins: Origins,
+    replays: Replays,
 }
 
 impl Console {
@@ -117,7 +117,7 @@ impl Console {
             random,
             tv: TvFormat::Ntsc,
             translation,
-            origins: Origins::default(),
+            replays: Replays::default(),
         };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
@@ -144,7 +144,7 @@ impl Console {
 
     /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
     pub fn reset(&mut self) {
-        self.origins = Origins::default();
+        self.replays = Replays::default();
         let machine = &mut self.machine;
         machine.rebase();
         machine.riot.reset(timer_start(&mut self.random));
@@ -157,36 +157,36 @@ impl Console {
     /// next request.
     pub fn run_frame(&mut self) {
         if !self.can_repeat() {
-            self.draw_hidden();
-            self.request(Drawing::Pieces);
-            return self.origins.lose(self.machine.tia.current_picture());
+            self.draw_screens();
+            self.request(Drawing::Spans);
+            return self.replays.clear(self.machine.tia.current_screen());
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
         self.request(Drawing::Lines);
-        let picture = self.machine.tia.current_picture();
-        let beneath = self.origins.take_hidden(picture);
-        if self.machine.tia.covers_picture() {
-            self.origins.drawn(picture, start);
+        let screen = self.machine.tia.current_screen();
+        let beneath = self.replays.take_undrawn(screen);
+        if self.machine.tia.covers_screen() {
+            self.replays.set_drawn(screen, start);
         } else {
             self.draw_over(beneath, &start);
         }
     }
 
     /// Like [`run_frame`](Self::run_frame), but the picture is not drawn: for frames that nobody looks at, such as the
-    /// first ones of a frame skip. If one is wanted after all, [`show`](Self::show) makes it.
-    pub fn run_frame_unseen(&mut self) {
+    /// first ones of a frame skip. If one is wanted after all, [`draw_screen`](Self::draw_screen) makes it.
+    pub fn run_frame_undrawn(&mut self) {
         if !self.can_repeat() {
             return self.run_frame();
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
-        self.request(Drawing::Unseen);
+        self.request(Drawing::CollisionsOnly);
         let tia = &self.machine.tia;
-        let picture = tia.current_picture();
-        let beneath = self.origins.take_hidden(picture);
-        if tia.is_unfinished() || beneath.is_some() && !tia.covers_picture() {
+        let screen = tia.current_screen();
+        let beneath = self.replays.take_undrawn(screen);
+        if tia.is_unfinished() || beneath.is_some() && !tia.covers_screen() {
             self.draw_over(beneath, &start);
         } else {
-            self.origins.hide(picture, start);
+            self.replays.set_undrawn(screen, start);
         }
     }
 
@@ -196,37 +196,37 @@ impl Console {
     }
 
     /// Draws the picture of the last frame, if that is not there.
-    pub fn show(&mut self) {
-        self.draw(self.machine.tia.current_picture());
+    pub fn draw_screen(&mut self) {
+        self.draw(self.machine.tia.current_screen());
     }
 
     /// Draws all pictures that are not there: the last one, and the one before it, which a short frame would show again.
-    pub fn draw_hidden(&mut self) {
-        for picture in [0, 1] {
-            self.draw(picture);
+    pub fn draw_screens(&mut self) {
+        for screen in [0, 1] {
+            self.draw(screen);
         }
     }
 
     /// Draws a picture, if that is not there.
-    fn draw(&mut self, picture: usize) {
-        if let Some(start) = self.origins.take_hidden(picture)
+    fn draw(&mut self, screen: usize) {
+        if let Some(start) = self.replays.take_undrawn(screen)
             && self.replay(&start)
         {
-            self.origins.drawn(picture, start);
+            self.replays.set_drawn(screen, start);
         }
     }
 
     /// Whether pictures are not there.
-    pub fn has_hidden(&self) -> bool {
-        self.origins.has_hidden()
+    pub fn has_undrawn_screens(&self) -> bool {
+        self.replays.has_undrawn()
     }
 
-    /// Gives up the memory of pictures, which is half of a console's. They count as [unseen](Self::run_frame_unseen) then. Those
+    /// Gives up the memory of pictures, which is half of a console's. They count as [unseen](Self::run_frame_undrawn) then. Those
     /// that could not be drawn again are kept.
-    pub fn forget_pictures(&mut self) {
-        for picture in [0, 1] {
-            if self.origins.forget(picture) {
-                self.machine.tia.forget_picture(picture);
+    pub fn free_screens(&mut self) {
+        for screen in [0, 1] {
+            if self.replays.free(screen) {
+                self.machine.tia.free_screen(screen);
             }
         }
     }
@@ -237,16 +237,16 @@ impl Console {
             self.replay(&beneath);
         }
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Pieces);
-        self.origins.lose(self.machine.tia.current_picture());
+        self.request(Drawing::Spans);
+        self.replays.clear(self.machine.tia.current_screen());
     }
 
     /// Runs a former frame again, for its picture. Returns whether it has drawn all of that.
     fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Pieces);
-        let covers = self.machine.tia.covers_picture();
+        self.request(Drawing::Spans);
+        let covers = self.machine.tia.covers_screen();
         now.restore(&mut self.cpu, &mut self.machine);
         covers
     }
@@ -265,7 +265,7 @@ impl Console {
             Some(translation) => translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST),
             None => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
         }
-        machine.tia.end_request(machine.clock(), drawing == Drawing::Pieces);
+        machine.tia.end_request(machine.clock(), drawing == Drawing::Spans);
     }
 
     /// The 128 bytes of RAM; byte `i` is at address `$80 + i`.
@@ -293,16 +293,16 @@ impl Console {
         self.machine.cartridge.peek(address)
     }
 
-    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_unseen) frame, or when it
-    /// was [forgotten](Self::forget_pictures), it is not there before [`show`](Self::show).
+    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_undrawn) frame, or when it
+    /// was [forgotten](Self::free_screens), it is not there before [`draw_screen`](Self::draw_screen).
     pub fn screen(&self) -> &[u8] {
-        self.machine.tia.picture()
+        self.machine.tia.screen()
     }
 
     /// The other picture: the one of the frame before, if both were drawn and the last one did not go on with a frame that
     /// was cut off.
     pub fn previous_screen(&self) -> &[u8] {
-        self.machine.tia.other_picture()
+        self.machine.tia.previous_screen()
     }
 
     /// Whether the last request left its frame unfinished.

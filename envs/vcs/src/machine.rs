@@ -45,8 +45,8 @@ impl Machine {
 
     #[inline(never)]
     fn read_chip(&mut self, address: u16) -> u8 {
-        if self.cartridge.listens() {
-            self.cartridge.listen(address, None);
+        if self.cartridge.snoops() {
+            self.cartridge.snoop(address, None);
         }
         match Device::at(address) {
             Device::Ram => self.ram[usize::from(address) % RAM],
@@ -64,8 +64,8 @@ impl Machine {
     #[inline(never)]
     fn write_anywhere(&mut self, address: u16, value: u8) {
         self.open_bus = value;
-        if self.cartridge.listens() {
-            self.cartridge.listen(address, Some(value));
+        if self.cartridge.snoops() {
+            self.cartridge.snoop(address, Some(value));
         }
         match Device::at(address) {
             Device::Cartridge => self.cartridge.write(address, value),

@@ -29,7 +29,7 @@ impl FrameStart {
             open_bus: machine.open_bus,
             ram: machine.ram,
             riot: machine.riot.clone(),
-            tia: machine.tia.without_pictures(),
+            tia: machine.tia.clone_without_screens(),
             window: machine.cartridge.window,
             inputs: machine.inputs,
         }
@@ -41,7 +41,7 @@ impl FrameStart {
         machine.open_bus = self.open_bus;
         machine.ram = self.ram;
         machine.riot.clone_from(&self.riot);
-        machine.tia.restore_all_but_pictures(&self.tia);
+        machine.tia.restore_all_but_screens(&self.tia);
         machine.cartridge.set_window(self.window);
         machine.inputs = self.inputs;
     }
@@ -49,44 +49,44 @@ impl FrameStart {
 
 /// A frame that can be run again, and whether its picture is there.
 #[derive(Clone, Debug)]
-struct Origin {
+struct Replay {
     start: FrameStart,
     drawn: bool,
 }
 
 /// For each of the two pictures the frame that drew all of it, or should have drawn it; none if that cannot be run again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Origins([Option<Origin>; 2]);
+pub(crate) struct Replays([Option<Replay>; 2]);
 
-impl Origins {
+impl Replays {
     /// Whether a picture is not there.
-    pub(crate) fn has_hidden(&self) -> bool {
-        self.0.iter().flatten().any(|origin| !origin.drawn)
+    pub(crate) fn has_undrawn(&self) -> bool {
+        self.0.iter().flatten().any(|replay| !replay.drawn)
     }
 
     /// A picture is to be had from this frame only.
-    pub(crate) fn hide(&mut self, picture: usize, start: FrameStart) {
-        self.0[picture] = Some(Origin { start, drawn: false });
+    pub(crate) fn set_undrawn(&mut self, screen: usize, start: FrameStart) {
+        self.0[screen] = Some(Replay { start, drawn: false });
     }
 
     /// A picture was drawn by this frame, all of it.
-    pub(crate) fn drawn(&mut self, picture: usize, start: FrameStart) {
-        self.0[picture] = Some(Origin { start, drawn: true });
+    pub(crate) fn set_drawn(&mut self, screen: usize, start: FrameStart) {
+        self.0[screen] = Some(Replay { start, drawn: true });
     }
 
     /// A picture has been drawn by something that cannot be run again.
-    pub(crate) fn lose(&mut self, picture: usize) {
-        self.0[picture] = None;
+    pub(crate) fn clear(&mut self, screen: usize) {
+        self.0[screen] = None;
     }
 
     /// The frame that has to be run to have a picture.
-    pub(crate) fn take_hidden(&mut self, picture: usize) -> Option<FrameStart> {
-        self.0[picture].take_if(|origin| !origin.drawn).map(|origin| origin.start)
+    pub(crate) fn take_undrawn(&mut self, screen: usize) -> Option<FrameStart> {
+        self.0[screen].take_if(|replay| !replay.drawn).map(|replay| replay.start)
     }
 
     /// Hides a picture that is there, if it can be had again. Returns whether.
-    pub(crate) fn forget(&mut self, picture: usize) -> bool {
-        let drawn = self.0[picture].as_mut().filter(|origin| origin.drawn);
-        drawn.map(|origin| origin.drawn = false).is_some()
+    pub(crate) fn free(&mut self, screen: usize) -> bool {
+        let drawn = self.0[screen].as_mut().filter(|replay| replay.drawn);
+        drawn.map(|replay| replay.drawn = false).is_some()
     }
 }

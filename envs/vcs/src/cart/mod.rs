@@ -155,7 +155,7 @@ impl Cartridge {
         }
     }
 
-    /// The number of banks that [`place_of_code`](Self::place_of_code) tells apart, or `None` if the code of this
+    /// The number of banks that [`code_index`](Self::code_index) tells apart, or `None` if the code of this
     /// scheme cannot be translated.
     pub(crate) fn code_banks(&self) -> Option<usize> {
         self.scheme.is_translated().then(|| self.scheme.banks(self.rom.len()))
@@ -164,7 +164,7 @@ impl Cartridge {
     /// Returns the index under which translated code at `address` is looked up: the bank, or slice and slot, times
     /// 4 KB, plus the place in it.
     #[inline]
-    pub(crate) fn place_of_code(&self, address: u16) -> Option<usize> {
+    pub(crate) fn code_index(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {
             return None;
         }
@@ -216,7 +216,7 @@ impl Cartridge {
         if (address & 0xFFF).wrapping_sub(first) < count {
             self.mapped(address)
         } else {
-            self.read_odd(address, now)
+            self.read_special(address, now)
         }
     }
 
@@ -245,7 +245,7 @@ impl Cartridge {
     /// Reads where reading does something, or where there is no plain ROM. A hotspot's byte is that of the bank that it
     /// selects.
     #[inline(never)]
-    fn read_odd(&mut self, address: u16, now: u32) -> u8 {
+    fn read_special(&mut self, address: u16, now: u32) -> u8 {
         if let Some(dpc) = self.dpc.as_deref_mut() {
             dpc.clock_if_selected(address);
             if address & 0xFFF < 0x040 {
@@ -292,12 +292,12 @@ impl Cartridge {
 
     /// Whether the cartridge listens to accesses outside of its window.
     #[inline]
-    pub(crate) fn listens(&self) -> bool {
+    pub(crate) fn snoops(&self) -> bool {
         matches!(self.scheme, Scheme::Tigervision | Scheme::Ua | Scheme::Econobanking)
     }
 
     /// An access with A12 clear; `written` is the value of a write.
-    pub(crate) fn listen(&mut self, address: u16, written: Option<u8>) {
+    pub(crate) fn snoop(&mut self, address: u16, written: Option<u8>) {
         match (self.scheme, written) {
             (Scheme::Tigervision, Some(value)) if address & 0x1FFF < 0x40 => {
                 let bank = usize::from(value) % (self.rom.len() / HALF_BANK);

@@ -143,8 +143,8 @@ impl Scheme {
             8192 if is_superchip(rom) => Ok(Self::F8Sc),
             8192 if is_parker(rom) => Ok(Self::E0),
             8192 if is_activision_fe(rom) => Ok(Self::Fe),
-            8192 if is_listening(rom, [0x0220, 0x0240]) => Ok(Self::Ua),
-            8192 if is_listening(rom, [0x0800, 0x0840]) => Ok(Self::Econobanking),
+            8192 if is_snooping(rom, [0x0220, 0x0240]) => Ok(Self::Ua),
+            8192 if is_snooping(rom, [0x0800, 0x0840]) => Ok(Self::Econobanking),
             8192 if !is_tigervision(rom) => Ok(Self::F8),
             12288 => Ok(Self::Fa),
             10240 | 10495 | 10496 => Ok(Self::Dpc),
@@ -218,7 +218,7 @@ fn is_activision_fe(rom: &[u8]) -> bool {
 }
 
 /// Programs for UA and Econobanking touch both of their addresses, which nothing else answers to.
-fn is_listening(rom: &[u8], addresses: [u16; 2]) -> bool {
+fn is_snooping(rom: &[u8], addresses: [u16; 2]) -> bool {
     addresses.iter().all(|&address| absolute_operands(rom, &ACCESSES).any(|operand| operand == address))
 }
 

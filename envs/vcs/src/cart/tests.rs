@@ -103,12 +103,12 @@ fn activision_chooses_the_bank_by_the_address_line_13() {
 fn tigervision_listens_to_writes_of_the_first_64_addresses() {
     let mut cartridge = cartridge(Scheme::Tigervision, 8);
     assert_eq!(shown(&cartridge), [0, 1, 6, 7]);
-    cartridge.listen(0x003F, Some(2));
+    cartridge.snoop(0x003F, Some(2));
     assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
-    cartridge.listen(0x0040, Some(1));
-    cartridge.listen(0x003F, None);
+    cartridge.snoop(0x0040, Some(1));
+    cartridge.snoop(0x003F, None);
     assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
-    cartridge.listen(0x0000, Some(7));
+    cartridge.snoop(0x0000, Some(7));
     assert_eq!(shown(&cartridge), [6, 7, 6, 7], "bank numbers wrap");
 }
 
@@ -138,9 +138,9 @@ fn ua_and_econobanking_listen_to_two_addresses() {
     for (scheme, first, second) in [(Scheme::Ua, 0x0220, 0x0240), (Scheme::Econobanking, 0x0800, 0x0840)] {
         let mut cartridge = cartridge(scheme, 8);
         assert_eq!(shown(&cartridge), bank(0), "{scheme}");
-        cartridge.listen(second, None);
+        cartridge.snoop(second, None);
         assert_eq!(shown(&cartridge), bank(1), "{scheme}");
-        cartridge.listen(first, Some(0));
+        cartridge.snoop(first, Some(0));
         assert_eq!(shown(&cartridge), bank(0), "{scheme}");
     }
 }

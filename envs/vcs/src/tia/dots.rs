@@ -63,7 +63,7 @@ pub(super) struct Dots {
     /// Bit 0 of all colours.
     parity: u8,
 
-    pictures: [Vec<u8>; 2],
+    screens: [Vec<u8>; 2],
     current: usize,
     unfinished: bool,
     greyed: bool,
@@ -89,7 +89,7 @@ enum StarWidth {
 
 impl Dots {
     pub(super) fn new(geometry: Geometry) -> Self {
-        let picture = vec![0; geometry.height as usize * WIDTH];
+        let screen = vec![0; geometry.height as usize * WIDTH];
         Self {
             geometry,
             registers: [0; 64],
@@ -104,7 +104,7 @@ impl Dots {
             star_width: StarWidth::Normal,
             collisions: [0; 8],
             parity: 0,
-            pictures: [picture.clone(), picture],
+            screens: [screen.clone(), screen],
             current: 0,
             unfinished: false,
             greyed: false,
@@ -165,7 +165,7 @@ impl Dots {
             let first = line.max(self.geometry.ystart) - self.geometry.ystart;
             for row in first..self.geometry.height {
                 for x in 0..WIDTH {
-                    let pixel = &mut self.pictures[self.current][row as usize * WIDTH + x];
+                    let pixel = &mut self.screens[self.current][row as usize * WIDTH + x];
                     *pixel = (*pixel & 15) >> 1;
                 }
             }
@@ -176,8 +176,8 @@ impl Dots {
         self.unfinished
     }
 
-    pub(super) fn picture(&self) -> &[u8] {
-        &self.pictures[self.current]
+    pub(super) fn screen(&self) -> &[u8] {
+        &self.screens[self.current]
     }
 
     pub(super) fn collisions(&self) -> &[u8; 8] {
@@ -399,7 +399,7 @@ impl Dots {
     }
 
     fn paint(&mut self, row: usize, x: usize, colour: u8) {
-        if let Some(pixel) = self.pictures[self.current].get_mut(row * WIDTH + x) {
+        if let Some(pixel) = self.screens[self.current].get_mut(row * WIDTH + x) {
             *pixel = colour;
         }
     }

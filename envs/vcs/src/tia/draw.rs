@@ -2,7 +2,7 @@
 //!
 //! Every access to the chip is a moment at which the picture could be caught up. Most need not be used: as long as
 //! nothing that can be seen has changed, `note` only remembers the moment. Before a change, what it would change is
-//! brought up to date: piece by piece ([`pieces`](super::pieces)) or line by line ([`lines`](super::lines)).
+//! brought up to date: piece by piece ([`spans`](super::spans)) or line by line ([`lines`](super::lines)).
 
 use super::collision::Object;
 use super::mask::{Mask, WIDTH};
@@ -19,43 +19,43 @@ pub(super) const COMB_END: i32 = HBLANK + 8;
 pub(crate) enum Drawing {
     /// Piece by piece, as the reference does it: right for every frame.
     #[default]
-    Pieces,
+    Spans,
     /// Line by line: right for a frame that begins now and ends below the picture.
     Lines,
     /// Line by line, but nobody looks: nothing is painted, and only collisions are latched.
-    Unseen,
+    CollisionsOnly,
 }
 
 impl Tia {
     /// The picture is wanted up to the colour clock `to`, with the registers as they are now.
     #[inline]
-    pub(super) fn note(&mut self, to: i32) {
+    pub(super) fn extend_pending(&mut self, to: i32) {
         let beam = &mut self.beam;
         let to = to.min(beam.display_stop);
-        if to > beam.wanted {
-            beam.wanted_before = beam.wanted;
-            beam.wanted = to;
+        if to > beam.pending_to {
+            beam.pending_before = beam.pending_to;
+            beam.pending_to = to;
         }
         // What the comb blanks in a piece depends on the moments themselves.
-        if self.hmove_blank && self.drawing == Drawing::Pieces {
-            self.draw_pieces();
+        if self.hmove_blank && self.drawing == Drawing::Spans {
+            self.draw_spans();
         }
     }
 
     /// Before a register of `object` changes.
     #[inline]
-    pub(super) fn before_change(&mut self, object: Object) {
+    pub(super) fn flush_object(&mut self, object: Object) {
         match self.drawing {
-            Drawing::Pieces => self.draw_pieces(),
-            _ => self.keep_pixels(object),
+            Drawing::Spans => self.draw_spans(),
+            _ => self.save_pixels(object),
         }
     }
 
     /// Before a change that concerns whatever is there, or when the latches are to be right.
     #[inline]
-    pub(super) fn before_any_change(&mut self) {
+    pub(super) fn flush(&mut self) {
         match self.drawing {
-            Drawing::Pieces => self.draw_pieces(),
+            Drawing::Spans => self.draw_spans(),
             _ => self.draw_line_so_far(),
         }
     }
@@ -70,7 +70,7 @@ impl Tia {
     pub(super) fn end_line(&mut self) {
         if self.playfield.reflected != self.playfield.reflect {
             self.playfield.reflected = self.playfield.reflect;
-            self.touch(Object::Pf);
+            self.mark_stale(Object::Pf);
         }
         self.show_first_copies();
         if self.cosmic_ark.active {
@@ -87,7 +87,7 @@ impl Tia {
         for (index, object) in [Object::P0, Object::P1].into_iter().enumerate() {
             if self.players[index].first_suppressed {
                 self.players[index].first_suppressed = false;
-                self.touch(object);
+                self.mark_stale(object);
             }
         }
     }
@@ -102,12 +102,12 @@ impl Tia {
             2 => MissileShape::Invisible,
             _ => MissileShape::Normal,
         };
-        self.touch(Object::M0);
+        self.mark_stale(Object::M0);
     }
 
     /// Notes that one of an object's registers has changed.
     #[inline]
-    pub(super) fn touch(&mut self, object: Object) {
+    pub(super) fn mark_stale(&mut self, object: Object) {
         let bit = 1 << object as u8;
         self.stale |= bit;
         if self.is_on(object) {
@@ -141,7 +141,7 @@ impl Tia {
     pub(crate) fn refresh(&mut self) {
         self.stale = ALL_STALE;
         for object in Object::ALL {
-            self.touch(object);
+            self.mark_stale(object);
         }
     }
 
@@ -178,7 +178,7 @@ impl Tia {
     #[inline]
     pub(super) fn row(&mut self) -> Option<&mut [u8; WIDTH]> {
         let first = self.beam.row * WIDTH;
-        self.pictures[usize::from(self.current)].get_mut(first..)?.first_chunk_mut()
+        self.screens[usize::from(self.current)].get_mut(first..)?.first_chunk_mut()
     }
 
     /// The layers of the present line, in which the objects have these pixels.

@@ -18,7 +18,7 @@ pub(super) struct Line {
     changed: u8,
     /// Where those last changed, and their pixels before that.
     changed_at: [usize; 6],
-    kept: Objects,
+    saved: Objects,
     /// The objects that were active since the last drawn pixel, a bit each.
     pub(super) active: u8,
     /// HMOVE blanks the beginning.
@@ -37,7 +37,7 @@ impl Tia {
     /// HMOVE is written, which may blank eight pixels: of this line, or of the next if they have passed.
     pub(super) fn comb_line(&mut self, blanks: bool) {
         self.advance();
-        let passed = self.beam.wanted - self.beam.drawn_to >= COMB_END;
+        let passed = self.beam.pending_to - self.beam.drawn_to >= COMB_END;
         self.line.combed |= blanks && !passed;
         self.hmove_blank |= blanks && passed;
     }
@@ -45,10 +45,10 @@ impl Tia {
     /// Draws the lines that are over. Returns the pixel up to which the present one is wanted.
     #[inline]
     fn advance(&mut self) -> usize {
-        if self.beam.wanted - self.beam.drawn_to > LINE {
+        if self.beam.pending_to - self.beam.drawn_to > LINE {
             self.finish_lines();
         }
-        ((self.beam.wanted - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
+        ((self.beam.pending_to - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
     }
 
     /// A line whose end is just reached is not over: what is written at the boundary comes first.
@@ -59,18 +59,18 @@ impl Tia {
             let steady = !self.has_pending_line_end();
             self.end_line();
             self.next_line();
-            let lines = ((self.beam.wanted - self.beam.drawn_to - 1) / LINE) as usize;
+            let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
             if lines > 0 && steady && !self.line.combed {
                 // What can collide in lines like the one before has collided there.
                 let same = plain && self.stale == 0;
                 if self.drawing == Drawing::Lines && same {
                     self.repeat_row(lines);
                     self.skip_lines(lines);
-                } else if self.drawing == Drawing::Unseen && (same || self.latches_nothing()) {
+                } else if self.drawing == Drawing::CollisionsOnly && (same || self.latches_nothing()) {
                     self.skip_lines(lines);
                 }
             }
-            if self.beam.wanted - self.beam.drawn_to <= LINE {
+            if self.beam.pending_to - self.beam.drawn_to <= LINE {
                 return;
             }
         }
@@ -84,8 +84,8 @@ impl Tia {
     /// The next `lines` rows show what the row above them shows.
     fn repeat_row(&mut self, lines: usize) {
         let first = self.beam.row * WIDTH;
-        let picture = &mut self.pictures[usize::from(self.current)];
-        if let Some((above, below)) = picture.split_at_mut_checked(first)
+        let screen = &mut self.screens[usize::from(self.current)];
+        if let Some((above, below)) = screen.split_at_mut_checked(first)
             && let Some(above) = above.last_chunk::<WIDTH>()
         {
             for row in below.as_chunks_mut::<WIDTH>().0.iter_mut().take(lines) {
@@ -113,12 +113,12 @@ impl Tia {
     }
 
     /// Before a change of `object`: its pixels so far are kept.
-    pub(super) fn keep_pixels(&mut self, object: Object) {
+    pub(super) fn save_pixels(&mut self, object: Object) {
         let x = self.advance();
         if x <= self.line.drawn {
             return;
         }
-        if self.drawing == Drawing::Unseen && self.latches_nothing() {
+        if self.drawing == Drawing::CollisionsOnly && self.latches_nothing() {
             self.line.drawn = x;
             self.line.active = self.active;
             return;
@@ -130,11 +130,11 @@ impl Tia {
         self.refresh_object(object);
         let (line, bit) = (&mut self.line, 1 << object as u8);
         let pixels = self.objects[object as usize];
-        let (kept, changed_at) = (&mut line.kept[object as usize], &mut line.changed_at[object as usize]);
+        let (saved, changed_at) = (&mut line.saved[object as usize], &mut line.changed_at[object as usize]);
         if line.changed & bit == 0 {
-            *kept = pixels & Mask::span(0, x);
+            *saved = pixels & Mask::span(0, x);
         } else {
-            *kept |= pixels & Mask::span(*changed_at, x);
+            *saved |= pixels & Mask::span(*changed_at, x);
         }
         *changed_at = x;
         line.changed |= bit;
@@ -147,7 +147,7 @@ impl Tia {
     }
 
     /// Before a colour changes that `objects`, a bit each, have.
-    pub(super) fn before_colour(&mut self, objects: u8) {
+    pub(super) fn flush_coloured(&mut self, objects: u8) {
         let x = self.advance();
         if x <= self.line.drawn {
             return;
@@ -169,7 +169,7 @@ impl Tia {
         if self.line.changed >> index & 1 == 0 {
             return self.objects[index];
         }
-        self.line.kept[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
+        self.line.saved[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
     }
 
     /// Paints the pixels up to `end` that are not painted yet, and latches their collisions.
@@ -193,10 +193,10 @@ impl Tia {
             return;
         }
         self.refresh_objects();
-        self.complete_kept(changed);
+        self.complete_saved(changed);
         let pixels = |object: Object| {
             let index = object as usize;
-            if changed >> index & 1 == 1 { self.line.kept[index] } else { self.objects[index] }
+            if changed >> index & 1 == 1 { self.line.saved[index] } else { self.objects[index] }
         };
         let latches = collision::latches(pixels, Mask::span(start, end), missing);
         if painted {
@@ -213,27 +213,27 @@ impl Tia {
 
     /// Adds the pixels that the objects in `changed`, a bit each, have since they changed to those that were kept.
     #[inline]
-    fn complete_kept(&mut self, mut changed: u8) {
+    fn complete_saved(&mut self, mut changed: u8) {
         while changed != 0 {
             let index = changed.trailing_zeros() as usize;
             changed &= changed - 1;
             let line = &mut self.line;
-            line.kept[index] |= self.objects[index] & Mask::span(line.changed_at[index], WIDTH);
+            line.saved[index] |= self.objects[index] & Mask::span(line.changed_at[index], WIDTH);
         }
     }
 
     /// Draws what is left of a frame, and leaves the beam where pieces would leave it.
     pub(super) fn finish_frame_lines(&mut self) {
         self.draw_line_so_far();
-        let to = self.beam.wanted;
+        let to = self.beam.pending_to;
         self.beam.clocks_left = self.beam.drawn_to + LINE - to;
         self.beam.drawn_to = to;
         // Which accesses were settled is not part of a snapshot, and must leave no trace in it.
-        self.beam.wanted_before = to;
+        self.beam.pending_before = to;
         if self.beam.clocks_left > LINE - COMB_END {
             self.hmove_blank |= self.line.combed;
         }
-        self.drawing = Drawing::Pieces;
+        self.drawing = Drawing::Spans;
     }
 }
 

@@ -15,11 +15,11 @@ mod mask;
 mod motion;
 mod objects;
 mod paint;
-mod pieces;
 mod playfield;
 mod read;
+mod redundant;
 pub mod registers;
-mod settled;
+mod spans;
 mod spare;
 mod stretch;
 #[cfg(test)]
@@ -35,7 +35,7 @@ pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
-use settled::Settled;
+use redundant::RedundantWrites;
 
 /// Colour clocks in a scanline.
 pub(crate) const LINE: i32 = 228;
@@ -79,9 +79,9 @@ struct Beam {
     /// Clocks from there to the end of the line.
     clocks_left: i32,
     /// Where the picture is wanted to: the latest moment at which an access could have caught it up.
-    wanted: i32,
+    pending_to: i32,
     /// The moment before that one.
-    wanted_before: i32,
+    pending_before: i32,
     /// The row of the picture that is being drawn.
     row: usize,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Tia {
     beam: Beam,
     /// Palette bytes, `height * WIDTH` each, or nothing if the picture was forgotten. Never cleared between frames: what a
     /// short frame does not reach shows the picture from two frames ago (`journey_escape`'s last row).
-    pictures: [Vec<u8>; 2],
+    screens: [Vec<u8>; 2],
     /// The picture that is being drawn.
     current: bool,
     /// A frame has begun and not ended.
@@ -139,7 +139,7 @@ pub(crate) struct Tia {
     #[serde(skip)]
     line: Line,
     #[serde(skip)]
-    settled: Settled,
+    redundant: RedundantWrites,
 }
 
 /// Every object's mask is out of date.
@@ -147,11 +147,11 @@ const ALL_STALE: u8 = 0x3F;
 
 impl Tia {
     pub(crate) fn new(geometry: Geometry) -> Self {
-        let picture = vec![0; geometry.pixels()];
+        let screen = vec![0; geometry.pixels()];
         Self {
             geometry,
             beam: Beam::default(),
-            pictures: [picture.clone(), picture],
+            screens: [screen.clone(), screen],
             current: false,
             unfinished: false,
             greyed: false,
@@ -174,7 +174,7 @@ impl Tia {
             active: 0,
             stale: ALL_STALE,
             line: Line::default(),
-            settled: Settled::default(),
+            redundant: RedundantWrites::default(),
         }
     }
 
@@ -186,8 +186,8 @@ impl Tia {
             frame_start: now,
             drawn_to: now,
             clocks_left: LINE,
-            wanted: now,
-            wanted_before: now,
+            pending_to: now,
+            pending_before: now,
             row: 0,
             ..old.beam
         };
@@ -208,43 +208,43 @@ impl Tia {
     }
 
     /// Gives a picture's memory to others of this thread.
-    pub(crate) fn forget_picture(&mut self, picture: usize) {
-        spare::give(std::mem::take(&mut self.pictures[picture]));
+    pub(crate) fn free_screen(&mut self, screen: usize) {
+        spare::give(std::mem::take(&mut self.screens[screen]));
     }
 
     /// The palette bytes of the picture, row after row.
-    pub(crate) fn picture(&self) -> &[u8] {
-        &self.pictures[usize::from(self.current)]
+    pub(crate) fn screen(&self) -> &[u8] {
+        &self.screens[usize::from(self.current)]
     }
 
     /// The picture that is not being drawn.
-    pub(crate) fn other_picture(&self) -> &[u8] {
-        &self.pictures[usize::from(!self.current)]
+    pub(crate) fn previous_screen(&self) -> &[u8] {
+        &self.screens[usize::from(!self.current)]
     }
 
     /// Which of the two pictures is the present one.
-    pub(crate) fn current_picture(&self) -> usize {
+    pub(crate) fn current_screen(&self) -> usize {
         usize::from(self.current)
     }
 
     /// Whether the last frame has reached the end of the picture.
-    pub(crate) fn covers_picture(&self) -> bool {
+    pub(crate) fn covers_screen(&self) -> bool {
         !self.unfinished && self.beam.drawn_to >= self.beam.display_stop
     }
 
     /// A copy that has no pictures.
-    pub(crate) fn without_pictures(&mut self) -> Self {
-        let pictures = std::mem::take(&mut self.pictures);
+    pub(crate) fn clone_without_screens(&mut self) -> Self {
+        let screens = std::mem::take(&mut self.screens);
         let copy = self.clone();
-        self.pictures = pictures;
+        self.screens = screens;
         copy
     }
 
     /// Takes everything but the pictures from `state`.
-    pub(crate) fn restore_all_but_pictures(&mut self, state: &Self) {
-        let pictures = std::mem::take(&mut self.pictures);
+    pub(crate) fn restore_all_but_screens(&mut self, state: &Self) {
+        let screens = std::mem::take(&mut self.screens);
         self.clone_from(state);
-        self.pictures = pictures;
+        self.screens = screens;
     }
 
     /// Moves all times back.
@@ -255,8 +255,8 @@ impl Tia {
             &mut self.beam.display_start,
             &mut self.beam.display_stop,
             &mut self.beam.drawn_to,
-            &mut self.beam.wanted,
-            &mut self.beam.wanted_before,
+            &mut self.beam.pending_to,
+            &mut self.beam.pending_before,
             &mut self.vsync_finish,
             &mut self.last_hmove,
         ] {
@@ -280,8 +280,8 @@ impl Tia {
             display_stop: display_start + LINE * self.geometry.height,
             drawn_to: display_start,
             clocks_left: LINE,
-            wanted: display_start,
-            wanted_before: display_start,
+            pending_to: display_start,
+            pending_before: display_start,
             row: 0,
         };
         self.greyed = false;
@@ -291,14 +291,14 @@ impl Tia {
             self.colours = self.colours.map(|colour| colour & 0xFE | parity);
         }
         self.drawing = drawing;
-        let picture = &mut self.pictures[usize::from(self.current)];
-        if drawing != Drawing::Unseen && picture.is_empty() {
-            *picture = spare::take(self.geometry.pixels());
+        let screen = &mut self.screens[usize::from(self.current)];
+        if drawing != Drawing::CollisionsOnly && screen.is_empty() {
+            *screen = spare::take(self.geometry.pixels());
         }
-        if drawing != Drawing::Pieces {
+        if drawing != Drawing::Spans {
             self.start_lines();
         }
-        self.start_settling();
+        self.start_skipping();
     }
 
     /// Goes on with a frame that a former request left unfinished.
@@ -310,10 +310,10 @@ impl Tia {
     /// was not finished fades.
     pub(crate) fn end_request(&mut self, now: i32, greys: bool) {
         match self.drawing {
-            Drawing::Pieces => self.draw_pieces(),
+            Drawing::Spans => self.draw_spans(),
             _ => self.finish_frame_lines(),
         }
-        self.end_settling();
+        self.stop_skipping();
         if self.unfinished {
             self.grey_out(now, greys);
         } else {
@@ -328,8 +328,8 @@ impl Tia {
             return;
         }
         let first_row = self.line(now).max(self.geometry.ystart) - self.geometry.ystart;
-        let picture = &mut self.pictures[usize::from(self.current)];
-        for pixel in picture.iter_mut().skip(first_row as usize * WIDTH) {
+        let screen = &mut self.screens[usize::from(self.current)];
+        for pixel in screen.iter_mut().skip(first_row as usize * WIDTH) {
             *pixel = (*pixel & 15) >> 1;
         }
     }
@@ -362,7 +362,7 @@ impl Tia {
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry
-            && state.pictures.iter().all(|picture| picture.len() == self.geometry.pixels())
+            && state.screens.iter().all(|screen| screen.len() == self.geometry.pixels())
             && (0..=LINE).contains(&state.beam.clocks_left)
             && state.cosmic_ark.counter < 4
             && state

@@ -14,12 +14,12 @@ impl Tia {
         wiring: Wiring,
         inputs: &Inputs,
     ) -> u8 {
-        self.note((now as i32).wrapping_mul(3));
+        self.extend_pending((now as i32).wrapping_mul(3));
         let register = address & 0x0F;
         let bit = |set: bool| u8::from(set) << 7;
         let driven = match register {
             0..=7 => {
-                self.before_any_change();
+                self.flush();
                 collision::register(self.collisions, register)
             }
             8..=11 => bit(self.charged(wiring.analogue(usize::from(register - 8), inputs), now)),

@@ -11,9 +11,9 @@ use super::{HBLANK, LINE, Tia};
 impl Tia {
     /// Draws and latches everything that is wanted. Nothing happens outside the visible window: no pixels, no
     /// collisions, no end-of-line actions.
-    pub(super) fn draw_pieces(&mut self) {
+    pub(super) fn draw_spans(&mut self) {
         let beam = &self.beam;
-        let to = beam.wanted;
+        let to = beam.pending_to;
         if to < beam.display_start || beam.drawn_to >= beam.display_stop || beam.drawn_to >= to {
             return;
         }
@@ -36,7 +36,7 @@ impl Tia {
             let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
             let end = start + clocks;
             if end > HBLANK && end > start {
-                self.draw_piece((start.max(HBLANK) - HBLANK) as usize, (end - HBLANK) as usize);
+                self.draw_span((start.max(HBLANK) - HBLANK) as usize, (end - HBLANK) as usize);
             }
             self.beam.drawn_to += clocks;
             if !line_ends {
@@ -58,7 +58,7 @@ impl Tia {
     }
 
     /// Draws the pixels `start..end` of the present line.
-    fn draw_piece(&mut self, start: usize, end: usize) {
+    fn draw_span(&mut self, start: usize, end: usize) {
         if self.is_blanked() {
             if let Some(row) = self.row() {
                 row[start..end].fill(0);
@@ -83,8 +83,8 @@ impl Tia {
         }
         let first = self.beam.row * WIDTH + (from - HBLANK).max(0) as usize;
         let pixels = first..first + (COMB_END - from) as usize;
-        let picture = &mut self.pictures[usize::from(self.current)];
-        if let Some(pixels) = picture.get_mut(pixels) {
+        let screen = &mut self.screens[usize::from(self.current)];
+        if let Some(pixels) = screen.get_mut(pixels) {
             pixels.fill(0);
         }
         if end >= COMB_END {
@@ -102,7 +102,7 @@ impl Tia {
         if !paints_fours || self.is_blanked() {
             return;
         }
-        if self.last_piece_start().is_none_or(|start| cell < start) {
+        if self.last_span_start().is_none_or(|start| cell < start) {
             return;
         }
         if self.area_of(active).intersects(Mask::span(cell, cell + 4)) {
@@ -115,19 +115,18 @@ impl Tia {
             (true, true) => [colup0, colup1][cell / (WIDTH / 2)],
         };
         let first = self.beam.row * WIDTH;
-        if let Some(pixels) = self.pictures[usize::from(self.current)].get_mut(first + end..first + cell + 4)
-        {
+        if let Some(pixels) = self.screens[usize::from(self.current)].get_mut(first + end..first + cell + 4) {
             pixels.fill(colour);
         }
     }
 
     /// Where on the present line the piece between the last two accesses begins; `None` if it has no pixel on it.
-    fn last_piece_start(&self) -> Option<usize> {
+    fn last_span_start(&self) -> Option<usize> {
         let beam = &self.beam;
         let line_start = beam.drawn_to + beam.clocks_left - LINE;
-        let begun_here = beam.wanted_before >= beam.display_start && beam.wanted_before > line_start;
-        let start = if begun_here { beam.wanted_before - line_start } else { 0 };
-        (beam.drawn_to == beam.wanted).then(|| (start.max(HBLANK) - HBLANK) as usize)
+        let begun_here = beam.pending_before >= beam.display_start && beam.pending_before > line_start;
+        let start = if begun_here { beam.pending_before - line_start } else { 0 };
+        (beam.drawn_to == beam.pending_to).then(|| (start.max(HBLANK) - HBLANK) as usize)
     }
 
     /// All pixels that these players, missiles and ball could cover, whatever their graphics.

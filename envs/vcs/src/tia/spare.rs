@@ -12,16 +12,16 @@ thread_local! {
 
 /// A picture of so many pixels, which show anything.
 pub(super) fn take(pixels: usize) -> Vec<u8> {
-    let mut picture = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-    picture.resize(pixels, 0);
-    picture
+    let mut screen = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+    screen.resize(pixels, 0);
+    screen
 }
 
 /// A picture that nobody needs any more.
-pub(super) fn give(picture: Vec<u8>) {
+pub(super) fn give(screen: Vec<u8>) {
     SPARE.with_borrow_mut(|spare| {
         if spare.len() < KEPT {
-            spare.push(picture);
+            spare.push(screen);
         }
     });
 }

@@ -68,9 +68,9 @@ impl Bench {
         self.lines.clone_from(&self.fast);
         self.unseen.clone_from(&self.fast);
         if begins {
-            self.fast.start_frame(phase, Drawing::Pieces);
+            self.fast.start_frame(phase, Drawing::Spans);
             self.lines.start_frame(phase, Drawing::Lines);
-            self.unseen.start_frame(phase, Drawing::Unseen);
+            self.unseen.start_frame(phase, Drawing::CollisionsOnly);
             self.slow.start_frame(phase);
         }
     }
@@ -79,7 +79,7 @@ impl Bench {
         self.now = self.now.max(self.free);
         self.fast.write(register, value, self.now);
         for chip in [&mut self.lines, &mut self.unseen] {
-            if chip.is_settled(register, value, self.now) {
+            if chip.is_redundant(register, value, self.now) {
                 self.free = self.now + 3;
             } else {
                 chip.write(register, value, self.now);
@@ -106,22 +106,22 @@ impl Bench {
     fn end_request(&mut self) {
         self.fast.end_request(self.clock(), true);
         self.slow.end_request(self.clock());
-        self.compare("pieces", &self.fast);
+        self.compare("spans", &self.fast);
         // A frame that has begun with an earlier request is drawn by pieces.
         if self.lines.drawing == Drawing::Lines {
             let mut chip = self.lines.clone();
             chip.end_request(self.clock(), false);
-            if chip.covers_picture() {
+            if chip.covers_screen() {
                 self.compare("lines", &chip);
                 self.compared[0] += 1;
                 self.fast = chip;
             }
         }
-        if self.unseen.drawing == Drawing::Unseen {
+        if self.unseen.drawing == Drawing::CollisionsOnly {
             let mut chip = self.unseen.clone();
             chip.end_request(self.clock(), false);
-            chip.pictures.clone_from(&self.fast.pictures);
-            if chip.covers_picture() {
+            chip.screens.clone_from(&self.fast.screens);
+            if chip.covers_screen() {
                 self.compare("unseen", &chip);
                 self.compared[1] += 1;
                 self.fast = chip;
@@ -131,8 +131,8 @@ impl Bench {
 
     fn compare(&self, how: &str, chip: &Tia) {
         let differs = |(fast, slow): (&u8, &u8)| fast != slow;
-        let pixel = chip.picture().iter().zip(self.slow.picture()).position(differs);
-        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, chip.picture()[pixel]));
+        let pixel = chip.screen().iter().zip(self.slow.screen()).position(differs);
+        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, chip.screen()[pixel]));
         assert_eq!(place, None, "row, pixel and the fast chip's byte, drawn by {how}");
         let latches: [u8; 8] = std::array::from_fn(|r| collision::register(chip.collisions, r as u16));
         assert_eq!(&latches, self.slow.collisions(), "drawn by {how}");

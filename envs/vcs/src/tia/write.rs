@@ -48,7 +48,7 @@ impl Tia {
             PF0..=PF2 => PLAYFIELD_DELAYS[(self.horizontal(clock) / 3 % 4) as usize],
             _ => DELAYS[usize::from(register)].into(),
         };
-        self.note(clock + delay);
+        self.extend_pending(clock + delay);
         if clock.wrapping_sub(self.beam.frame_start) >= (self.geometry.last_line + 1) * LINE {
             self.finish_frame();
         }
@@ -62,7 +62,7 @@ impl Tia {
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
                 let colour = value & 0xFE | self.colours[index] & 1;
                 if self.colours[index] != colour {
-                    self.before_colour_change(index);
+                    self.flush_colour(index);
                     self.colours[index] = colour;
                 }
             }
@@ -108,13 +108,13 @@ impl Tia {
             HMOVE => self.write_hmove(clock),
             HMCLR => self.clear_motion(),
             CXCLR => {
-                self.before_any_change();
+                self.flush();
                 self.collisions = 0;
             }
             // WSYNC holds the CPU, which is the console's affair; RSYNC and the sound registers leave no trace.
             _ => {}
         }
-        self.settle(register, value);
+        self.record_redundant(register, value);
     }
 
     /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first. An object
@@ -127,10 +127,10 @@ impl Tia {
         let before = std::mem::replace(part(self), value);
         if self.is_active(object) || self.is_on(object) {
             *part(self) = before;
-            self.before_change(object);
+            self.flush_object(object);
             *part(self) = value;
         }
-        self.touch(object);
+        self.mark_stale(object);
     }
 
     #[inline]
@@ -146,19 +146,19 @@ impl Tia {
         let shown = if player.delayed { graphics_old } else { graphics };
         let changes = player.shown() != shown;
         if changes {
-            self.before_change(PLAYERS[index]);
+            self.flush_object(PLAYERS[index]);
         }
         let player = &mut self.players[index];
         player.graphics = graphics;
         player.graphics_old = graphics_old;
         if changes {
-            self.touch(PLAYERS[index]);
+            self.mark_stale(PLAYERS[index]);
         }
     }
 
     /// Draws what has the old value of a colour. The unseen has none.
     #[inline]
-    fn before_colour_change(&mut self, index: usize) {
+    fn flush_colour(&mut self, index: usize) {
         let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
         let objects = match index {
             0 | 1 => 1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score),
@@ -166,10 +166,10 @@ impl Tia {
             _ => 0,
         };
         match self.drawing {
-            Drawing::Pieces if index == 3 || self.active & objects != 0 => self.draw_pieces(),
+            Drawing::Spans if index == 3 || self.active & objects != 0 => self.draw_spans(),
             Drawing::Lines if index == 3 => self.draw_line_so_far(),
-            Drawing::Lines => self.before_colour(objects),
-            Drawing::Pieces | Drawing::Unseen => {}
+            Drawing::Lines => self.flush_coloured(objects),
+            Drawing::Spans | Drawing::CollisionsOnly => {}
         }
     }
 
@@ -194,36 +194,36 @@ impl Tia {
         }
         self.dump = dump;
         if self.vblank != value {
-            self.before_any_change();
+            self.flush();
             self.vblank = value;
         }
     }
 
     fn write_nusiz(&mut self, index: u16, value: u8) {
         let index = usize::from(index);
-        self.before_change(PLAYERS[index]);
-        self.before_change(MISSILES[index]);
+        self.flush_object(PLAYERS[index]);
+        self.flush_object(MISSILES[index]);
         let (player, missile) = (&mut self.players[index], &mut self.missiles[index]);
         player.copies = value & 7;
         player.first_suppressed = false;
         missile.copies = value & 7;
         missile.size = value >> 4 & 3;
         missile.shape = MissileShape::Normal;
-        self.touch(PLAYERS[index]);
-        self.touch(MISSILES[index]);
+        self.mark_stale(PLAYERS[index]);
+        self.mark_stale(MISSILES[index]);
     }
 
     fn write_ctrlpf(&mut self, value: u8, clock: i32) {
-        self.before_any_change();
+        self.flush();
         let field = &mut self.playfield;
         field.reflect = value & 0x01 != 0;
         field.score = value & 0x02 != 0;
         field.priority = value & 0x04 != 0;
         self.ball.size = value >> 4 & 3;
-        self.touch(Object::Bl);
+        self.mark_stale(Object::Bl);
         if self.horizontal(clock) < LAST_REFLECTION {
             self.playfield.reflected = self.playfield.reflect;
-            self.touch(Object::Pf);
+            self.mark_stale(Object::Pf);
         }
     }
 
@@ -242,14 +242,14 @@ impl Tia {
         let starting = copies.iter().any(|copy| (0..4).contains(&since(copy)));
         let showing = copies.iter().any(|copy| (4..4 + width).contains(&since(copy)));
         if showing {
-            self.note(clock + 11);
+            self.extend_pending(clock + 11);
         }
-        self.before_change(PLAYERS[index]);
+        self.flush_object(PLAYERS[index]);
         let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
-        self.settled.forget(NUSIZ0 + index as u16);
-        self.touch(PLAYERS[index]);
+        self.redundant.invalidate(NUSIZ0 + index as u16);
+        self.mark_stale(PLAYERS[index]);
     }
 
     fn reset_missile(&mut self, index: u16, clock: i32) {
@@ -262,10 +262,10 @@ impl Tia {
             _ => strobed(horizontal),
         };
         let index = usize::from(index);
-        self.before_change(MISSILES[index]);
+        self.flush_object(MISSILES[index]);
         self.missiles[index].position = position;
         self.missiles[index].shape = MissileShape::Normal;
-        self.touch(MISSILES[index]);
+        self.mark_stale(MISSILES[index]);
     }
 
     fn strobed_ball(&self, clock: i32) -> u8 {
@@ -286,7 +286,7 @@ impl Tia {
         if self.missiles[index].locked == lock {
             return;
         }
-        self.before_change(MISSILES[index]);
+        self.flush_object(MISSILES[index]);
         let player = &self.players[index];
         let missile = &mut self.missiles[index];
         if !lock {
@@ -299,15 +299,15 @@ impl Tia {
             missile.shape = MissileShape::Normal;
         }
         missile.locked = lock;
-        self.touch(MISSILES[index]);
+        self.mark_stale(MISSILES[index]);
     }
 
     fn write_hmm0(&mut self, motion: u8, clock: i32) {
         let change = (self.missiles[0].motion, motion);
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
-            self.before_any_change();
+            self.flush();
             self.cosmic_ark = CosmicArk { active: true, counter: 0 };
-            self.settled.forget(NUSIZ0);
+            self.redundant.invalidate(NUSIZ0);
         }
         self.missiles[0].motion = motion;
     }
@@ -316,8 +316,8 @@ impl Tia {
         let cycle = (self.horizontal(clock) / 3) as u32;
         let blanks = self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75);
         match self.drawing {
-            Drawing::Pieces => {
-                self.draw_pieces();
+            Drawing::Spans => {
+                self.draw_spans();
                 self.hmove_blank |= blanks;
             }
             _ => self.comb_line(blanks),
@@ -332,15 +332,15 @@ impl Tia {
         let distance = pixels[usize::from(self.ball.motion)];
         self.shift(|tia| &mut tia.ball.position, distance, Object::Bl);
         if self.missiles[0].shape != MissileShape::Normal {
-            self.before_change(Object::M0);
+            self.flush_object(Object::M0);
             self.missiles[0].shape = MissileShape::Normal;
-            self.touch(Object::M0);
+            self.mark_stale(Object::M0);
         }
         self.cosmic_ark.active = false;
         self.last_hmove = clock;
         for (index, object) in PLAYERS.into_iter().enumerate() {
             if self.players[index].first_suppressed {
-                self.before_change(object);
+                self.flush_object(object);
             }
         }
         self.show_first_copies();
@@ -363,7 +363,7 @@ impl Tia {
             missile.motion = 0;
         }
         self.ball.motion = 0;
-        self.settled.forget_motion();
+        self.redundant.invalidate_motion();
     }
 }
 

@@ -12,7 +12,7 @@ use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::instruction::Instruction;
-use super::region::{self, Region, Run};
+use super::region::{self, BasicBlock, Region};
 use super::wait::TimerWait;
 use super::{INTERPRET, callbacks};
 use crate::cart::Unit;
@@ -54,7 +54,7 @@ pub(super) struct Unsupported(pub(super) Opcode);
 
 /// Where in its run the instruction in work is.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Position {
     pc: u16,
     /// Cycles since the beginning of the run, those of the instruction not counted.
     elapsed: u32,
@@ -72,7 +72,7 @@ pub(super) struct Emitter<'a> {
     pub(super) signatures: Signatures,
     /// Cycles from the beginning of the run to the end of the instruction in work.
     pub(super) elapsed: u32,
-    place: Place,
+    position: Position,
     blocks: BTreeMap<u16, Block>,
     returns: Vec<u16>,
     exit: Block,
@@ -141,7 +141,7 @@ pub(super) fn emit(
     for _ in 0..4 {
         code.append_block_param(exit, I32);
     }
-    let blocks = region.runs.keys().map(|&pc| (pc, code.create_block())).collect();
+    let blocks = region.blocks.keys().map(|&pc| (pc, code.create_block())).collect();
     let mut emitter = Emitter {
         code,
         unit,
@@ -151,7 +151,7 @@ pub(super) fn emit(
         registers,
         signatures,
         elapsed: 0,
-        place: Place::default(),
+        position: Position::default(),
         blocks,
         returns: region.returns(),
         exit,
@@ -159,8 +159,8 @@ pub(super) fn emit(
     emitter.load_registers(budget);
     let entry = emitter.blocks[&region.entry];
     emitter.code.ins().jump(entry, &[]);
-    for (&pc, run) in &region.runs {
-        emitter.run(pc, run)?;
+    for (&pc, block) in &region.blocks {
+        emitter.basic_block(pc, block)?;
     }
     emitter.leave();
     emitter.code.seal_all_blocks();
@@ -197,13 +197,13 @@ impl Emitter<'_> {
         self.code.ins().return_(&[result]);
     }
 
-    fn run(&mut self, pc: u16, run: &Run) -> Result<(), Unsupported> {
+    fn basic_block(&mut self, pc: u16, basic_block: &BasicBlock) -> Result<(), Unsupported> {
         let block = self.blocks[&pc];
         self.code.switch_to_block(block);
-        let count = run.instructions.len();
+        let count = basic_block.instructions.len();
         self.elapsed = 0;
-        self.place = Place { pc, elapsed: 0, left: 0 };
-        if let Some(wait) = TimerWait::of(pc, run) {
+        self.position = Position { pc, elapsed: 0, left: 0 };
+        if let Some(wait) = TimerWait::of(pc, basic_block) {
             self.skip_rounds(wait);
         }
         // A run is begun only if it may be finished.
@@ -212,14 +212,14 @@ impl Emitter<'_> {
         let short = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, budget, 0);
         self.interpret_if(short);
         self.code.def_var(self.registers.budget, budget);
-        for (index, &instruction) in run.instructions.iter().enumerate() {
-            self.place = Place { pc: instruction.pc, elapsed: self.elapsed, left: count - index };
+        for (index, &instruction) in basic_block.instructions.iter().enumerate() {
+            self.position = Position { pc: instruction.pc, elapsed: self.elapsed, left: count - index };
             self.elapsed += u32::from(instruction.opcode.cycles);
             if instruction.is_branch() {
                 return self.branch(instruction);
             }
             match (instruction.opcode.operation, instruction.opcode.mode) {
-                (Operation::Jmp, Mode::Absolute) => self.go(instruction.operand),
+                (Operation::Jmp, Mode::Absolute) => self.jump_to(instruction.operand),
                 (Operation::Jmp, Mode::Indirect) => self.jump_indirect(instruction),
                 (Operation::Jsr, _) => self.call(instruction),
                 (Operation::Rts, _) => self.return_(),
@@ -232,7 +232,7 @@ impl Emitter<'_> {
             }
             return Ok(());
         }
-        self.go(run.next);
+        self.jump_to(basic_block.next);
         Ok(())
     }
 
@@ -244,7 +244,7 @@ impl Emitter<'_> {
         let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
         let function =
             self.code.ins().iconst(I64, callbacks::idle_rounds as callbacks::Access as usize as i64);
-        let how = self.number(u32::from(wait.least) | wait.period << 8);
+        let how = self.int(u32::from(wait.least) | wait.period << 8);
         let arguments = [self.machine, how, most, first_read];
         let call = self.code.ins().call_indirect(self.signatures.access, function, &arguments);
         let rounds = self.code.inst_results(call)[0];
@@ -257,34 +257,34 @@ impl Emitter<'_> {
     }
 
     /// The end of a run: goes on at `pc`, inside the region or outside.
-    fn go(&mut self, pc: u16) {
+    fn jump_to(&mut self, pc: u16) {
         let cycles = self.now();
         if let Some(&block) = self.blocks.get(&pc) {
             self.code.def_var(self.registers.cycles, cycles);
             self.code.ins().jump(block, &[]);
         } else {
-            let pc = self.number(pc.into());
-            self.go_out(pc);
+            let pc = self.int(pc.into());
+            self.exit_to(pc);
         }
     }
 
     /// The end of a run: goes on at a `pc` that is not in the region.
-    fn go_out(&mut self, pc: Value) {
+    fn exit_to(&mut self, pc: Value) {
         let cycles = self.now();
         let budget = self.code.use_var(self.registers.budget);
-        let why = self.number(0);
+        let why = self.int(0);
         self.code.ins().jump(self.exit, &[pc, cycles, budget, why].map(BlockArg::from));
     }
 
     /// Leaves the instruction in work, of which nothing has happened yet, to the interpreter if `condition` holds.
     pub(super) fn interpret_if(&mut self, condition: Value) {
-        let (pc, elapsed, left) = (self.place.pc, self.place.elapsed, self.place.left);
+        let (pc, elapsed, left) = (self.position.pc, self.position.elapsed, self.position.left);
         let cycles = self.code.use_var(self.registers.cycles);
         let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
         let budget = self.code.use_var(self.registers.budget);
         let budget = self.code.ins().iadd_imm_s(budget, left as i64);
-        let pc = self.number(pc.into());
-        let why = self.number(INTERPRET);
+        let pc = self.int(pc.into());
+        let why = self.int(INTERPRET);
         let on = self.code.create_block();
         self.code.ins().brif(condition, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
         self.code.switch_to_block(on);
@@ -295,9 +295,9 @@ impl Emitter<'_> {
         let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
         let cycles = self.now();
         let budget = self.code.use_var(self.registers.budget);
-        let budget = self.code.ins().iadd_imm_s(budget, self.place.left as i64 - 1);
-        let pc = self.number(next.into());
-        let why = self.number(0);
+        let budget = self.code.ins().iadd_imm_s(budget, self.position.left as i64 - 1);
+        let pc = self.int(next.into());
+        let why = self.int(0);
         let on = self.code.create_block();
         self.code.ins().brif(stopped, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
         self.code.switch_to_block(on);
@@ -315,15 +315,15 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.cycles, start);
     }
 
-    pub(super) fn number(&mut self, number: u32) -> Value {
-        self.code.ins().iconst(I32, i64::from(number))
+    pub(super) fn int(&mut self, int: u32) -> Value {
+        self.code.ins().iconst(I32, i64::from(int))
     }
 
     pub(super) fn byte(&mut self, byte: u8) -> Value {
         self.code.ins().iconst(I8, i64::from(byte))
     }
 
-    pub(super) fn wide(&mut self, byte: Value) -> Value {
+    pub(super) fn zero_extend(&mut self, byte: Value) -> Value {
         self.code.ins().uextend(I32, byte)
     }
 
@@ -335,10 +335,10 @@ impl Emitter<'_> {
         let elapsed = self.elapsed;
         self.code.switch_to_block(there);
         self.elapsed += if (target ^ next) & 0xFF00 == 0 { 1 } else { 2 };
-        self.go(target);
+        self.jump_to(target);
         self.code.switch_to_block(on);
         self.elapsed = elapsed;
-        self.go(next);
+        self.jump_to(next);
         Ok(())
     }
 
@@ -362,7 +362,7 @@ impl Emitter<'_> {
     fn jump_indirect(&mut self, instruction: Instruction) {
         let target = self.pointer(instruction.operand as u8);
         self.interpret_unless_cartridge(target);
-        self.go_out(target);
+        self.exit_to(target);
     }
 
     /// JSR pushes the address of its last byte.
@@ -370,7 +370,7 @@ impl Emitter<'_> {
         let [high, low] = instruction.next().wrapping_sub(1).to_be_bytes();
         let bytes = [self.byte(high), self.byte(low)];
         self.push_all(&bytes);
-        self.go(instruction.operand);
+        self.jump_to(instruction.operand);
     }
 
     /// BRK pushes the address after its padding, and the status. Decimal mode stays as it is.
@@ -380,7 +380,7 @@ impl Emitter<'_> {
         self.push_all(&bytes);
         self.store_flag(offset_of!(Cpu, interrupt), 1);
         let target = region::break_target(self.unit, self.rom).unwrap_or_default();
-        self.go(target);
+        self.jump_to(target);
     }
 
     /// Several pushes, all of them to RAM.
@@ -405,7 +405,7 @@ impl Emitter<'_> {
         self.interpret_unless_plain(last);
         self.code.def_var(self.registers.s, high);
         let pc = self.code.ins().iadd_imm_s(last, 1);
-        self.go_back(pc);
+        self.return_to(pc);
     }
 
     /// RTI.
@@ -420,11 +420,11 @@ impl Emitter<'_> {
         let status = self.load_ram(status);
         self.set_status(status);
         self.code.def_var(self.registers.s, high);
-        self.go_back(pc);
+        self.return_to(pc);
     }
 
     /// Goes on at an address from the stack: most likely after one of the region's calls.
-    fn go_back(&mut self, pc: Value) {
+    fn return_to(&mut self, pc: Value) {
         let cycles = self.now();
         for back in self.returns.clone() {
             let block = self.blocks[&back];
@@ -436,7 +436,7 @@ impl Emitter<'_> {
             self.code.ins().jump(block, &[]);
             self.code.switch_to_block(on);
         }
-        self.go_out(pc);
+        self.exit_to(pc);
     }
 
     /// Leaves the instruction to the interpreter if the stack pointer is not from `first` to `last`.

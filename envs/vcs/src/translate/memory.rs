@@ -27,7 +27,7 @@ impl Emitter<'_> {
             Mode::ZeroPage | Mode::Absolute => self.read_known(operand, opcode.mode),
             Mode::ZeroPageX | Mode::ZeroPageY => {
                 let address = self.zero_page_indexed(instruction)?;
-                let open_bus = self.number(operand.into());
+                let open_bus = self.int(operand.into());
                 self.read_zero_page(address, open_bus)
             }
             Mode::AbsoluteX | Mode::AbsoluteY => {
@@ -68,7 +68,7 @@ impl Emitter<'_> {
                 self.write_zero_page(instruction, address, value);
             }
             Mode::AbsoluteX | Mode::AbsoluteY => {
-                let base = self.number(operand.into());
+                let base = self.int(operand.into());
                 self.write_indexed(instruction, base, value)?;
             }
             Mode::IndirectY => {
@@ -122,7 +122,7 @@ impl Emitter<'_> {
     }
 
     fn indexed(&mut self, base: Value, index: Value) -> Value {
-        let index = self.wide(index);
+        let index = self.zero_extend(index);
         let address = self.code.ins().iadd(base, index);
         self.code.ins().band_imm_s(address, 0xFFFF)
     }
@@ -135,7 +135,7 @@ impl Emitter<'_> {
     }
 
     fn charge(&mut self, condition: Value) {
-        let extra = self.wide(condition);
+        let extra = self.zero_extend(condition);
         let cycles = self.code.use_var(self.registers.cycles);
         let cycles = self.code.ins().iadd(cycles, extra);
         self.code.def_var(self.registers.cycles, cycles);
@@ -150,7 +150,7 @@ impl Emitter<'_> {
     /// A word from two addresses in RAM.
     pub(super) fn load_word(&mut self, low: Value, high: Value) -> Value {
         let (low, high) = (self.load_ram(low), self.load_ram(high));
-        let (low, high) = (self.wide(low), self.wide(high));
+        let (low, high) = (self.zero_extend(low), self.zero_extend(high));
         let high = self.code.ins().ishl_imm_u(high, 8);
         self.code.ins().bor(low, high)
     }
@@ -186,7 +186,7 @@ impl Emitter<'_> {
         }
         let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
         let function = if address & 0x1280 == 0x0280 { callbacks::read_riot } else { callbacks::read };
-        let (address, open_bus) = (self.number(address.into()), self.number(open_bus.into()));
+        let (address, open_bus) = (self.int(address.into()), self.int(open_bus.into()));
         self.read_chip(function, address, open_bus)
     }
 
@@ -205,7 +205,7 @@ impl Emitter<'_> {
         let value = self.load_ram(address);
         self.code.ins().jump(on, &[value.into()]);
         self.code.switch_to_block(tia);
-        let address = self.wide(address);
+        let address = self.zero_extend(address);
         let value = self.read_chip(callbacks::read, address, open_bus);
         self.code.ins().jump(on, &[value.into()]);
         self.code.switch_to_block(on);
@@ -221,7 +221,7 @@ impl Emitter<'_> {
         if address & 0x1080 == 0 {
             return self.write_tia(instruction, address & 0x3F, value);
         }
-        let (address, value) = (self.number(address.into()), self.wide(value));
+        let (address, value) = (self.int(address.into()), self.zero_extend(value));
         self.write_chip(instruction, callbacks::write, address, value);
     }
 
@@ -248,7 +248,7 @@ impl Emitter<'_> {
         self.store_ram(address, value);
         self.code.ins().jump(on, &[]);
         self.code.switch_to_block(tia);
-        let (address, value) = (self.wide(address), self.wide(value));
+        let (address, value) = (self.zero_extend(address), self.zero_extend(value));
         self.write_chip(instruction, callbacks::write, address, value);
         self.code.ins().jump(on, &[]);
         self.code.switch_to_block(on);
@@ -258,16 +258,16 @@ impl Emitter<'_> {
     fn read_table(&mut self, base: u16, index: Value) -> Value {
         let start = self.table(base);
         let address = if start.is_some() {
-            self.number(0)
+            self.int(0)
         } else {
-            let base = self.number(base.into());
+            let base = self.int(base.into());
             let address = self.indexed(base, index);
             self.interpret_unless_simple(address);
             address
         };
         let space = 0xFF - i64::from(base & 0xFF);
         if space < 0xFF {
-            let index = self.wide(index);
+            let index = self.zero_extend(index);
             let crossed = self.code.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, index, space);
             self.charge(crossed);
         }
@@ -277,7 +277,7 @@ impl Emitter<'_> {
             let place = self.code.ins().iadd(start, index);
             return self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0);
         }
-        let open_bus = self.number((base >> 8).into());
+        let open_bus = self.int((base >> 8).into());
         self.read_simple(address, open_bus)
     }
 
@@ -325,7 +325,7 @@ impl Emitter<'_> {
         self.store_ram(place, value);
         self.code.ins().jump(on, &[]);
         self.code.switch_to_block(chip);
-        let value = self.wide(value);
+        let value = self.zero_extend(value);
         self.write_chip(instruction, callbacks::write, address, value);
         self.code.ins().jump(on, &[]);
         self.code.switch_to_block(on);

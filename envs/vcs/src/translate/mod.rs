@@ -140,7 +140,7 @@ impl Translation {
     /// The translated code at an address; counts the visit, and compiles when there were enough.
     #[inline]
     fn code(&self, pc: u16, machine: &Machine) -> Option<*const ()> {
-        let index = machine.cartridge.place_of_code(pc)?;
+        let index = machine.cartridge.code_index(pc)?;
         let table = self.tables[usize::from(pc >> 13)]
             .get_or_init(|| std::iter::repeat_with(Entry::default).take(self.banks * BANK).collect());
         let entry = table.get(index)?;

@@ -164,7 +164,8 @@ impl Emitter<'_> {
         let m = if instruction.opcode.operation == Operation::Sbc { self.code.ins().bnot(m) } else { m };
         let a = self.code.use_var(self.registers.a);
         let carry = self.code.use_var(self.registers.carry);
-        let (wide_a, wide_m, wide_carry) = (self.wide(a), self.wide(m), self.wide(carry));
+        let (wide_a, wide_m, wide_carry) =
+            (self.zero_extend(a), self.zero_extend(m), self.zero_extend(carry));
         let sum = self.code.ins().iadd(wide_a, wide_m);
         let sum = self.code.ins().iadd(sum, wide_carry);
         let value = self.code.ins().ireduce(I8, sum);
@@ -253,9 +254,9 @@ impl Emitter<'_> {
         let s = self.code.use_var(self.registers.s);
         let above = self.code.ins().iadd_imm_s(s, 1);
         self.code.def_var(self.registers.s, above);
-        let opcode = self.number(instruction.code.into());
+        let opcode = self.int(instruction.code.into());
         let there = self.read_zero_page(s, opcode);
-        let there = self.wide(there);
+        let there = self.zero_extend(there);
         self.read_zero_page(above, there)
     }
 

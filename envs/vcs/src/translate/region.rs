@@ -11,7 +11,7 @@ const LONGEST: usize = 80;
 
 /// Instructions that follow one another: entered at the first, left at the last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
+pub(super) struct BasicBlock {
     pub(super) instructions: Vec<Instruction>,
     /// Where it goes on when the last one does not jump.
     pub(super) next: u16,
@@ -21,7 +21,7 @@ pub(super) struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) entry: u16,
-    pub(super) runs: BTreeMap<u16, Run>,
+    pub(super) blocks: BTreeMap<u16, BasicBlock>,
 }
 
 impl Region {
@@ -29,22 +29,22 @@ impl Region {
     pub(super) fn discover(unit: &Unit, rom: &[u8], entry: u16) -> Option<Self> {
         let (code, leaders) = reachable(unit, rom, entry);
         code.get(&entry)?;
-        let runs = leaders
+        let blocks = leaders
             .iter()
             .filter(|leader| code.contains_key(leader))
-            .map(|&leader| (leader, run(&code, &leaders, leader)))
+            .map(|&leader| (leader, basic_block(&code, &leaders, leader)))
             .collect();
-        Some(Self { entry, runs })
+        Some(Self { entry, blocks })
     }
 
     /// Where the region's subroutine calls come back to.
     pub(super) fn returns(&self) -> Vec<u16> {
-        self.runs
+        self.blocks
             .values()
-            .filter_map(|run| run.instructions.last())
+            .filter_map(|block| block.instructions.last())
             .filter(|last| matches!(last.opcode.operation, Operation::Jsr | Operation::Brk))
             .map(|call| call.return_address())
-            .filter(|next| self.runs.contains_key(next))
+            .filter(|next| self.blocks.contains_key(next))
             .collect()
     }
 }
@@ -87,19 +87,19 @@ fn targets(unit: &Unit, rom: &[u8], instruction: Instruction) -> Vec<u16> {
     }
 }
 
-fn run(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leader: u16) -> Run {
-    let mut run = Run { next: leader, ..Run::default() };
-    while let Some(&instruction) = code.get(&run.next) {
-        if run.next != leader && leaders.contains(&run.next) {
+fn basic_block(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leader: u16) -> BasicBlock {
+    let mut block = BasicBlock { next: leader, ..BasicBlock::default() };
+    while let Some(&instruction) = code.get(&block.next) {
+        if block.next != leader && leaders.contains(&block.next) {
             break;
         }
-        run.instructions.push(instruction);
-        run.next = instruction.next();
+        block.instructions.push(instruction);
+        block.next = instruction.next();
         if instruction.is_branch() || instruction.is_jump() {
             break;
         }
     }
-    run
+    block
 }
 
 /// Whether the translator knows the instruction. Others, all of them rare, are left to the interpreter.

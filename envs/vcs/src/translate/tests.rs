@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use super::emit::{Unsupported, emit};
 use super::instruction::Instruction;
 use super::native::Native;
-use super::region::{Region, Run};
+use super::region::{BasicBlock, Region};
 use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, OPCODES, Operation};
 use crate::machine::RAM;
@@ -75,8 +75,8 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
             if random.random() {
                 console.run_frame();
             } else {
-                console.run_frame_unseen();
-                console.show();
+                console.run_frame_undrawn();
+                console.draw_screen();
             }
             Frame { cpu: console.cpu().clone(), ram: *console.ram(), screen: console.screen().to_vec() }
         })
@@ -179,45 +179,45 @@ fn the_emitter_refuses_unknown_instructions() {
         }
         let pc = unit.base;
         let instruction = Instruction { pc, code, opcode, operand: 0x80 };
-        let run = Run { instructions: vec![instruction], next: instruction.next() };
-        let region = Region { entry: pc, runs: BTreeMap::from([(pc, run)]) };
+        let block = BasicBlock { instructions: vec![instruction], next: instruction.next() };
+        let region = Region { entry: pc, blocks: BTreeMap::from([(pc, block)]) };
         assert_eq!(emit(&region, &unit, &rom, native.isa()).err(), Some(Unsupported(opcode)));
     }
 }
 
 #[test]
-fn unseen_frames_and_forgotten_pictures_leave_the_same_machine_and_the_same_pictures() {
+fn undrawn_frames_and_freed_screens_leave_the_same_machine_and_the_same_screens() {
     let first: u64 = rand::random();
-    let mut forgotten = 0;
+    let mut freed = 0;
     for seed in (0..60).map(|program| first.wrapping_add(program)) {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let rom = image(&mut random, Scheme::Rom4K);
         let cartridge = Cartridge::new(rom, Scheme::Rom4K).expect("a cartridge");
         let mut seen = Console::new(cartridge, &ConsoleOptions::default());
-        let mut unseen = seen.clone();
+        let mut undrawn = seen.clone();
         for frame in 0..30 {
             seen.run_frame();
             if random.random_bool(0.3) {
-                unseen.run_frame();
-                assert!(unseen.screen() == seen.screen(), "picture after frame {frame}");
+                undrawn.run_frame();
+                assert!(undrawn.screen() == seen.screen(), "picture after frame {frame}");
             } else {
-                unseen.run_frame_unseen();
+                undrawn.run_frame_undrawn();
                 if random.random_bool(0.2) {
-                    unseen.show();
-                    assert!(unseen.screen() == seen.screen(), "shown picture after frame {frame}");
+                    undrawn.draw_screen();
+                    assert!(undrawn.screen() == seen.screen(), "shown picture after frame {frame}");
                 }
             }
-            assert_eq!(unseen.ram(), seen.ram(), "RAM after frame {frame}");
-            assert_eq!(unseen.cpu(), seen.cpu(), "registers after frame {frame}");
+            assert_eq!(undrawn.ram(), seen.ram(), "RAM after frame {frame}");
+            assert_eq!(undrawn.cpu(), seen.cpu(), "registers after frame {frame}");
             if random.random_bool(0.3) {
-                unseen.forget_pictures();
-                forgotten += usize::from(unseen.screen().is_empty());
+                undrawn.free_screens();
+                freed += usize::from(undrawn.screen().is_empty());
             }
         }
-        unseen.draw_hidden();
-        assert!(unseen.screen() == seen.screen(), "the last picture");
-        assert!(unseen.previous_screen() == seen.previous_screen(), "the picture before");
+        undrawn.draw_screens();
+        assert!(undrawn.screen() == seen.screen(), "the last picture");
+        assert!(undrawn.previous_screen() == seen.previous_screen(), "the picture before");
     }
-    assert_ne!(forgotten, 0, "no picture was ever forgotten");
+    assert_ne!(freed, 0, "no picture was ever forgotten");
 }

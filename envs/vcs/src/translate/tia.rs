@@ -24,10 +24,10 @@ impl Emitter<'_> {
         let Some(function) = callbacks::register_write(register) else {
             return self.wait(instruction);
         };
-        let value = self.wide(value);
+        let value = self.zero_extend(value);
         let on = self.code.create_block();
-        if let Some(settled) = Tia::settled_value(register) {
-            self.skip_if_settled(settled, value, on);
+        if let Some(redundant) = Tia::redundant_value(register) {
+            self.skip_if_redundant(redundant, value, on);
         }
         let result = self.call_register(function, value);
         self.stop_if(result, instruction.next());
@@ -36,37 +36,37 @@ impl Emitter<'_> {
     }
 
     /// Goes to `on` if the register has settled for `value` and no moment matters.
-    fn skip_if_settled(&mut self, settled: usize, value: Value, on: Block) {
-        let [timeless, write] = std::array::from_fn(|_| self.code.create_block());
-        let settled = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + settled) as i32);
-        let settled = self.code.ins().uextend(I32, settled);
+    fn skip_if_redundant(&mut self, redundant: usize, value: Value, on: Block) {
+        let [by_lines, write] = std::array::from_fn(|_| self.code.create_block());
+        let redundant = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + redundant) as i32);
+        let redundant = self.code.ins().uextend(I32, redundant);
         let marked = self.code.ins().iadd_imm_s(value, 1);
-        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, marked);
-        self.code.ins().brif(changes, write, &[], timeless, &[]);
-        self.code.switch_to_block(timeless);
-        let is_timeless = self.is_timeless();
-        self.code.ins().brif(is_timeless, on, &[], write, &[]);
+        let changes = self.code.ins().icmp(IntCC::NotEqual, redundant, marked);
+        self.code.ins().brif(changes, write, &[], by_lines, &[]);
+        self.code.switch_to_block(by_lines);
+        let is_by_lines = self.is_by_lines();
+        self.code.ins().brif(is_by_lines, on, &[], write, &[]);
         self.code.switch_to_block(write);
     }
 
-    fn is_timeless(&mut self) -> Value {
+    fn is_by_lines(&mut self) -> Value {
         let now = self.now();
         let until =
-            self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::TIMELESS_UNTIL) as i32);
+            self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::BY_LINES_UNTIL) as i32);
         self.code.ins().icmp(IntCC::UnsignedLessThan, now, until)
     }
 
     /// WSYNC: the CPU is held until the line's end.
     fn wait(&mut self, instruction: Instruction) {
-        let [timeless, moment, on] = std::array::from_fn(|_| self.code.create_block());
-        let is_timeless = self.is_timeless();
-        self.code.ins().brif(is_timeless, timeless, &[], moment, &[]);
+        let [by_lines, moment, on] = std::array::from_fn(|_| self.code.create_block());
+        let is_by_lines = self.is_by_lines();
+        self.code.ins().brif(is_by_lines, by_lines, &[], moment, &[]);
         self.code.switch_to_block(moment);
         self.code.set_cold_block(moment);
-        let nothing = self.number(0);
+        let nothing = self.int(0);
         self.write_chip(instruction, callbacks::wait, nothing, nothing);
         self.code.ins().jump(on, &[]);
-        self.code.switch_to_block(timeless);
+        self.code.switch_to_block(by_lines);
         let line_end = self.line_end();
         self.set_now(line_end);
         self.code.ins().jump(on, &[]);
@@ -82,8 +82,8 @@ impl Emitter<'_> {
         let now = self.now();
         let place = self.code.ins().iadd(now, phase);
         let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
-        let wide = self.code.ins().uextend(I64, last);
-        let lines = self.code.ins().imul_imm_s(wide, RECIPROCAL as i64);
+        let zero_extend = self.code.ins().uextend(I64, last);
+        let lines = self.code.ins().imul_imm_s(zero_extend, RECIPROCAL as i64);
         let lines = self.code.ins().ushr_imm_u(lines, i64::from(SHIFT));
         let lines = self.code.ins().ireduce(I32, lines);
         let line_end = self.code.ins().imul_imm_s(lines, i64::from(LINE_CYCLES));

@@ -1,6 +1,6 @@
 //! Loops that do nothing but wait for the timer, which take a sixth of all instructions.
 
-use super::region::Run;
+use super::region::BasicBlock;
 use crate::cpu::{Mode, Operation};
 
 /// A loop that reads the timer until it has counted down far enough.
@@ -18,9 +18,9 @@ pub(super) struct TimerWait {
 
 impl TimerWait {
     /// The wait that a run at `start` is, if it is one: a load, perhaps a comparison, and a branch back to the load.
-    pub(super) fn of(start: u16, run: &Run) -> Option<Self> {
+    pub(super) fn of(start: u16, block: &BasicBlock) -> Option<Self> {
         use Operation as O;
-        let (load, compared, branch) = match run.instructions.as_slice() {
+        let (load, compared, branch) = match block.instructions.as_slice() {
             [load, branch] => (load, None, branch),
             [load, compare, branch] if compare.opcode.mode == Mode::Immediate => {
                 (load, Some(compare), branch)
@@ -48,13 +48,13 @@ impl TimerWait {
             _ => return None,
         };
         let cycles: u32 =
-            run.instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles)).sum();
+            block.instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles)).sum();
         let taken = if (start ^ branch.next()) & 0xFF00 == 0 { 1 } else { 2 };
         Some(Self {
             least,
             read_after: load.opcode.cycles,
             period: cycles + taken,
-            instructions: run.instructions.len() as u8,
+            instructions: block.instructions.len() as u8,
         })
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     use crate::cart::{Mapping, Unit};
 
     /// The run at the beginning of a ROM that begins with `bytes`.
-    fn run(bytes: &[u8]) -> Run {
+    fn first_block(bytes: &[u8]) -> BasicBlock {
         let mut rom = vec![0xEA; 4096];
         rom[..bytes.len()].copy_from_slice(bytes);
         let unit = Unit {
@@ -93,12 +93,12 @@ mod tests {
             mapping: Mapping::Whole,
         };
         let region = crate::translate::region::Region::discover(&unit, &rom, 0xF000).expect("a region");
-        region.runs[&0xF000].clone()
+        region.blocks[&0xF000].clone()
     }
 
     #[test]
     fn loops_that_wait_for_the_timer_are_recognised() {
-        let wait = |bytes: &[u8]| TimerWait::of(0xF000, &run(bytes));
+        let wait = |bytes: &[u8]| TimerWait::of(0xF000, &first_block(bytes));
         let expected =
             |least, period, instructions| Some(TimerWait { least, read_after: 4, period, instructions });
         // LDA INTIM, BNE
