@@ -1,6 +1,8 @@
 //! Cartridges: how a ROM image of up to 64 KB appears in the CPU's 4 KB window.
 
+mod detect;
 mod dpc;
+mod error;
 mod scheme;
 #[cfg(test)]
 mod tests;
@@ -9,37 +11,13 @@ mod unit;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::Mt19937;
 use dpc::Dpc;
+pub use error::CartridgeError;
 pub use scheme::Scheme;
 use unit::by_a13;
 pub(crate) use unit::{Mapping, Unit};
-
-/// Why a ROM image cannot be used.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum CartridgeError {
-    /// The image has no bytes.
-    #[error("the ROM image is empty")]
-    Empty,
-    /// No known cartridge has this size.
-    #[error("no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10495, 12288, 16384 and 32768")]
-    UnknownSize {
-        /// Length of the image in bytes.
-        size: usize,
-    },
-    /// The image does not fit the scheme that was asked for.
-    #[error("an image of {size} bytes cannot be a {scheme} cartridge, which has {expected}")]
-    WrongSize {
-        /// The scheme.
-        scheme: Scheme,
-        /// Length of the image in bytes.
-        size: usize,
-        /// The length that the scheme needs.
-        expected: usize,
-    },
-}
 
 /// Bytes in a slice, the unit of the window's map.
 const SLICE: usize = 1024;
@@ -109,7 +87,7 @@ impl Cartridge {
 
     /// A cartridge whose scheme is told from the image's size and contents.
     pub fn detect(rom: Arc<[u8]>) -> Result<Self, CartridgeError> {
-        let scheme = Scheme::detect(&rom)?;
+        let scheme = detect::detect(&rom)?;
         Self::new(rom, scheme)
     }
 

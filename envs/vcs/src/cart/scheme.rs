@@ -2,8 +2,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::CartridgeError;
-
 /// A bank switching scheme, by its usual name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Scheme {
@@ -132,32 +130,6 @@ impl Scheme {
             _ => 0,
         }
     }
-
-    /// Tells the scheme from the image alone.
-    pub(super) fn detect(rom: &[u8]) -> Result<Self, CartridgeError> {
-        match rom.len() {
-            0 => Err(CartridgeError::Empty),
-            2048 if is_commavid(rom) => Ok(Self::Cv),
-            2048 => Ok(Self::Rom2K),
-            4096 => Ok(Self::Rom4K),
-            8192 if is_superchip(rom) => Ok(Self::F8Sc),
-            8192 if is_parker(rom) => Ok(Self::E0),
-            8192 if is_activision_fe(rom) => Ok(Self::Fe),
-            8192 if is_snooping(rom, [0x0220, 0x0240]) => Ok(Self::Ua),
-            8192 if is_snooping(rom, [0x0800, 0x0840]) => Ok(Self::Econobanking),
-            8192 if !is_tigervision(rom) => Ok(Self::F8),
-            12288 => Ok(Self::Fa),
-            10240 | 10495 | 10496 => Ok(Self::Dpc),
-            16384 if is_superchip(rom) => Ok(Self::F6Sc),
-            16384 if is_m_network(rom) => Ok(Self::E7),
-            16384 if !is_tigervision(rom) => Ok(Self::F6),
-            32768 if is_superchip(rom) => Ok(Self::F4Sc),
-            32768 if !is_tigervision(rom) => Ok(Self::F4),
-            // What is left with a size of this scheme.
-            size if Self::Tigervision.sizes().contains(&size) && is_tigervision(rom) => Ok(Self::Tigervision),
-            size => Err(CartridgeError::UnknownSize { size }),
-        }
-    }
 }
 
 impl fmt::Display for Scheme {
@@ -183,67 +155,4 @@ impl fmt::Display for Scheme {
         };
         f.write_str(name)
     }
-}
-
-/// The 256 bytes that the RAM covers cannot be read, so every bank of an image repeats one byte there.
-fn is_superchip(rom: &[u8]) -> bool {
-    rom.chunks_exact(4096).all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
-}
-
-/// How many instructions that fit a scheme make it likely. Real programs have more; code and graphics of other games
-/// look like one by chance now and then.
-const ENOUGH: usize = 3;
-
-/// Programs for E0 switch slices with absolute reads and writes of $xFE0 to $xFF7; others have nothing there.
-fn is_parker(rom: &[u8]) -> bool {
-    let switches = |operand: u16| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFE0..=0xFF7);
-    absolute_operands(rom, &ACCESSES).filter(|&operand| switches(operand)).count() >= ENOUGH
-}
-
-/// Programs for E7 touch $xFE0 to $xFEB and none of F6's hotspots.
-fn is_m_network(rom: &[u8]) -> bool {
-    let touches = |first: u16, last: u16| {
-        let there = |operand: &u16| operand & 0x1000 != 0 && (first..=last).contains(&(operand & 0xFFF));
-        absolute_operands(rom, &ACCESSES).filter(there).count()
-    };
-    touches(0xFE0, 0xFEB) >= ENOUGH && touches(0xFF6, 0xFF9) == 0
-}
-
-/// Programs for FE call routines of either bank from either bank by their address alone, $Dxxx or $Fxxx.
-fn is_activision_fe(rom: &[u8]) -> bool {
-    let calls = |bank: &[u8], page: u16| {
-        absolute_operands(bank, &[JSR]).filter(|&target| target >> 12 == page).count()
-    };
-    rom.chunks_exact(4096).all(|bank| calls(bank, 0xD) >= ENOUGH && calls(bank, 0xF) >= ENOUGH)
-}
-
-/// Programs for UA and Econobanking touch both of their addresses, which nothing else answers to.
-fn is_snooping(rom: &[u8], addresses: [u16; 2]) -> bool {
-    addresses.iter().all(|&address| absolute_operands(rom, &ACCESSES).any(|operand| operand == address))
-}
-
-/// Programs for 3F store to $3F, a mirror of an unused register.
-fn is_tigervision(rom: &[u8]) -> bool {
-    const STORE: [u8; 2] = [0x85, 0x3F];
-    rom.windows(STORE.len()).filter(|window| *window == STORE).count() >= ENOUGH
-}
-
-/// Programs for CV store to the RAM's write port, $x400 to $x7FF, with absolute indexed instructions.
-fn is_commavid(rom: &[u8]) -> bool {
-    let to_ram = |operand: u16| operand & 0x1C00 == 0x1400;
-    absolute_operands(rom, &[STA_X, STA_Y]).filter(|&operand| to_ram(operand)).count() >= ENOUGH
-}
-
-/// Opcodes with an absolute operand: `JSR`; `STA`, indexed; and everything that reads or writes the address itself.
-const JSR: u8 = 0x20;
-const STA_X: u8 = 0x9D;
-const STA_Y: u8 = 0x99;
-/// `STA STX STY LDA LDX LDY BIT CMP NOP`
-const ACCESSES: [u8; 9] = [0x8D, 0x8E, 0x8C, 0xAD, 0xAE, 0xAC, 0x2C, 0xCD, 0x0C];
-
-/// The operands of everything that looks like one of these instructions, data included.
-fn absolute_operands(rom: &[u8], opcodes: &[u8]) -> impl Iterator<Item = u16> {
-    rom.windows(3)
-        .filter(|window| opcodes.contains(&window[0]))
-        .map(|window| u16::from_le_bytes([window[1], window[2]]))
 }
