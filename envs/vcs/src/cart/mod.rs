@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Mt19937;
+use crate::mt19937::Mt19937;
 use dpc::Dpc;
 pub use error::CartridgeError;
 pub use scheme::Scheme;

@@ -11,13 +11,16 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
+use super::callbacks;
 use super::instruction::Instruction;
 use super::region::{self, BasicBlock, Region};
 use super::wait::TimerWait;
-use super::{INTERPRET, callbacks};
 use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;
+
+/// In the result of translated code: the next instruction is the interpreter's.
+pub(super) const INTERPRET: u32 = 1 << 16;
 
 /// Loads and stores of the machine's state cannot fail.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();

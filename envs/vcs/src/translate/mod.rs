@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::cart::Cartridge;
 use crate::cpu::{Bus, Cpu};
 use crate::machine::Machine;
+use emit::INTERPRET;
 use native::Native;
 use region::Region;
 
@@ -46,9 +47,6 @@ pub enum Execution {
 const HOT: u32 = 1500;
 /// The visits of an address whose code cannot be compiled.
 const NEVER: u32 = u32::MAX;
-/// In the result of translated code: the next instruction is the interpreter's.
-const INTERPRET: u32 = 1 << 16;
-
 /// Callbacks return the time beside a bit of their own. Only programs that never end a frame come so far.
 const LATEST: u32 = 1 << 30;
 
