@@ -1,4 +1,4 @@
-//! The machine: CPU, TIA, RIOT, cartridge and controllers on one bus.
+//! The console: power-up, frames, and the state that outside code may see.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::riot::Riot;
 use crate::tia::{Drawing, Geometry, LINE, Tia};
 use crate::translate::{Execution, Translation};
 
-/// The seed of the generator that fills RAM at power-up.
+/// Seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
-/// A request for a frame ends after this many instructions, whatever the program does.
+/// Maximum number of instructions that one request for a frame executes.
 const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
 
 /// The television system.
@@ -35,20 +35,20 @@ pub enum TvFormat {
     Secam,
 }
 
-/// How a console is built for a game.
+/// Settings of a console, which depend on the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleOptions {
     /// The controllers.
     pub wiring: Wiring,
     /// The first visible scanline.
     pub ystart: u16,
-    /// Number of visible scanlines under NTSC; the default of 210 becomes 250 under the other systems.
+    /// Number of visible scanlines under NTSC. The default of 210 becomes 250 under PAL and SECAM.
     pub height: u16,
-    /// Whether HMOVE blanks the first eight pixels of a line, as the chip does. Off for four games.
+    /// True if HMOVE blanks the first eight pixels of a line, as on the chip. Four games turn it off.
     pub hmove_blanks: bool,
-    /// The television system; `None` finds it out by running 60 frames.
+    /// The television system. `None` detects it by running 60 frames.
     pub tv: Option<TvFormat>,
-    /// How code is executed; makes no difference to what the console does.
+    /// The execution mode, which affects speed only.
     #[serde(default)]
     pub execution: Execution,
 }
@@ -66,35 +66,37 @@ impl Default for ConsoleOptions {
     }
 }
 
-/// Visible lines where the game does not say otherwise.
+/// Default number of visible scanlines under NTSC, and under PAL and SECAM.
 const DEFAULT_HEIGHT: u16 = 210;
 const DEFAULT_HEIGHT_50_HZ: u16 = 250;
 
-/// A snapshot that does not fit the console.
+/// Error for a snapshot that does not fit the console.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the snapshot belongs to another game or is damaged")]
 pub struct ForeignSnapshot;
 
-/// One Atari 2600 with a cartridge: all of its state, and nothing that does not change but the shared ROM image.
+/// An Atari 2600 with a cartridge: the complete mutable state, plus shared references to the ROM image and
+/// its native code.
 ///
-/// Cloning forks the machine; serialising it is the snapshot, for which no picture may be
-/// [hidden](Self::run_frame_undrawn). Running cannot fail.
+/// Cloning forks the machine. Serialising it gives a snapshot; call [`draw_screens`](Self::draw_screens)
+/// first if [`has_undrawn_screens`](Self::has_undrawn_screens) returns true, since the snapshot does not hold
+/// the data to draw them later. Running never fails.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Console {
     cpu: Cpu,
     machine: Machine,
     random: Mt19937,
     tv: TvFormat,
-    /// The native code of the cartridge's program, shared by all clones; `None` if everything is interpreted.
+    /// The native code of the program, shared with all clones. `None` if all code is interpreted.
     #[serde(skip)]
     translation: Option<Arc<Translation>>,
-    /// Where the pictures come from.
+    /// The frames that draw the two screens.
     #[serde(skip)]
     replays: Replays,
 }
 
 impl Console {
-    /// Powers a console on: random RAM, detection of the television system, reset.
+    /// Powers on a console: fills RAM with random bytes, detects the television system and resets.
     pub fn new(cartridge: Cartridge, options: &ConsoleOptions) -> Self {
         let mut random = Mt19937::new(SYSTEM_SEED);
         let ram = std::array::from_fn(|_| random.next_u32() as u8);
@@ -125,7 +127,8 @@ impl Console {
         console
     }
 
-    /// Runs 60 frames; a game whose later ones are mostly longer than 285 lines was made for PAL.
+    /// Runs 60 frames and counts those of the second half that are longer than 285 lines. Returns PAL if at
+    /// least half of them are.
     fn detect_tv(&mut self) -> TvFormat {
         const FRAMES: usize = 60;
         const SETTLED: usize = 30;
@@ -142,7 +145,7 @@ impl Console {
         if long_frames >= SETTLED / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
     }
 
-    /// Resets every chip. RAM keeps its contents; the timer starts at another value each time.
+    /// Resets every chip. RAM keeps its contents, and the timer starts at another random value.
     pub fn reset(&mut self) {
         self.replays = Replays::default();
         let machine = &mut self.machine;
@@ -153,8 +156,8 @@ impl Console {
         self.cpu.reset(machine);
     }
 
-    /// Runs until the program ends its frame, or for 25,000 instructions; a frame cut off like that goes on with the
-    /// next request.
+    /// Emulates until the program ends its frame, or for 25,000 instructions at most. The next call continues
+    /// a frame that was cut off.
     pub fn run_frame(&mut self) {
         if !self.can_repeat() {
             self.draw_screens();
@@ -172,8 +175,9 @@ impl Console {
         }
     }
 
-    /// Like [`run_frame`](Self::run_frame), but the picture is not drawn: for frames that nobody looks at, such as the
-    /// first ones of a frame skip. If one is wanted after all, [`draw_screen`](Self::draw_screen) makes it.
+    /// Like [`run_frame`](Self::run_frame), but leaves the screen undrawn. Use it for frames that are not
+    /// shown, such as the first ones of a frame skip. [`draw_screen`](Self::draw_screen) draws the screen
+    /// afterwards if it is needed.
     pub fn run_frame_undrawn(&mut self) {
         if !self.can_repeat() {
             return self.run_frame();
@@ -190,24 +194,25 @@ impl Console {
         }
     }
 
-    /// Whether the next frame can be run again from its beginning.
+    /// Returns true if the next frame can be replayed from its start.
     fn can_repeat(&self) -> bool {
         !self.machine.tia.is_unfinished() && self.machine.cartridge.is_stateless()
     }
 
-    /// Draws the picture of the last frame, if that is not there.
+    /// Draws the screen of the last frame if it is undrawn.
     pub fn draw_screen(&mut self) {
         self.draw(self.machine.tia.current_screen());
     }
 
-    /// Draws all pictures that are not there: the last one, and the one before it, which a short frame would show again.
+    /// Draws both screens where undrawn: the last one, and the one before it, which shows through below a
+    /// short frame.
     pub fn draw_screens(&mut self) {
         for screen in [0, 1] {
             self.draw(screen);
         }
     }
 
-    /// Draws a picture, if that is not there.
+    /// Draws one screen if it is undrawn.
     fn draw(&mut self, screen: usize) {
         if let Some(start) = self.replays.take_undrawn(screen)
             && self.replay(&start)
@@ -216,13 +221,13 @@ impl Console {
         }
     }
 
-    /// Whether pictures are not there.
+    /// Returns true if any screen is undrawn.
     pub fn has_undrawn_screens(&self) -> bool {
         self.replays.has_undrawn()
     }
 
-    /// Gives up the memory of pictures, which is half of a console's. They count as [unseen](Self::run_frame_undrawn) then. Those
-    /// that could not be drawn again are kept.
+    /// Frees the memory of the screens, about half of a console's memory. They count as undrawn afterwards. A
+    /// screen that cannot be drawn again is kept.
     pub fn free_screens(&mut self) {
         for screen in [0, 1] {
             if self.replays.free(screen) {
@@ -231,7 +236,8 @@ impl Console {
         }
     }
 
-    /// Draws the frame that began at `start`, and before it the one whose picture shows through where it drew nothing.
+    /// Draws the frame that began at `start`. Where it draws nothing, the screen shows an older frame,
+    /// `beneath`, which is drawn first if it is undrawn.
     fn draw_over(&mut self, beneath: Option<FrameStart>, start: &FrameStart) {
         if let Some(beneath) = beneath {
             self.replay(&beneath);
@@ -241,7 +247,7 @@ impl Console {
         self.replays.clear(self.machine.tia.current_screen());
     }
 
-    /// Runs a former frame again, for its picture. Returns whether it has drawn all of that.
+    /// Replays an earlier frame to draw its screen. Returns true if the frame covers the whole screen.
     fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
@@ -251,7 +257,8 @@ impl Console {
         covers
     }
 
-    /// A frame that is not drawn by pieces and is cut off within the picture has to be run again.
+    /// Runs the CPU until the frame ends or the limit is reached. Unless `drawing` is [`Drawing::Spans`], a
+    /// frame that is cut off within the visible lines must be replayed with it.
     fn request(&mut self, drawing: Drawing) {
         let machine = &mut self.machine;
         if machine.tia.is_unfinished() {
@@ -268,49 +275,50 @@ impl Console {
         machine.tia.end_request(machine.clock(), drawing == Drawing::Spans);
     }
 
-    /// The 128 bytes of RAM; byte `i` is at address `$80 + i`.
+    /// The 128 bytes of RAM. Byte `i` is at address `$80 + i`.
     pub fn ram(&self) -> &[u8; RAM] {
         &self.machine.ram
     }
 
-    /// RAM, to be changed from outside.
+    /// Mutable access to RAM.
     pub fn ram_mut(&mut self) -> &mut [u8; RAM] {
         &mut self.machine.ram
     }
 
-    /// Leaves a byte on the bus, as one does who reads memory through it.
+    /// Leaves a byte on the bus, like a read of memory from outside.
     pub fn drive_bus(&mut self, byte: u8) {
         self.machine.open_bus = byte;
     }
 
-    /// What reading all of RAM through the bus leaves there: the last byte.
+    /// Leaves the last byte of RAM on the bus, like a read of all of RAM from outside.
     pub fn read_out_ram(&mut self) {
         self.drive_bus(self.machine.ram[RAM - 1]);
     }
 
-    /// What the CPU would read from the cartridge at `address`, without side effects.
+    /// Returns the byte that the CPU would read from the cartridge at `address`, without side effects.
     pub fn peek_cartridge(&self, address: u16) -> u8 {
         self.machine.cartridge.peek(address)
     }
 
-    /// The picture: `height() * 160` palette bytes, row after row. After an [unseen](Self::run_frame_undrawn) frame, or when it
-    /// was [forgotten](Self::free_screens), it is not there before [`draw_screen`](Self::draw_screen).
+    /// The screen: `height() * 160` palette bytes, row by row. After
+    /// [`run_frame_undrawn`](Self::run_frame_undrawn) or [`free_screens`](Self::free_screens) its contents
+    /// are unspecified until [`draw_screen`](Self::draw_screen) is called.
     pub fn screen(&self) -> &[u8] {
         self.machine.tia.screen()
     }
 
-    /// The other picture: the one of the frame before, if both were drawn and the last one did not go on with a frame that
-    /// was cut off.
+    /// The other screen. It shows the previous frame, provided that both were drawn and that the last call of
+    /// [`run_frame`](Self::run_frame) did not continue a frame that was cut off.
     pub fn previous_screen(&self) -> &[u8] {
         self.machine.tia.previous_screen()
     }
 
-    /// Whether the last request left its frame unfinished.
+    /// Returns true if the last frame was cut off before its end.
     pub fn is_within_frame(&self) -> bool {
         self.machine.tia.is_unfinished()
     }
 
-    /// Number of rows of the picture.
+    /// The number of rows of the screen.
     pub fn height(&self) -> usize {
         self.machine.tia.height()
     }
@@ -320,18 +328,19 @@ impl Console {
         self.tv
     }
 
-    /// The number of pieces of code that have been compiled to native code, for this console and all its clones.
+    /// The number of regions of the program that have been compiled to native code, by this console and all
+    /// its clones.
     pub fn compiled_regions(&self) -> usize {
         self.translation.as_ref().map_or(0, |translation| translation.compiled_regions())
     }
 
-    /// The number of instructions that native code has executed, for this console and all its clones.
+    /// The number of instructions executed by native code, in this console and all its clones.
     #[cfg(test)]
     pub(crate) fn natively_executed(&self) -> u64 {
         self.translation.as_ref().map_or(0, |translation| translation.executed())
     }
 
-    /// The registers of the CPU.
+    /// The CPU's registers.
     pub fn cpu(&self) -> &Cpu {
         &self.cpu
     }
@@ -341,13 +350,13 @@ impl Console {
         &self.machine.cartridge
     }
 
-    /// What the players hold. It stays until the next call.
+    /// Sets the state of controllers and switches, which lasts until the next call.
     pub fn set_inputs(&mut self, inputs: Inputs) {
         self.machine.inputs = inputs;
     }
 
-    /// Puts in place a state that was serialised. The ROM image is this console's; a state of another game, or a
-    /// damaged one, is refused and changes nothing.
+    /// Restores a deserialised state and keeps this console's ROM image. A snapshot of another game or a
+    /// damaged one is an error and leaves the console unchanged.
     pub fn restore(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
         let (mine, theirs) = (&self.machine, &mut state.machine);
         if self.tv != state.tv
@@ -366,7 +375,7 @@ impl Console {
     }
 }
 
-/// The timer's value after a reset: a different one for every reset.
+/// Draws the timer's value after a reset, which differs from reset to reset.
 fn timer_start(random: &mut Mt19937) -> u8 {
     25 + (random.next_u32() % 75) as u8
 }

@@ -1,4 +1,4 @@
-//! What is plugged into the console and what the player's hands do.
+//! Controllers, console switches and their wiring.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ pub enum Controller {
     Joystick,
     /// A pair of paddles.
     Paddles,
-    /// Nothing; it is wired like a joystick that nobody moves.
+    /// Nothing; wired like a joystick at rest.
     None,
 }
 
-/// How the controllers are plugged in.
+/// The controllers in the two ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wiring {
     /// The left port.
@@ -24,11 +24,11 @@ pub struct Wiring {
     pub right: Controller,
     /// Player A's joystick is in the right port and player B's in the left (surround, `wizard_of_wor`).
     pub swap_ports: bool,
-    /// The two paddles of a port change places (pong).
+    /// Swaps the two paddles of a port (pong).
     pub swap_paddles: bool,
 }
 
-/// A joystick held in some direction.
+/// The state of a joystick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joystick {
     /// Pushed up.
@@ -43,7 +43,7 @@ pub struct Joystick {
     pub fire: bool,
 }
 
-/// A paddle in some position.
+/// The state of a paddle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paddle {
     /// Resistance in ohms; turning right lowers it.
@@ -52,25 +52,25 @@ pub struct Paddle {
     pub fire: bool,
 }
 
-/// The console's switches.
+/// The state of the console's switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switches {
-    /// Game reset held.
+    /// Game reset is held.
     pub reset: bool,
-    /// Game select held.
+    /// Game select is held.
     pub select: bool,
-    /// Left difficulty switch at A.
+    /// The left difficulty switch is at A.
     pub left_difficulty_a: bool,
-    /// Right difficulty switch at A.
+    /// The right difficulty switch is at A.
     pub right_difficulty_a: bool,
 }
 
-/// Everything that the players hold, by player (A, B), and the console's switches.
+/// The state of all controllers, by player (A, B), and of the console's switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
     /// The players' joysticks.
     pub joysticks: [Joystick; 2],
-    /// The players' paddles. Both are on the left port; the right port's paddles are never moved.
+    /// The players' paddles. Both are in the left port; paddles in the right port stay at their defaults.
     pub paddles: [Paddle; 2],
     /// The console's switches.
     pub switches: Switches,
@@ -79,13 +79,13 @@ pub struct Inputs {
 /// The analogue side of a pin of a controller port (INPT0 to INPT3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnaloguePin {
-    /// Not connected: it never charges.
+    /// Not connected; never charges.
     Open,
-    /// A paddle of this many ohms.
+    /// A paddle with this resistance in ohms.
     Paddle(i32),
 }
 
-/// What the RIOT's ports show.
+/// The inputs of the RIOT's ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     /// SWCHA: the joysticks' directions and the paddles' buttons.
@@ -99,7 +99,8 @@ impl Wiring {
         Ports { a: self.port_a(inputs), b: port_b(inputs.switches) }
     }
 
-    /// SWCHA: bits 7 to 4 belong to the left port (right, left, down, up), bits 3 to 0 to the right one; 0 is pressed.
+    /// SWCHA: bits 7 to 4 are the left port (right, left, down, up), bits 3 to 0 the right port; 0 means
+    /// pressed.
     fn port_a(self, inputs: &Inputs) -> u8 {
         let nibble = |port: usize| {
             if self.port(port) == Controller::Paddles {
@@ -113,7 +114,7 @@ impl Wiring {
         !(nibble(0) << 4 | nibble(1))
     }
 
-    /// Whether the button on INPT4 (`port` 0) or INPT5 (`port` 1) is pressed.
+    /// Returns true if the button on INPT4 (`port` 0) or INPT5 (`port` 1) is pressed.
     pub(crate) fn fire(self, port: usize, inputs: &Inputs) -> bool {
         self.port(port) != Controller::Paddles && self.joystick(port, inputs).fire
     }
@@ -135,14 +136,14 @@ impl Wiring {
         inputs.joysticks[if self.swap_ports { 1 - port } else { port }]
     }
 
-    /// The paddles of a port in the order of its pins.
+    /// The paddles of a port in pin order.
     fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
         let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
         if self.swap_paddles { [second, first] } else { [first, second] }
     }
 }
 
-/// SWCHB: reset and select (0 is pressed), colour (always on) and the difficulty switches.
+/// SWCHB: reset and select (0 means pressed), colour (always on) and the difficulty switches.
 fn port_b(switches: Switches) -> u8 {
     0x3C | u8::from(!switches.reset)
         | u8::from(!switches.select) << 1
@@ -150,7 +151,7 @@ fn port_b(switches: Switches) -> u8 {
         | u8::from(switches.right_difficulty_a) << 7
 }
 
-/// Four switches as a nibble, the first in bit 3.
+/// Packs four switches into a nibble, the first in bit 3.
 fn bits(switches: [bool; 4]) -> u8 {
     switches.into_iter().fold(0, |nibble, on| nibble << 1 | u8::from(on))
 }

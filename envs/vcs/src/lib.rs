@@ -1,7 +1,7 @@
-//! The Atari 2600 (Video Computer System) as ale-py 0.12.1 emulates it, bit for bit.
+//! The Atari 2600 (Video Computer System), emulated bit for bit like ale-py 0.12.1.
 //!
-//! [`Console`] is the machine. It knows no reward, no life and no agent; it has no clock, no thread and no file.
-//! Running it cannot fail; only a ROM image can be refused, by [`Cartridge`].
+//! [`Console`] is the machine. It has no notion of rewards, lives or agents, and it uses no clock, threads or
+//! files. Running it never fails. Only [`Cartridge`] returns errors, for ROM images that it does not accept.
 
 mod cart;
 mod console;

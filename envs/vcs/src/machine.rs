@@ -10,15 +10,15 @@ use crate::riot::Riot;
 use crate::tia::Tia;
 use crate::tia::registers::WSYNC;
 
-/// Bytes of RAM.
+/// Size of RAM in bytes.
 pub const RAM: usize = 128;
 
-/// Everything on the CPU's bus.
+/// The devices on the CPU's bus and the state of the bus.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// CPU cycles since the beginning of the frame.
+    /// CPU cycles since the start of the frame.
     pub(crate) cycles: u32,
-    /// The byte that was last on the bus.
+    /// The last byte on the bus.
     pub(crate) open_bus: u8,
     #[serde(with = "BigArray")]
     pub(crate) ram: [u8; RAM],
@@ -35,7 +35,7 @@ impl Machine {
         (self.cycles as i32).wrapping_mul(3)
     }
 
-    /// Makes now cycle 0.
+    /// Makes the current time cycle 0.
     pub(crate) fn rebase(&mut self) {
         let cycles = std::mem::take(&mut self.cycles);
         self.riot.rebase(cycles);
@@ -76,7 +76,7 @@ impl Machine {
     }
 }
 
-/// What answers at an address.
+/// The device that answers at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Device {
     Cartridge,
@@ -86,7 +86,7 @@ enum Device {
 }
 
 impl Device {
-    /// The console decodes A12, A7 and A9 only.
+    /// Decodes an address. The console connects A12, A7 and A9 only.
     #[inline]
     fn at(address: u16) -> Self {
         if address & 0x1000 != 0 {
@@ -103,7 +103,7 @@ impl Device {
 
 impl Bus for Machine {
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Several for every instruction.
+    #[allow(clippy::inline_always)] // Several times per instruction.
     fn read(&mut self, address: u16) -> u8 {
         let value = match Device::at(address) {
             Device::Cartridge => self.cartridge.read(address, self.cycles),

@@ -4,9 +4,9 @@ use serde_big_array::BigArray;
 const N: usize = 624;
 const M: usize = 397;
 
-/// The 32-bit Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded with a single integer.
+/// The 32-bit Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded with one integer.
 ///
-/// The console draws its power-up contents from one, the environment its sticky actions from another.
+/// The console draws its power-up state from one generator, the environment its sticky actions from another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mt19937 {
     #[serde(with = "BigArray")]
@@ -15,7 +15,7 @@ pub struct Mt19937 {
 }
 
 impl Mt19937 {
-    /// A generator with the standard single-integer seeding (multiplier 1812433253).
+    /// Creates a generator with the standard seeding by one integer (multiplier 1812433253).
     pub fn new(seed: u32) -> Self {
         let mut state = [seed; N];
         for i in 1..N {
@@ -25,9 +25,9 @@ impl Mt19937 {
         Self { state, next: N }
     }
 
-    /// The next 32-bit output.
+    /// Returns the next 32-bit output.
     pub fn next_u32(&mut self) -> u32 {
-        // A damaged snapshot may hold any index; the modulus keeps it harmless.
+        // Not `==`: a damaged snapshot may hold any index.
         if self.next >= N {
             self.refill();
         }
@@ -39,7 +39,7 @@ impl Mt19937 {
         y ^ (y >> 18)
     }
 
-    /// The next output as a real in [0, 1): `next_u32() / 2^32`.
+    /// Returns the next output as a number in [0, 1): `next_u32() / 2^32`.
     pub fn next_f64(&mut self) -> f64 {
         f64::from(self.next_u32()) / 4294967296.0
     }
@@ -58,7 +58,7 @@ impl Mt19937 {
 mod tests {
     use super::*;
 
-    /// The 10,000th output for the default seed 5489 is fixed by the C++ standard ([rand.predef]).
+    /// The C++ standard ([rand.predef]) fixes the 10,000th output for the default seed 5489.
     #[test]
     fn ten_thousandth_output_of_the_default_seed() {
         let mut generator = Mt19937::new(5489);
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(last, Some(4123659995));
     }
 
-    /// The console's constant seed gives the RAM that every game finds at power-up.
+    /// Every game finds these bytes in RAM at power-up.
     #[test]
     fn power_up_ram_of_the_console_seed() {
         let mut generator = Mt19937::new(crate::console::SYSTEM_SEED);

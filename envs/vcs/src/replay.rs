@@ -1,5 +1,5 @@
-//! Frames whose pictures nobody has asked for, or nobody looks at any more: they are remembered by their beginnings, and run
-//! again if somebody does.
+//! Undrawn screens: a frame that was not drawn is remembered by its start, and replayed if its screen is
+//! needed.
 
 use crate::controllers::Inputs;
 use crate::cpu::Cpu;
@@ -7,8 +7,8 @@ use crate::machine::{Machine, RAM};
 use crate::riot::Riot;
 use crate::tia::Tia;
 
-/// The state of a console at the beginning of a frame, but for pictures and for what a cartridge's electronics hold:
-/// all that is needed to run the frame again.
+/// The state of a console at the start of a frame, enough to replay it. It leaves out the screens, and it is
+/// complete only for cartridges whose sole state is the window.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameStart {
     cpu: Cpu,
@@ -47,44 +47,44 @@ impl FrameStart {
     }
 }
 
-/// A frame that can be run again, and whether its picture is there.
+/// A frame that can be replayed, and whether its screen is drawn.
 #[derive(Clone, Debug)]
 struct Replay {
     start: FrameStart,
     drawn: bool,
 }
 
-/// For each of the two pictures the frame that drew all of it, or should have drawn it; none if that cannot be run again.
+/// For each of the two screens the frame that covers it. `None` if that frame cannot be replayed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replays([Option<Replay>; 2]);
 
 impl Replays {
-    /// Whether a picture is not there.
+    /// Returns true if any screen is undrawn.
     pub(crate) fn has_undrawn(&self) -> bool {
         self.0.iter().flatten().any(|replay| !replay.drawn)
     }
 
-    /// A picture is to be had from this frame only.
+    /// Records that the screen is undrawn and that the frame covers it.
     pub(crate) fn set_undrawn(&mut self, screen: usize, start: FrameStart) {
         self.0[screen] = Some(Replay { start, drawn: false });
     }
 
-    /// A picture was drawn by this frame, all of it.
+    /// Records that the screen is drawn and that the frame covers it.
     pub(crate) fn set_drawn(&mut self, screen: usize, start: FrameStart) {
         self.0[screen] = Some(Replay { start, drawn: true });
     }
 
-    /// A picture has been drawn by something that cannot be run again.
+    /// Records that the screen holds something that cannot be replayed.
     pub(crate) fn clear(&mut self, screen: usize) {
         self.0[screen] = None;
     }
 
-    /// The frame that has to be run to have a picture.
+    /// Returns the frame that draws the screen if it is undrawn, and forgets it.
     pub(crate) fn take_undrawn(&mut self, screen: usize) -> Option<FrameStart> {
         self.0[screen].take_if(|replay| !replay.drawn).map(|replay| replay.start)
     }
 
-    /// Hides a picture that is there, if it can be had again. Returns whether.
+    /// Marks a drawn screen as undrawn. Returns false if its frame cannot be replayed.
     pub(crate) fn free(&mut self, screen: usize) -> bool {
         let drawn = self.0[screen].as_mut().filter(|replay| replay.drawn);
         drawn.map(|replay| replay.drawn = false).is_some()

@@ -1,10 +1,11 @@
-//! The 6532 (RIOT): timer and ports. Its 128 bytes of RAM are [`Console::ram`](crate::Console::ram).
+//! The 6532 (RIOT): timer and ports. Its 128 bytes of RAM belong to the machine; see
+//! [`Console::ram`](crate::Console::ram).
 
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::Ports;
 
-/// The timer's four rates, by the low two bits of the address that sets it.
+/// Logarithms of the timer's four intervals, by the low two bits of the address that sets it.
 const SHIFTS: [u8; 4] = [0, 3, 6, 10];
 
 /// The interval timer and the data direction register of port A.
@@ -12,29 +13,30 @@ const SHIFTS: [u8; 4] = [0, 3, 6, 10];
 pub(crate) struct Riot {
     /// The value last written to the timer.
     timer: u8,
-    /// The timer counts once every `1 << shift` cycles.
+    /// The timer counts down once every `1 << shift` cycles.
     shift: u8,
-    /// When the timer was written, in CPU cycles.
+    /// The CPU cycle at which the timer was written.
     set_at: u32,
-    /// When the timer was first read after it expired; until then it counts every cycle.
+    /// The CPU cycle of the first read after the timer expired. Until then it counts every cycle.
     expired_read_at: Option<u32>,
-    /// Readable, but it never masks port A.
+    /// Data direction of port A. Readable, but it never masks the port.
     ddra: u8,
 }
 
 impl Riot {
-    /// The state after a reset: divided by 64, started at cycle 0 with a value that differs from reset to reset.
+    /// Resets the chip: the timer starts at cycle 0 with an interval of 64 cycles and a value that differs
+    /// from reset to reset.
     pub(crate) fn reset(&mut self, timer: u8) {
         *self = Self { timer, shift: 6, ..Self::default() };
     }
 
-    /// Moves all times `cycles` back.
+    /// Moves all times back by `cycles`.
     pub(crate) fn rebase(&mut self, cycles: u32) {
         self.set_at = self.set_at.wrapping_sub(cycles);
         self.expired_read_at = self.expired_read_at.map(|at| at.wrapping_sub(cycles));
     }
 
-    /// Whether a state that came out of a snapshot is one that the chip can be in.
+    /// Returns true if a deserialised state is valid.
     pub(crate) fn accepts(state: &Self) -> bool {
         SHIFTS.contains(&state.shift)
     }
@@ -64,27 +66,28 @@ impl Riot {
         }
     }
 
-    /// Cycles since the timer was written, not counting the one that starts it.
+    /// Cycles since the timer was written, without the one that starts it.
     fn elapsed(&self, now: u32) -> u32 {
         now.wrapping_sub(1).wrapping_sub(self.set_at)
     }
 
-    /// The timer's divided count; negative once it has expired.
+    /// The count at the timer's interval; negative once the timer has expired.
     fn count(&self, now: u32) -> i32 {
         i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
     }
 
-    /// How many reads of the timer in a row, the first at CPU cycle `first` and one every `period` cycles, find a count
-    /// of at least `least`. They change nothing.
+    /// The number of consecutive reads of the timer that find a count of at least `least`, the first at CPU
+    /// cycle `first` and one every `period` cycles. Such reads have no effect.
     pub(crate) fn reads_before(&self, least: u8, first: u32, period: u32) -> u32 {
         let elapsed = self.elapsed(first);
-        // The first elapsed cycle at which the count is smaller.
+        // The first elapsed cycle with a smaller count.
         let end = u32::from(self.timer).saturating_sub(least.into()) << self.shift;
         if elapsed < end { (end - elapsed).div_ceil(period) } else { 0 }
     }
 
-    /// After expiry the timer runs once per cycle until it is first read, then drops back to the divided rate with an
-    /// offset fixed at that read (`human_cannonball`, surround, `beam_rider`, hangman and klax read it then).
+    /// Reads the count. After expiry the timer counts every cycle until it is first read. Then it returns to
+    /// its interval, with an offset fixed by that read (`human_cannonball`, surround, `beam_rider`, hangman
+    /// and klax depend on it).
     fn read_timer(&mut self, now: u32) -> u8 {
         let count = self.count(now);
         if count >= 0 {
@@ -104,7 +107,8 @@ impl Riot {
         }
     }
 
-    /// Bit 7: the timer has expired and was not read since (`king_kong`, `up_n_down` and atlantis poll it).
+    /// Bit 7: the timer has expired and has not been read since (`king_kong`, `up_n_down` and atlantis poll
+    /// it).
     fn flag(&self, now: u32) -> u8 {
         if self.count(now) < 0 && self.expired_read_at.is_none() { 0x80 } else { 0 }
     }

@@ -3,7 +3,7 @@
 use super::error::CartridgeError;
 use super::scheme::Scheme;
 
-/// Tells the scheme from the image alone.
+/// Detects the scheme from the size and contents of an image.
 pub(super) fn detect(rom: &[u8]) -> Result<Scheme, CartridgeError> {
     match rom.len() {
         0 => Err(CartridgeError::Empty),
@@ -23,28 +23,29 @@ pub(super) fn detect(rom: &[u8]) -> Result<Scheme, CartridgeError> {
         16384 if !is_tigervision(rom) => Ok(Scheme::F6),
         32768 if is_superchip(rom) => Ok(Scheme::F4Sc),
         32768 if !is_tigervision(rom) => Ok(Scheme::F4),
-        // What is left with a size of this scheme.
+        // The remaining images whose size is possible for this scheme.
         size if Scheme::Tigervision.sizes().contains(&size) && is_tigervision(rom) => Ok(Scheme::Tigervision),
         size => Err(CartridgeError::UnknownSize { size }),
     }
 }
 
-/// The 256 bytes that the RAM covers cannot be read, so every bank of an image repeats one byte there.
+/// The 256 bytes behind the RAM cannot be read, so every bank of an image repeats one byte there.
 fn is_superchip(rom: &[u8]) -> bool {
     rom.chunks_exact(4096).all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
 }
 
-/// How many instructions that fit a scheme make it likely. Real programs have more; code and graphics of other games
-/// look like one by chance now and then.
+/// The number of matching instructions that makes a scheme likely. Real programs have more; code and graphics
+/// of other games contain one by chance now and then.
 const ENOUGH: usize = 3;
 
-/// Programs for E0 switch slices with absolute reads and writes of $xFE0 to $xFF7; others have nothing there.
+/// Programs for E0 switch slices by absolute accesses to $xFE0-$xFF7. Other programs do not access these
+/// addresses.
 fn is_parker(rom: &[u8]) -> bool {
     let switches = |operand: u16| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFE0..=0xFF7);
     absolute_operands(rom, &ACCESSES).filter(|&operand| switches(operand)).count() >= ENOUGH
 }
 
-/// Programs for E7 touch $xFE0 to $xFEB and none of F6's hotspots.
+/// Programs for E7 access $xFE0-$xFEB and none of F6's hotspots.
 fn is_m_network(rom: &[u8]) -> bool {
     let touches = |first: u16, last: u16| {
         let there = |operand: &u16| operand & 0x1000 != 0 && (first..=last).contains(&(operand & 0xFFF));
@@ -53,7 +54,7 @@ fn is_m_network(rom: &[u8]) -> bool {
     touches(0xFE0, 0xFEB) >= ENOUGH && touches(0xFF6, 0xFF9) == 0
 }
 
-/// Programs for FE call routines of either bank from either bank by their address alone, $Dxxx or $Fxxx.
+/// Programs for FE call routines of both banks from both banks, by addresses $Dxxx and $Fxxx.
 fn is_activision_fe(rom: &[u8]) -> bool {
     let calls = |bank: &[u8], page: u16| {
         absolute_operands(bank, &[JSR]).filter(|&target| target >> 12 == page).count()
@@ -61,7 +62,7 @@ fn is_activision_fe(rom: &[u8]) -> bool {
     rom.chunks_exact(4096).all(|bank| calls(bank, 0xD) >= ENOUGH && calls(bank, 0xF) >= ENOUGH)
 }
 
-/// Programs for UA and Econobanking touch both of their addresses, which nothing else answers to.
+/// Programs for UA and Econobanking access both of their addresses, which no other device decodes.
 fn is_snooping(rom: &[u8], addresses: [u16; 2]) -> bool {
     addresses.iter().all(|&address| absolute_operands(rom, &ACCESSES).any(|operand| operand == address))
 }
@@ -72,20 +73,20 @@ fn is_tigervision(rom: &[u8]) -> bool {
     rom.windows(STORE.len()).filter(|window| *window == STORE).count() >= ENOUGH
 }
 
-/// Programs for CV store to the RAM's write port, $x400 to $x7FF, with absolute indexed instructions.
+/// Programs for CV store to the RAM's write port, $x400-$x7FF, by absolute indexed instructions.
 fn is_commavid(rom: &[u8]) -> bool {
     let to_ram = |operand: u16| operand & 0x1C00 == 0x1400;
     absolute_operands(rom, &[STA_X, STA_Y]).filter(|&operand| to_ram(operand)).count() >= ENOUGH
 }
 
-/// Opcodes with an absolute operand: `JSR`; `STA`, indexed; and everything that reads or writes the address itself.
+/// Opcodes with an absolute operand: `JSR`, indexed `STA`, and unindexed reads and writes.
 const JSR: u8 = 0x20;
 const STA_X: u8 = 0x9D;
 const STA_Y: u8 = 0x99;
 /// `STA STX STY LDA LDX LDY BIT CMP NOP`
 const ACCESSES: [u8; 9] = [0x8D, 0x8E, 0x8C, 0xAD, 0xAE, 0xAC, 0x2C, 0xCD, 0x0C];
 
-/// The operands of everything that looks like one of these instructions, data included.
+/// The operands of all byte sequences that look like one of these instructions, data included.
 fn absolute_operands(rom: &[u8], opcodes: &[u8]) -> impl Iterator<Item = u16> {
     rom.windows(3)
         .filter(|window| opcodes.contains(&window[0]))

@@ -1,14 +1,15 @@
-//! Activision's display processor chip, made for Pitfall II: eight data fetchers, a random number and music.
+//! Activision's display processor chip (DPC), made for Pitfall II: eight data fetchers, a random register and
+//! music.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the 2 KB of display data stand in the image.
+/// The offset of the display data in the image.
 pub(super) const DISPLAY_OFFSET: usize = 8192;
-/// Bytes of display data.
+/// Size of the display data in bytes.
 const DISPLAY: u16 = 2048;
-/// The fetchers from this one on can make music.
+/// The first fetcher that can make music.
 const FIRST_MUSIC: usize = 5;
-/// The music oscillator and the CPU, in hertz.
+/// Frequencies of the music oscillator and of the CPU in hertz.
 const MUSIC_HZ: f64 = 15750.0;
 const CPU_HZ: f64 = 1193191.66666667;
 
@@ -26,9 +27,9 @@ struct Fetcher {
 pub(super) struct Dpc {
     fetchers: [Fetcher; 8],
     random: u8,
-    /// When music last advanced, in CPU cycles.
+    /// The CPU cycle of the last update of the music.
     music_at: u32,
-    /// The part of a music clock that has passed beside the whole ones.
+    /// The fraction of a music clock that has passed since the last whole one.
     music_fraction: f64,
 }
 
@@ -39,7 +40,7 @@ impl Default for Dpc {
 }
 
 impl Dpc {
-    /// A console reset touches the music clock only.
+    /// Resets the music clock. A console reset affects nothing else.
     pub(super) fn reset(&mut self) {
         self.music_at = 0;
         self.music_fraction = 0.0;
@@ -49,7 +50,8 @@ impl Dpc {
         self.music_at = self.music_at.wrapping_sub(cycles);
     }
 
-    /// Accesses to the chip's registers and to the end of the window (opcode fetches too) clock the random register.
+    /// Clocks the random register if the address is one of the chip's registers or in the last 64 bytes of
+    /// the window. Opcode fetches count too.
     pub(super) fn clock_if_selected(&mut self, address: u16) {
         if matches!(address & 0xFFF, 0x000..=0x07F | 0xFC0..) {
             self.clock_random();
@@ -62,7 +64,7 @@ impl Dpc {
         self.random = r << 1 | new;
     }
 
-    /// Reads $x000-$x03F: bits 0-2 choose the fetcher, bits 3-5 what it yields.
+    /// Reads $x000-$x03F: bits 0-2 select the fetcher, bits 3-5 its output.
     pub(super) fn read(&mut self, address: u16, display: &[u8], now: u32) -> u8 {
         let index = usize::from(address & 7);
         let fetcher = &mut self.fetchers[index];
@@ -92,7 +94,7 @@ impl Dpc {
         value
     }
 
-    /// Every write to the cartridge clocks the random register; $x040-$x07F reach the chip's own registers.
+    /// Writes to the cartridge. Every write clocks the random register; $x040-$x07F are the chip's registers.
     pub(super) fn write(&mut self, address: u16, value: u8) {
         self.clock_random();
         if !matches!(address & 0xFFF, 0x040..=0x07F) {
@@ -150,7 +152,7 @@ impl Dpc {
         }
     }
 
-    /// The sum of the square waves that are high, through the chip's mixer.
+    /// Returns the sum of the square waves that are high, weighted by the chip's mixer.
     fn amplitude(&self) -> u8 {
         const MIXER: [u8; 8] = [0, 4, 5, 9, 6, 10, 11, 15];
         let high = |fetcher: &Fetcher| fetcher.music && fetcher.flag != 0;

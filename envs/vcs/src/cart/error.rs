@@ -2,26 +2,26 @@ use thiserror::Error;
 
 use super::scheme::Scheme;
 
-/// Why a ROM image cannot be used.
+/// Error for a ROM image that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CartridgeError {
-    /// The image has no bytes.
+    /// The image is empty.
     #[error("the ROM image is empty")]
     Empty,
     /// No known cartridge has this size.
     #[error("no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10495, 12288, 16384 and 32768")]
     UnknownSize {
-        /// Length of the image in bytes.
+        /// Size of the image in bytes.
         size: usize,
     },
-    /// The image does not fit the scheme that was asked for.
+    /// The image does not fit the requested scheme.
     #[error("an image of {size} bytes cannot be a {scheme} cartridge, which has {expected}")]
     WrongSize {
-        /// The scheme.
+        /// The requested scheme.
         scheme: Scheme,
-        /// Length of the image in bytes.
+        /// Size of the image in bytes.
         size: usize,
-        /// The length that the scheme needs.
+        /// The size that the scheme requires.
         expected: usize,
     },
 }

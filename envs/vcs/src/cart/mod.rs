@@ -1,4 +1,5 @@
-//! Cartridges: how a ROM image of up to 64 KB appears in the CPU's 4 KB window.
+//! Cartridges: a ROM image of up to 512 KB behind the CPU's 4 KB window, with bank switching, RAM and extra
+//! chips.
 
 mod detect;
 mod dpc;
@@ -19,48 +20,50 @@ pub use scheme::Scheme;
 use unit::by_a13;
 pub(crate) use unit::{Mapping, Unit};
 
-/// Bytes in a slice, the unit of the window's map.
+/// Bytes in a slice, the granularity of the window's map.
 const SLICE: usize = 1024;
 /// Bytes in the window, and in a bank of most schemes.
 const BANK: usize = 4096;
-/// Bytes in a bank of the schemes that switch half the window.
+/// Bytes in a bank of the schemes that switch half of the window.
 const HALF_BANK: usize = 2048;
 
 /// A cartridge: the image, which never changes, and the state of its electronics.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cartridge {
-    /// Shared by all consoles that play the game; not part of a snapshot.
+    /// Shared by all consoles that play the game. Not part of a snapshot.
     #[serde(skip)]
     rom: Arc<[u8]>,
     scheme: Scheme,
-    /// For each kilobyte of the window the offset of the slice that it shows.
+    /// The offset in the image of the slice mapped to each kilobyte of the window.
     pub(crate) window: [u32; 4],
-    /// First address and number of addresses within the window where reading yields the mapped byte and does nothing.
+    /// First address and number of addresses within the window whose reads yield the mapped byte and have no
+    /// side effect. Such addresses are called plain.
     plain: (u16, u16),
-    /// RAM on the cartridge, where there is some.
+    /// RAM on the cartridge; empty if it has none.
     ram: Vec<u8>,
-    /// E7: the page of 256 bytes of RAM that is mapped, and whether the large RAM takes the place of the lower bank.
+    /// E7: the page of 256 bytes of RAM that is mapped, and whether the 1 KB of RAM replaces the lower bank.
     ram_page: u8,
     ram_below: bool,
     dpc: Option<Box<Dpc>>,
-    /// Where the program runs, kept until it leaves the slice or the window changes.
+    /// The slice that the program runs in, cached until the program leaves it or the window changes.
     #[serde(skip)]
     code: CodeSlice,
 }
 
-/// A slice of plain ROM that instructions are taken from.
+/// A slice of plain ROM from which instructions are fetched.
 #[derive(Clone, Copy, Debug, Default)]
 struct CodeSlice {
-    /// The CPU address of its first byte.
+    /// The CPU address of the first byte.
     base: u16,
-    /// Instructions that begin at least this far from the base are not known to be plain. 0 in no slice.
+    /// Instructions that begin this far from the base or farther are not known to be plain. 0 if there is no
+    /// slice.
     limit: u16,
-    /// Its offset in the image.
+    /// The offset in the image.
     start: u32,
 }
 
 impl Cartridge {
-    /// A cartridge of a known scheme.
+    /// Creates a cartridge of the given scheme.
     pub fn new(rom: Arc<[u8]>, scheme: Scheme) -> Result<Self, CartridgeError> {
         if rom.is_empty() {
             return Err(CartridgeError::Empty);
@@ -85,7 +88,7 @@ impl Cartridge {
         Ok(cartridge)
     }
 
-    /// A cartridge whose scheme is told from the image's size and contents.
+    /// Creates a cartridge and detects its scheme from the size and contents of the image.
     pub fn detect(rom: Arc<[u8]>) -> Result<Self, CartridgeError> {
         let scheme = detect::detect(&rom)?;
         Self::new(rom, scheme)
@@ -101,13 +104,13 @@ impl Cartridge {
         &self.rom
     }
 
-    /// Gives a cartridge that came out of a snapshot its image back.
+    /// Attaches the image of another cartridge, since a snapshot does not contain it.
     pub(crate) fn attach(&mut self, other: &Self) {
         self.rom = Arc::clone(&other.rom);
     }
 
-    /// Whether a state that came out of a snapshot can be that of this cartridge: damaged ones are refused so that
-    /// no later access can leave the image.
+    /// Returns true if a deserialised state is valid for this cartridge. Accesses of a valid state stay
+    /// within the image.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         state.scheme == self.scheme
             && state.plain == self.plain
@@ -117,7 +120,7 @@ impl Cartridge {
             && state.window.iter().all(|&offset| offset as usize + SLICE <= self.rom.len())
     }
 
-    /// What a console reset does: start banks, and new random contents of the RAM.
+    /// Resets the cartridge with the console: selects the start banks and randomises the RAM.
     pub(crate) fn reset(&mut self, random: &mut Mt19937) {
         self.select_start();
         self.ram.fill_with(|| random.next_u32() as u8);
@@ -126,21 +129,21 @@ impl Cartridge {
         }
     }
 
-    /// Moves all times `cycles` back.
+    /// Moves all times back by `cycles`.
     pub(crate) fn rebase(&mut self, cycles: u32) {
         if let Some(dpc) = &mut self.dpc {
             dpc.rebase(cycles);
         }
     }
 
-    /// The number of banks that [`code_index`](Self::code_index) tells apart, or `None` if the code of this
-    /// scheme cannot be translated.
+    /// The number of banks that [`code_index`](Self::code_index) distinguishes. `None` if code of this scheme
+    /// is not translated.
     pub(crate) fn code_banks(&self) -> Option<usize> {
         self.scheme.is_translated().then(|| self.scheme.banks(self.rom.len()))
     }
 
-    /// Returns the index under which translated code at `address` is looked up: the bank, or slice and slot, times
-    /// 4 KB, plus the place in it.
+    /// Returns the index of translated code at `address`: the bank, or the slice and slot, times 4 KB, plus
+    /// the offset in it.
     #[inline]
     pub(crate) fn code_index(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {
@@ -154,7 +157,7 @@ impl Cartridge {
         })
     }
 
-    /// The piece of ROM around an address that is switched as a whole.
+    /// Returns the unit that contains an address: the piece of ROM around it that is switched as a whole.
     pub(crate) fn unit(&self, address: u16) -> Option<Unit> {
         let (first, count) = self.plain;
         let plain = first..first + count;
@@ -186,9 +189,9 @@ impl Cartridge {
         })
     }
 
-    /// Reads at a CPU address with A12 set. `now` is the time in CPU cycles.
+    /// Reads at a CPU address with A12 set, at CPU cycle `now`.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Several for every instruction.
+    #[allow(clippy::inline_always)] // Several times per instruction.
     pub(crate) fn read(&mut self, address: u16, now: u32) -> u8 {
         let (first, count) = self.plain;
         if (address & 0xFFF).wrapping_sub(first) < count {
@@ -198,9 +201,9 @@ impl Cartridge {
         }
     }
 
-    /// The three bytes from `address` on, if they are plain ROM within one slice.
+    /// Returns the three bytes from `address` on if they are plain and within one slice.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Once for every instruction.
+    #[allow(clippy::inline_always)] // Once per instruction.
     pub(crate) fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
         if address ^ self.code.base >= self.code.limit {
             self.code = self.code_slice(address)?;
@@ -209,7 +212,7 @@ impl Cartridge {
         self.rom.get(start..start + 3).map(|bytes| [bytes[0], bytes[1], bytes[2]])
     }
 
-    /// The slice around `address` as code, if three bytes from there on are plain.
+    /// Returns the slice around `address` if three plain bytes begin there.
     #[inline(never)]
     fn code_slice(&self, address: u16) -> Option<CodeSlice> {
         let (base, offset) = (address & !(SLICE as u16 - 1), address & (SLICE as u16 - 1));
@@ -220,8 +223,7 @@ impl Cartridge {
         (in_window >= first && offset < limit).then_some(CodeSlice { base, limit, start })
     }
 
-    /// Reads where reading does something, or where there is no plain ROM. A hotspot's byte is that of the bank that it
-    /// selects.
+    /// Reads an address that is not plain. A hotspot yields the byte of the bank that it selects.
     #[inline(never)]
     fn read_special(&mut self, address: u16, now: u32) -> u8 {
         if let Some(dpc) = self.dpc.as_deref_mut() {
@@ -235,7 +237,7 @@ impl Cartridge {
         self.peek(address)
     }
 
-    /// Reads without side effects, as a game's rules do (klax keeps its score in Superchip RAM).
+    /// Reads without side effects, for the rules of a game (klax keeps its score in Superchip RAM).
     pub fn peek(&self, address: u16) -> u8 {
         if self.scheme == Scheme::Fe {
             return self.rom[by_a13(address)];
@@ -257,24 +259,24 @@ impl Cartridge {
         }
     }
 
-    /// Whether the window is all that the cartridge remembers.
+    /// Returns true if the window is the cartridge's only state.
     pub(crate) fn is_stateless(&self) -> bool {
         self.ram.is_empty() && self.dpc.is_none()
     }
 
-    /// Puts a window back that this cartridge had.
+    /// Restores a former window of this cartridge.
     pub(crate) fn set_window(&mut self, window: [u32; 4]) {
         self.code = CodeSlice::default();
         self.window = window;
     }
 
-    /// Whether the cartridge listens to accesses outside of its window.
+    /// Returns true if the cartridge watches accesses outside of its window.
     #[inline]
     pub(crate) fn snoops(&self) -> bool {
         matches!(self.scheme, Scheme::Tigervision | Scheme::Ua | Scheme::Econobanking)
     }
 
-    /// An access with A12 clear; `written` is the value of a write.
+    /// Reacts to an access with A12 clear. `written` is the value of a write.
     pub(crate) fn snoop(&mut self, address: u16, written: Option<u8>) {
         match (self.scheme, written) {
             (Scheme::Tigervision, Some(value)) if address & 0x1FFF < 0x40 => {
@@ -295,17 +297,18 @@ impl Cartridge {
         self.rom[self.window[address / SLICE] as usize + address % SLICE]
     }
 
-    /// Switches banks when the address is one of the scheme's hotspots.
+    /// Switches banks if the address is a hotspot of the scheme.
     fn switch(&mut self, address: u16) {
         let address = usize::from(address) % BANK;
         match self.scheme {
-            // $xFE0-7 choose the slice of slot 0, $xFE8-F of slot 1, $xFF0-7 of slot 2.
+            // $xFE0-7 select the slice of slot 0, $xFE8-F of slot 1, $xFF0-7 of slot 2.
             Scheme::E0 => {
                 if let hotspot @ 0..0x18 = address.wrapping_sub(0xFE0) {
                     self.map(hotspot / 8, hotspot % 8 * SLICE, 1);
                 }
             }
-            // $xFE0-6 choose the lower half of the window, $xFE7 puts RAM there, $xFE8-B choose the page of RAM.
+            // $xFE0-6 select the lower half of the window, $xFE7 maps RAM there, $xFE8-B select the page of
+            // RAM.
             Scheme::E7 => match address.wrapping_sub(0xFE0) {
                 bank @ 0..7 => {
                     self.ram_below = false;
@@ -325,7 +328,7 @@ impl Cartridge {
         }
     }
 
-    /// Which byte of the cartridge's RAM an address reads or writes: each has one port to write and one to read.
+    /// Maps an address to the cartridge's RAM. Each byte has one address to write it and another to read it.
     fn ram_at(&self, address: u16) -> Option<RamPort> {
         let address = usize::from(address) % BANK;
         let port = |write: usize, read: usize, size: usize, offset: usize| {
@@ -343,12 +346,12 @@ impl Cartridge {
         }
     }
 
-    /// Shows a bank in the whole window.
+    /// Maps a bank to the whole window.
     fn select(&mut self, bank: usize) {
         self.map(0, bank * BANK, 4);
     }
 
-    /// Shows `slices` slices of the image, from `offset` on, in the window from slot `first` on.
+    /// Maps `slices` slices of the image, from `offset` on, to the window from slot `first` on.
     fn map(&mut self, first: usize, offset: usize, slices: usize) {
         self.code = CodeSlice::default();
         for slice in 0..slices {
@@ -369,7 +372,7 @@ impl Cartridge {
     }
 }
 
-/// A byte of the cartridge's RAM and what an address does with it.
+/// A byte of the cartridge's RAM, and the kind of access that an address makes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RamPort {
     Read(usize),

@@ -29,7 +29,7 @@ pub enum Scheme {
     /// CBS, three banks of 4 KB and 256 bytes of RAM.
     #[serde(rename = "FA")]
     Fa,
-    /// Tigervision, the lower half of the window chosen by writing a bank's number to $00-$3F.
+    /// Tigervision; a write of a bank number to $00-$3F selects the lower half of the window.
     #[serde(rename = "3F")]
     Tigervision,
     /// Commavid, 2 KB of ROM and 1 KB of RAM.
@@ -37,15 +37,15 @@ pub enum Scheme {
     Cv,
     /// M-Network, eight banks of 2 KB and 2 KB of RAM.
     E7,
-    /// UA Limited, two banks of 4 KB chosen by $0220 and $0240.
+    /// UA Limited, two banks of 4 KB selected by accesses to $0220 and $0240.
     #[serde(rename = "UA")]
     Ua,
-    /// Econobanking, two banks of 4 KB chosen by $0800 and $0840.
+    /// Econobanking, two banks of 4 KB selected by accesses to $0800 and $0840.
     #[serde(rename = "0840")]
     Econobanking,
     /// Parker Brothers, four slots of 1 KB, the last one fixed.
     E0,
-    /// Activision, two banks of 4 KB chosen by the address of the program (robotank).
+    /// Activision, two banks of 4 KB selected by A13 of the address (robotank).
     #[serde(rename = "FE")]
     Fe,
     /// Activision's display processor (pitfall2).
@@ -54,7 +54,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The lengths of image that the scheme can have, in bytes.
+    /// The sizes in bytes that an image of the scheme may have.
     pub(super) fn sizes(self) -> &'static [usize] {
         match self {
             Self::Rom2K => &[2048],
@@ -65,12 +65,12 @@ impl Scheme {
             Self::Fa => &[12288],
             Self::F6 | Self::F6Sc | Self::E7 => &[16384],
             Self::F4 | Self::F4Sc => &[32768],
-            // Dumps of Pitfall II carry 255 bytes of the random register after program and display data.
+            // Dumps of Pitfall II end in 255 bytes of the random register.
             Self::Dpc => &[10495, 10240, 10496],
         }
     }
 
-    /// Bytes of RAM on the cartridge.
+    /// Size of the cartridge's RAM in bytes.
     pub(super) fn ram_bytes(self) -> usize {
         match self {
             Self::F8Sc | Self::F6Sc | Self::F4Sc => 128,
@@ -81,7 +81,7 @@ impl Scheme {
         }
     }
 
-    /// The first hotspot within the 4 KB window and the number of hotspots, one a bank.
+    /// The first hotspot within the 4 KB window, and the number of hotspots: one per bank.
     #[inline]
     pub(super) fn hotspots(self) -> (u16, u16) {
         match self {
@@ -93,8 +93,8 @@ impl Scheme {
         }
     }
 
-    /// The first address and the number of addresses within the 4 KB window where a read has no side effect and
-    /// yields the byte that is mapped there.
+    /// First address and number of addresses within the 4 KB window whose reads yield the mapped byte and
+    /// have no side effect.
     pub(super) fn plain_reads(self) -> (u16, u16) {
         let (hotspots, _) = self.hotspots();
         match self {
@@ -110,12 +110,13 @@ impl Scheme {
         }
     }
 
-    /// Whether the scheme switches pieces of ROM as a whole, by accesses to addresses of the cartridge.
+    /// Returns true if the scheme maps pieces of ROM as a whole and switches them by accesses to the
+    /// cartridge only.
     pub(super) fn is_translated(self) -> bool {
         !matches!(self, Self::Cv | Self::E7 | Self::Tigervision | Self::Ua | Self::Econobanking)
     }
 
-    /// The different ways to fill a window of 4 KB, or the pairs of slice and slot, of an image of `size` bytes.
+    /// The number of banks of an image of `size` bytes, or of its pairs of slice and slot.
     pub(super) fn banks(self, size: usize) -> usize {
         match self {
             Self::E0 => size / 1024,

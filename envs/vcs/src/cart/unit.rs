@@ -1,31 +1,32 @@
-//! Code that stays where it is: the largest piece of ROM that is switched as a whole.
+//! Units: pieces of ROM that bank switching maps as a whole.
 
 use std::ops::Range;
 
-/// A piece of the ROM image as the CPU sees it while it executes code there. What it holds never changes, and a
-/// program that runs in it can tell from an address alone what a read of it yields.
+/// The largest piece of the image around the running code that is switched as a whole. While the program runs
+/// in it, its contents are fixed, and the address alone tells what a plain read yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
-    /// The CPU address of its first byte.
+    /// The CPU address of the first byte.
     pub(crate) base: u16,
-    /// Its bytes: 1, 2 or 4 kilobytes of the image.
+    /// The unit's part of the image: 1, 2 or 4 KB.
     pub(crate) image: Range<usize>,
-    /// Addresses in the 4 KB window that it fills.
+    /// The unit's part of the 4 KB window.
     pub(crate) window: Range<u16>,
-    /// Addresses in the window where reading does nothing but yield the byte, in the cartridge as a whole.
+    /// The plain addresses of the whole window: those whose reads yield the mapped byte and have no side
+    /// effect.
     pub(crate) plain: Range<u16>,
-    /// Where other reads of the window go.
+    /// The mapping of the other addresses of the window.
     pub(crate) mapping: Mapping,
 }
 
-/// How the byte at an address of the window that is only known at run time is found.
+/// The way to find the byte at an address of the window that is known at run time only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapping {
-    /// The unit fills the window, several times if it is small.
+    /// The unit fills the window, repeatedly if it is smaller.
     Whole,
-    /// Through the table of slices.
+    /// The table of slices maps the address.
     Slices,
-    /// A13 of the address chooses the half of the image (robotank).
+    /// A13 of the address selects the half of the image (robotank).
     ByA13,
 }
 
@@ -42,7 +43,7 @@ impl Unit {
         }
     }
 
-    /// The byte that a read of `address` yields, if that is known beforehand and reading does nothing else.
+    /// Returns the byte that a read of `address` yields, if that is fixed and the read has no side effect.
     pub(crate) fn constant(&self, rom: &[u8], address: u16) -> Option<u8> {
         if address & 0x1000 == 0 {
             return None;
@@ -50,7 +51,7 @@ impl Unit {
         rom.get(self.offset(address)?).copied()
     }
 
-    /// Addresses from the base on that belong to the unit.
+    /// The number of addresses from the base on that belong to the unit.
     pub(crate) fn length(&self) -> u16 {
         self.window.end - self.window.start
     }

@@ -1,19 +1,20 @@
-//! What translated code calls: accesses to the chips.
+//! Functions that translated code calls to access the chips.
 
-// The functions are entered from translated code, which holds the machine by a raw pointer; see `Translation::enter`.
+// Translated code enters these functions and holds the machine by a raw pointer; see `translate::enter`.
 #![allow(unsafe_code)]
 
 use crate::cpu::Bus;
 use crate::machine::Machine;
 use crate::tia::registers::WSYNC;
 
-/// Set in a result when the frame has ended, so that the CPU stops after this instruction.
+/// Flag in a result: the frame has ended, and the CPU stops after the current instruction.
 pub(super) const STOP: u32 = 1 << 31;
 
-/// Accesses an address below the cartridge at a time in CPU cycles. For a read, `value` is what was last on the bus, and
-/// the result is the byte; for a write, the result is the time afterwards, perhaps with [`STOP`].
+/// Accesses an address below the cartridge at a CPU cycle. For a read, `value` is the last byte on the bus,
+/// and the result is the byte read. For a write, the result is the cycle after it, with [`STOP`] if the frame
+/// has ended.
 pub(super) type Access = unsafe extern "C" fn(*mut Machine, address: u32, value: u32, cycles: u32) -> u32;
-/// Writes a TIA register that does not hold the CPU; the result is 0 or [`STOP`].
+/// Writes a TIA register other than WSYNC. The result is 0 or [`STOP`].
 pub(super) type WriteRegister = unsafe extern "C" fn(*mut Machine, value: u32, cycles: u32) -> u32;
 
 /// # Safety
@@ -38,8 +39,8 @@ pub(super) unsafe extern "C" fn read_riot(machine: *mut Machine, address: u32, _
     value.into()
 }
 
-/// How many rounds of a loop that waits for the timer may be left out. `least_and_period` is the least count for which the
-/// loop goes on, and the cycles of a round times 256.
+/// Returns the number of iterations of a loop waiting for the timer that may be skipped. `least_and_period`
+/// packs the least count for which the loop continues (8 bits) and the cycles of an iteration.
 ///
 /// # Safety
 /// `machine` is valid and not borrowed.
@@ -54,7 +55,7 @@ pub(super) unsafe extern "C" fn idle_rounds(
     machine.riot.reads_before(least_and_period as u8, first_read, least_and_period >> 8).min(most)
 }
 
-/// Writes WSYNC where moments matter, which holds the CPU until the line's end.
+/// Writes WSYNC where access times matter. Holds the CPU until the end of the line.
 ///
 /// # Safety
 /// `machine` is valid and not borrowed.
@@ -92,7 +93,7 @@ fn stop(machine: &Machine) -> u32 {
     if machine.stops() { STOP } else { 0 }
 }
 
-/// The function that writes a TIA register.
+/// Returns the function that writes a TIA register. `None` for WSYNC.
 pub(super) fn register_write(register: u16) -> Option<WriteRegister> {
     macro_rules! table {
         ($($register:literal)*) => {

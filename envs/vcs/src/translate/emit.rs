@@ -1,4 +1,5 @@
-//! From a region to cranelift's intermediate code: registers, control flow, and the ways out.
+//! Code generation for a region in cranelift's intermediate representation: registers, control flow and
+//! exits.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -19,13 +20,13 @@ use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;
 
-/// In the result of translated code: the next instruction is the interpreter's.
+/// Flag in the result of translated code: the interpreter executes the next instruction.
 pub(super) const INTERPRET: u32 = 1 << 16;
 
-/// Loads and stores of the machine's state cannot fail.
+/// Loads and stores of the machine's state cannot trap.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
-/// The CPU's registers and what is counted, as variables of the intermediate code. A byte each but for the counters.
+/// The CPU's registers and two counters as variables. Registers have 8 bits, counters 32.
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
     pub(super) a: Variable,
@@ -36,32 +37,32 @@ pub(super) struct Registers {
     pub(super) zero: Variable,
     pub(super) carry: Variable,
     pub(super) overflow: Variable,
-    /// CPU cycles at the beginning of the run.
+    /// CPU cycles at the start of the basic block.
     pub(super) cycles: Variable,
-    /// Instructions that may still be executed, those of the present run not counted.
+    /// Instructions that may still be executed after the current basic block.
     pub(super) budget: Variable,
 }
 
 /// Signatures of the functions in `callbacks`.
 #[derive(Clone, Copy)]
 pub(super) struct Signatures {
-    /// Pointer and three numbers.
+    /// A pointer and three integers.
     pub(super) access: SigRef,
-    /// Pointer and two numbers.
+    /// A pointer and two integers.
     pub(super) register: SigRef,
 }
 
-/// An instruction that the translator cannot express. It is left to the interpreter.
+/// Error for an instruction that the translator does not support. The interpreter executes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unsupported(pub(super) Opcode);
 
-/// Where in its run the instruction in work is.
+/// The current instruction's position in its basic block.
 #[derive(Clone, Copy, Default)]
 struct Position {
     pc: u16,
-    /// Cycles since the beginning of the run, those of the instruction not counted.
+    /// Cycles from the start of the basic block to the start of the instruction.
     elapsed: u32,
-    /// Instructions of the run from this one on.
+    /// Instructions from this one to the end of the basic block.
     left: usize,
 }
 
@@ -73,7 +74,7 @@ pub(super) struct Emitter<'a> {
     pub(super) machine: Value,
     pub(super) registers: Registers,
     pub(super) signatures: Signatures,
-    /// Cycles from the beginning of the run to the end of the instruction in work.
+    /// Cycles from the start of the basic block to the end of the current instruction.
     pub(super) elapsed: u32,
     position: Position,
     blocks: BTreeMap<u16, Block>,
@@ -81,7 +82,7 @@ pub(super) struct Emitter<'a> {
     exit: Block,
 }
 
-/// The offsets of the registers in the CPU.
+/// Offsets of the registers in `Cpu`.
 const OFFSETS: [usize; 8] = [
     offset_of!(Cpu, a),
     offset_of!(Cpu, x),
@@ -99,8 +100,8 @@ impl Registers {
     }
 }
 
-/// Writes the function of a region. It takes the CPU, the machine and the number of instructions that may be executed,
-/// and returns how many of them are left, with [`INTERPRET`] if the next one is the interpreter's.
+/// Emits the function of a region. It takes the CPU, the machine and the maximum number of instructions, and
+/// returns the number of instructions left, with [`INTERPRET`] if the interpreter executes the next one.
 pub(super) fn emit(
     region: &Region,
     unit: &Unit,
@@ -182,7 +183,7 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.budget, budget);
     }
 
-    /// The one way out: writes the registers back.
+    /// Emits the only exit, which writes the registers back.
     fn leave(&mut self) {
         self.code.switch_to_block(self.exit);
         self.code.set_cold_block(self.exit);
@@ -209,7 +210,7 @@ impl Emitter<'_> {
         if let Some(wait) = TimerWait::of(pc, basic_block) {
             self.skip_rounds(wait);
         }
-        // A run is begun only if it may be finished.
+        // A basic block is entered only if the budget suffices for all of it.
         let before = self.code.use_var(self.registers.budget);
         let budget = self.code.ins().iadd_imm_s(before, -(count as i64));
         let short = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, budget, 0);
@@ -239,7 +240,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Leaves out those rounds of a waiting loop that are sure to be followed by another one.
+    /// Skips the iterations of a wait loop that are certain to be followed by another one.
     fn skip_rounds(&mut self, wait: TimerWait) {
         let budget = self.code.use_var(self.registers.budget);
         let cycles = self.code.use_var(self.registers.cycles);
@@ -259,7 +260,7 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.budget, budget);
     }
 
-    /// The end of a run: goes on at `pc`, inside the region or outside.
+    /// Ends a basic block with a jump to `pc`, inside or outside of the region.
     fn jump_to(&mut self, pc: u16) {
         let cycles = self.now();
         if let Some(&block) = self.blocks.get(&pc) {
@@ -271,7 +272,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The end of a run: goes on at a `pc` that is not in the region.
+    /// Ends a basic block with an exit to a `pc` outside of the region.
     fn exit_to(&mut self, pc: Value) {
         let cycles = self.now();
         let budget = self.code.use_var(self.registers.budget);
@@ -279,7 +280,8 @@ impl Emitter<'_> {
         self.code.ins().jump(self.exit, &[pc, cycles, budget, why].map(BlockArg::from));
     }
 
-    /// Leaves the instruction in work, of which nothing has happened yet, to the interpreter if `condition` holds.
+    /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
+    /// the instruction may have happened yet.
     pub(super) fn interpret_if(&mut self, condition: Value) {
         let (pc, elapsed, left) = (self.position.pc, self.position.elapsed, self.position.left);
         let cycles = self.code.use_var(self.registers.cycles);
@@ -293,7 +295,7 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// Leaves after the instruction in work if a callback's `result` says that the frame has ended.
+    /// Exits after the current instruction if the `result` of a callback says that the frame has ended.
     pub(super) fn stop_if(&mut self, result: Value, next: u16) {
         let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
         let cycles = self.now();
@@ -306,13 +308,13 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// The time at the end of the instruction in work.
+    /// The time at the end of the current instruction.
     pub(super) fn now(&mut self) -> Value {
         let cycles = self.code.use_var(self.registers.cycles);
         self.code.ins().iadd_imm_s(cycles, i64::from(self.elapsed))
     }
 
-    /// Makes `cycles` the time at the end of the instruction in work.
+    /// Makes `cycles` the time at the end of the current instruction.
     pub(super) fn set_now(&mut self, cycles: Value) {
         let start = self.code.ins().iadd_imm_s(cycles, -i64::from(self.elapsed));
         self.code.def_var(self.registers.cycles, start);
@@ -376,7 +378,7 @@ impl Emitter<'_> {
         self.jump_to(instruction.operand);
     }
 
-    /// BRK pushes the address after its padding, and the status. Decimal mode stays as it is.
+    /// BRK pushes the address after its padding byte, and the status. It does not change decimal mode.
     fn software_interrupt(&mut self, instruction: Instruction) {
         let [high, low] = instruction.return_address().to_be_bytes();
         let bytes = [self.byte(high), self.byte(low), self.status()];
@@ -386,7 +388,7 @@ impl Emitter<'_> {
         self.jump_to(target);
     }
 
-    /// Several pushes, all of them to RAM.
+    /// Pushes several bytes, all of them to RAM.
     fn push_all(&mut self, bytes: &[Value]) {
         let mut s = self.code.use_var(self.registers.s);
         self.interpret_unless_stack(s, 0x7F + bytes.len() as i64, 0xFF);
@@ -397,21 +399,21 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.s, s);
     }
 
-    /// RTS.
+    /// Emits RTS.
     fn return_(&mut self) {
         let s = self.code.use_var(self.registers.s);
         self.interpret_unless_stack(s, 0x80, 0xFD);
         let low = self.code.ins().iadd_imm_s(s, 1);
         let high = self.code.ins().iadd_imm_s(s, 2);
         let last = self.load_word(low, high);
-        // The byte before the one that is returned to is read.
+        // The instruction reads the byte before its target.
         self.interpret_unless_plain(last);
         self.code.def_var(self.registers.s, high);
         let pc = self.code.ins().iadd_imm_s(last, 1);
         self.return_to(pc);
     }
 
-    /// RTI.
+    /// Emits RTI.
     fn return_from_interrupt(&mut self) {
         let s = self.code.use_var(self.registers.s);
         self.interpret_unless_stack(s, 0x80, 0xFC);
@@ -426,7 +428,7 @@ impl Emitter<'_> {
         self.return_to(pc);
     }
 
-    /// Goes on at an address from the stack: most likely after one of the region's calls.
+    /// Continues at an address from the stack, most likely after one of the region's calls.
     fn return_to(&mut self, pc: Value) {
         let cycles = self.now();
         for back in self.returns.clone() {
@@ -442,14 +444,14 @@ impl Emitter<'_> {
         self.exit_to(pc);
     }
 
-    /// Leaves the instruction to the interpreter if the stack pointer is not from `first` to `last`.
+    /// Leaves the instruction to the interpreter unless the stack pointer is within `first..=last`.
     pub(super) fn interpret_unless_stack(&mut self, s: Value, first: i64, last: i64) {
         let above = self.code.ins().iadd_imm_s(s, -first);
         let elsewhere = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, above, last - first);
         self.interpret_if(elsewhere);
     }
 
-    /// Calls a function of `callbacks` that makes an access.
+    /// Calls a function of `callbacks` that accesses an address.
     pub(super) fn call_access(&mut self, function: callbacks::Access, address: Value, value: Value) -> Value {
         let now = self.now();
         let function = self.code.ins().iconst(I64, function as usize as i64);

@@ -1,17 +1,17 @@
-//! Decoded instructions.
+//! Decoding of instructions.
 
 use crate::cart::Unit;
 use crate::cpu::{Mode, OPCODES, Opcode, Operation};
 
-/// One instruction of a unit.
+/// An instruction of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instruction {
     /// Its address.
     pub(super) pc: u16,
-    /// Its first byte, and that byte's row in the table of opcodes.
+    /// The first byte, and its row in the table of opcodes.
     pub(super) code: u8,
     pub(super) opcode: Opcode,
-    /// Its operand's bytes as a number, the missing ones 0.
+    /// The operand's bytes as an integer; missing bytes are 0.
     pub(super) operand: u16,
 }
 
@@ -46,27 +46,27 @@ impl Instruction {
         }
     }
 
-    /// The address of the instruction that follows.
+    /// The address of the next instruction.
     pub(super) fn next(self) -> u16 {
         self.pc.wrapping_add(self.length())
     }
 
-    /// Where a subroutine that it calls comes back to. BRK is followed by a byte of padding.
+    /// The return address of a subroutine call. A byte of padding follows BRK.
     pub(super) fn return_address(self) -> u16 {
         if self.opcode.operation == Operation::Brk { self.pc.wrapping_add(2) } else { self.next() }
     }
 
-    /// Where a branch leads.
+    /// The target of a branch.
     pub(super) fn branch_target(self) -> u16 {
         self.next().wrapping_add_signed((self.operand as i8).into())
     }
 
-    /// Whether it is a conditional branch.
+    /// Returns true for conditional branches.
     pub(super) fn is_branch(self) -> bool {
         self.opcode.mode == Mode::Relative
     }
 
-    /// Whether it never goes on to the following instruction by itself.
+    /// Returns true if the next instruction is never executed directly after this one.
     pub(super) fn is_jump(self) -> bool {
         matches!(
             self.opcode.operation,

@@ -1,4 +1,4 @@
-//! Operands: RAM and ROM directly, chips by callbacks, everything odd by the interpreter.
+//! Operands: direct accesses to RAM and ROM, callbacks for chips, and the interpreter for special cases.
 
 use std::mem::offset_of;
 
@@ -13,13 +13,13 @@ use crate::cart::{Cartridge, Mapping};
 use crate::cpu::{Mode, Opcode};
 use crate::machine::{Machine, RAM};
 
-/// Where the bytes of RAM are in the machine.
+/// Offset of RAM in the machine.
 const RAM_OFFSET: i32 = offset_of!(Machine, ram) as i32;
-/// Where the table of slices is in the machine.
+/// Offset of the table of slices in the machine.
 const WINDOW_OFFSET: i32 = (offset_of!(Machine, cartridge) + offset_of!(Cartridge, window)) as i32;
 
 impl Emitter<'_> {
-    /// The operand's value; the cycle for leaving a page is charged.
+    /// Emits the read of the operand, and charges the cycle for crossing a page.
     pub(super) fn operand(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
         let Instruction { operand, opcode, .. } = instruction;
         Ok(match opcode.mode {
@@ -58,7 +58,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Stores a register.
+    /// Emits the store of a register.
     pub(super) fn store(&mut self, instruction: Instruction, value: Value) -> Result<(), Unsupported> {
         let Instruction { operand, opcode, .. } = instruction;
         match opcode.mode {
@@ -85,7 +85,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Writes below the cartridge, at `base` plus the instruction's index.
+    /// Emits a store to `base` plus the instruction's index, which must be below the cartridge.
     fn write_indexed(
         &mut self,
         instruction: Instruction,
@@ -115,7 +115,7 @@ impl Emitter<'_> {
         Ok(self.code.use_var(register))
     }
 
-    /// The address in the zero page, a byte.
+    /// The indexed address in the zero page, as a byte.
     pub(super) fn zero_page_indexed(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
         let index = self.index(instruction.opcode)?;
         Ok(self.code.ins().iadd_imm_s(index, i64::from(instruction.operand as i8)))
@@ -141,13 +141,13 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.cycles, cycles);
     }
 
-    /// The word at `address` and the following one of the zero page, both in RAM.
+    /// The word at `address` and the next one of the zero page, both in RAM.
     pub(super) fn pointer(&mut self, address: u8) -> Value {
         let (low, high) = (self.byte(address), self.byte(address.wrapping_add(1)));
         self.load_word(low, high)
     }
 
-    /// A word from two addresses in RAM.
+    /// The word from two addresses in RAM.
     pub(super) fn load_word(&mut self, low: Value, high: Value) -> Value {
         let (low, high) = (self.load_ram(low), self.load_ram(high));
         let (low, high) = (self.zero_extend(low), self.zero_extend(high));
@@ -155,7 +155,7 @@ impl Emitter<'_> {
         self.code.ins().bor(low, high)
     }
 
-    /// The byte of RAM at an address from $80 on.
+    /// The byte of RAM at an address from $80 to $FF.
     pub(super) fn load_ram(&mut self, address: Value) -> Value {
         let place = self.ram(address);
         self.code.ins().load(I8, TRUSTED, place, RAM_OFFSET - RAM as i32)
@@ -171,7 +171,7 @@ impl Emitter<'_> {
         self.code.ins().iadd(self.machine, offset)
     }
 
-    /// Reads an address that is known. What was last on the bus is the operand's last byte.
+    /// Emits a read of a fixed address. The last byte on the bus is the operand's last byte.
     fn read_known(&mut self, address: u16, mode: Mode) -> Value {
         if let Some(byte) = self.unit.constant(self.rom, address) {
             return self.byte(byte);
@@ -195,7 +195,7 @@ impl Emitter<'_> {
         self.code.ins().ireduce(I8, value)
     }
 
-    /// Reads an address of the zero page or the stack page: RAM or TIA.
+    /// Emits a read of the zero page or the stack page: RAM or TIA.
     pub(super) fn read_zero_page(&mut self, address: Value, open_bus: Value) -> Value {
         let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
         self.code.append_block_param(on, I8);
@@ -225,7 +225,7 @@ impl Emitter<'_> {
         self.write_chip(instruction, callbacks::write, address, value);
     }
 
-    /// Writes an address below the cartridge; the CPU may be held until the line's end.
+    /// Emits a write below the cartridge by a callback, which may hold the CPU until the end of the line.
     pub(super) fn write_chip(
         &mut self,
         instruction: Instruction,
@@ -239,7 +239,7 @@ impl Emitter<'_> {
         self.stop_if(result, instruction.next());
     }
 
-    /// Writes an address of the zero page or the stack page: RAM or TIA.
+    /// Emits a write of the zero page or the stack page: RAM or TIA.
     pub(super) fn write_zero_page(&mut self, instruction: Instruction, address: Value, value: Value) {
         let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
         let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
@@ -254,7 +254,7 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// Reads from a table: a base that is known, and an index.
+    /// Emits an indexed read from a fixed base.
     fn read_table(&mut self, base: u16, index: Value) -> Value {
         let start = self.table(base);
         let address = if start.is_some() {
@@ -281,7 +281,7 @@ impl Emitter<'_> {
         self.read_simple(address, open_bus)
     }
 
-    /// Where a table of 256 bytes lies in memory, if all of it is plain ROM of this unit.
+    /// Returns the host address of a table of 256 bytes if all of it is plain ROM of this unit.
     fn table(&self, base: u16) -> Option<*const u8> {
         let last = base.checked_add(0xFF)?;
         let whole = self.unit.constant(self.rom, base).is_some()
@@ -292,7 +292,7 @@ impl Emitter<'_> {
         whole.then(|| self.rom[offset..].as_ptr())
     }
 
-    /// Reads an address that is known only at run time, and is simple.
+    /// Emits a read of an address known at run time only, which has passed `interpret_unless_simple`.
     fn read_simple(&mut self, address: Value, open_bus: Value) -> Value {
         let [rom, low, ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
         self.code.append_block_param(on, I8);
@@ -315,7 +315,7 @@ impl Emitter<'_> {
         self.code.block_params(on)[0]
     }
 
-    /// Writes an address below the cartridge.
+    /// Emits a write below the cartridge of an address known at run time only.
     fn write_low(&mut self, instruction: Instruction, address: Value, value: Value) {
         let [ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
         let is_ram = self.is_ram(address);
@@ -331,13 +331,13 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// Whether an address below the cartridge is one of RAM.
+    /// True if an address below the cartridge is in RAM.
     fn is_ram(&mut self, address: Value) -> Value {
         let lines = self.code.ins().band_imm_s(address, 0x0280);
         self.code.ins().icmp_imm_s(IntCC::Equal, lines, 0x0080)
     }
 
-    /// The zero page's address of a byte of RAM.
+    /// The zero page address of a byte of RAM.
     fn ram_place(&mut self, address: Value) -> Value {
         let place = self.code.ins().ireduce(I8, address);
         self.code.ins().bor_imm_s(place, i64::from(0x80_u8 as i8))
@@ -381,7 +381,7 @@ impl Emitter<'_> {
         self.interpret_if(elsewhere);
     }
 
-    /// Leaves addresses to the interpreter where there is no ROM, or where reading does more than yield a byte of it.
+    /// Leaves the instruction to the interpreter unless the address is plain ROM.
     pub(super) fn interpret_unless_plain(&mut self, address: Value) {
         let plain = self.is_plain(address);
         let odd = self.code.ins().icmp_imm_s(IntCC::Equal, plain, 0);
@@ -396,7 +396,7 @@ impl Emitter<'_> {
         self.code.ins().icmp_imm_u(IntCC::UnsignedLessThan, place, count)
     }
 
-    /// Leaves addresses of the cartridge to the interpreter where reading does more than yield a byte of ROM.
+    /// Leaves the instruction to the interpreter if the address is in the cartridge but not plain ROM.
     fn interpret_unless_simple(&mut self, address: Value) {
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         let plain = self.is_plain(address);

@@ -1,8 +1,9 @@
-//! Translation: code in ROM that is executed often becomes native code.
+//! Translation of hot code in ROM to native code.
 //!
-//! A ROM never changes, so what is compiled once serves every console that plays the game. The interpreter in
-//! [`cpu`](crate::cpu) stays complete: it executes what is executed rarely, every instruction that the translator does
-//! not know, and every access that is odd at run time (`Emitter::interpret_if`); it is also the oracle.
+//! ROM never changes, so code is compiled once for all consoles that share a translation. The interpreter in
+//! [`cpu`](crate::cpu) remains complete. It executes rare code, instructions that the translator does not
+//! support, and accesses that turn out to be special at run time (`Emitter::interpret_if`). It is also the
+//! oracle of the tests.
 
 mod callbacks;
 mod emit;
@@ -29,47 +30,48 @@ use emit::INTERPRET;
 use native::Native;
 use region::Region;
 
-/// How a console executes the code of its cartridge. The modes differ in speed only: each leaves the same machine after
-/// every frame.
+/// The way a console executes its program. The modes differ in speed only: after every frame all of them
+/// leave the same machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Execution {
-    /// Interprets code at first, and compiles to native code what is executed often.
+    /// Interprets code first, and compiles it to native code once it has been executed often.
     #[default]
     WhenHot,
-    /// Compiles code when it is first executed.
+    /// Compiles code to native code before its first execution. Slow to start; meant for tests.
     Eager,
     /// Interprets all code.
     Interpreted,
 }
 
-/// How often an address is come to before its code is compiled. More would interpret for longer, less would compile
-/// what is hardly executed.
+/// Number of visits of an address before its code is compiled. A higher number would interpret for longer, a
+/// lower one would compile code that is rarely executed.
 const HOT: u32 = 1500;
-/// The visits of an address whose code cannot be compiled.
+/// Number of visits that marks an address whose code cannot be compiled.
 const NEVER: u32 = u32::MAX;
-/// Callbacks return the time beside a bit of their own. Only programs that never end a frame come so far.
+/// Times must be below this, since callbacks return them together with a flag. Only programs that never end a
+/// frame exceed it.
 const LATEST: u32 = 1 << 30;
 
-/// Addresses in a bank's table.
+/// Addresses in the table of a bank.
 const BANK: usize = 0x1000;
 
-/// What is known of the code at an address.
+/// The state of the code at an address.
 #[derive(Default)]
 struct Entry {
     code: AtomicPtr<()>,
     visits: AtomicU32,
 }
 
-/// The translated code of a ROM, shared by all its consoles.
+/// The native code of a ROM image, shared by consoles.
 pub(crate) struct Translation {
     rom: Arc<[u8]>,
-    /// For each value of the program counter's three highest bits: by bank and address in the window.
+    /// For each value of the program counter's three highest bits, a table by bank and offset in the window.
     tables: [OnceLock<Box<[Entry]>>; 8],
     banks: usize,
-    /// How often an address is come to before its code is compiled.
+    /// Number of visits of an address before its code is compiled.
     hot: u32,
     compiler: Mutex<Native>,
-    /// Instructions that native code has executed.
+    /// Number of instructions executed by native code.
     #[cfg(test)]
     executed: std::sync::atomic::AtomicU64,
 }
@@ -81,8 +83,8 @@ impl fmt::Debug for Translation {
 }
 
 impl Translation {
-    /// Returns an empty translation. Returns `None` if the interpreter has to execute everything: because `execution`
-    /// says so, because the cartridge's scheme is not translated, or because native code cannot be had here.
+    /// Creates an empty translation. Returns `None` if everything must be interpreted: `execution` says so,
+    /// the scheme is not translated, or native code is not available on this system.
     pub(crate) fn new(cartridge: &Cartridge, execution: Execution) -> Option<Self> {
         let hot = match execution {
             Execution::WhenHot => HOT,
@@ -100,18 +102,18 @@ impl Translation {
         })
     }
 
-    /// The number of regions that have been compiled.
+    /// The number of compiled regions.
     pub(crate) fn compiled_regions(&self) -> usize {
         self.compiler.lock().map_or(0, |native| native.compiled())
     }
 
-    /// The number of instructions that native code has executed.
+    /// The number of instructions executed by native code.
     #[cfg(test)]
     pub(crate) fn executed(&self) -> u64 {
         self.executed.load(Ordering::Relaxed)
     }
 
-    /// Executes up to `instructions` instructions; fewer if the frame ends or the CPU is jammed.
+    /// Executes up to `instructions` instructions. Stops earlier if the frame ends or the CPU is jammed.
     pub(crate) fn run(&self, cpu: &mut Cpu, machine: &mut Machine, instructions: u32) {
         if machine.cycles >= LATEST {
             return cpu.run(machine, instructions);
@@ -135,7 +137,7 @@ impl Translation {
         }
     }
 
-    /// The translated code at an address; counts the visit, and compiles when there were enough.
+    /// Returns the native code at an address. Counts the visit, and compiles the code if it is hot.
     #[inline]
     fn code(&self, pc: u16, machine: &Machine) -> Option<*const ()> {
         let index = machine.cartridge.code_index(pc)?;
@@ -176,12 +178,12 @@ impl Translation {
     }
 }
 
-/// Runs translated code.
+/// Runs native code.
 #[allow(unsafe_code)]
 fn enter(code: *const (), cpu: &mut Cpu, machine: &mut Machine, budget: u32) -> u32 {
     type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine, u32) -> u32;
-    // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and the function
-    // has this signature (`emit`). It touches nothing but the two values, to which it has the only references, and the
-    // ROM, which lives as long as the translation too.
+    // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and
+    // `emit` gives the function this signature. The function accesses only the two values, which are borrowed
+    // exclusively, and the ROM, which lives as long as the translation.
     unsafe { std::mem::transmute::<*const (), Code>(code)(cpu, machine, budget) }
 }

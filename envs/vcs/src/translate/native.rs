@@ -1,4 +1,4 @@
-//! Machine code: compiled by cranelift, kept in pages of its own.
+//! Native code: functions compiled by cranelift, in executable pages.
 
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
@@ -7,17 +7,18 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, isa};
 use memmap2::{Mmap, MmapMut};
 
-/// Compiles functions and keeps them for as long as it lives.
+/// Compiles functions and owns their code.
 pub(super) struct Native {
     isa: OwnedTargetIsa,
     context: Context,
-    /// Never changed once they are executable, never unmapped before the translation is dropped.
+    /// Executable pages. They are never modified, and unmapped only with the translation.
     pages: Vec<Mmap>,
 }
 
 impl Native {
-    /// Returns a compiler for this processor, or `None` if native code cannot be had: on processors other than x86-64,
-    /// whose instruction caches would have to be made coherent, and on systems that refuse executable memory.
+    /// Creates a compiler for this processor. Returns `None` where native code is not available: on
+    /// processors other than x86-64, which need their instruction caches made coherent, and on systems that
+    /// refuse executable memory.
     pub(super) fn new() -> Option<Self> {
         if !cfg!(target_arch = "x86_64") || !can_execute() {
             return None;
@@ -32,7 +33,7 @@ impl Native {
         Some(Self { isa, context: Context::new(), pages: Vec::new() })
     }
 
-    /// The number of functions that have been compiled.
+    /// The number of compiled functions.
     pub(super) fn compiled(&self) -> usize {
         self.pages.len()
     }
@@ -41,8 +42,8 @@ impl Native {
         &*self.isa
     }
 
-    /// Compiles a function that refers to nothing but absolute addresses, and returns where it begins; `None` if the
-    /// system gives no executable memory.
+    /// Compiles a function that refers to absolute addresses only, and returns its entry point. Returns
+    /// `None` if the system refuses executable memory.
     pub(super) fn compile(&mut self, function: Function) -> Option<*const u8> {
         self.context.clear();
         self.context.func = function;
@@ -59,7 +60,7 @@ impl Native {
     }
 }
 
-/// Returns true if the system gives executable memory.
+/// Returns true if the system grants executable memory.
 fn can_execute() -> bool {
     MmapMut::map_anon(1).and_then(MmapMut::make_exec).is_ok()
 }

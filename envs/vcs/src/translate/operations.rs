@@ -1,4 +1,4 @@
-//! What each instruction does to registers and flags.
+//! Effects of instructions on registers and flags.
 
 use std::mem::offset_of;
 
@@ -13,7 +13,7 @@ use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::RAM;
 
 impl Emitter<'_> {
-    /// An instruction that does not jump.
+    /// Emits an instruction that does not jump.
     pub(super) fn instruction(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         use Operation as O;
         let (a, x, y, s) = (self.registers.a, self.registers.x, self.registers.y, self.registers.s);
@@ -121,7 +121,7 @@ impl Emitter<'_> {
         self.code.def_var(flag, value);
     }
 
-    /// The flags that change rarely live in memory.
+    /// Sets a rarely changed flag, which lives in memory.
     pub(super) fn store_flag(&mut self, offset: usize, value: u8) {
         let value = self.byte(value);
         self.code.ins().store(TRUSTED, value, self.cpu, offset as i32);
@@ -156,7 +156,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// ADC and SBC; decimal ones are the interpreter's.
+    /// Emits ADC or SBC. The interpreter executes them in decimal mode.
     fn add(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         let decimal = self.load_flag(offset_of!(Cpu, decimal));
         self.interpret_if(decimal);
@@ -190,7 +190,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Read, modify, write: the accumulator or RAM.
+    /// Emits a read-modify-write instruction on the accumulator or RAM.
     fn modify(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         let Instruction { opcode, operand, .. } = instruction;
         let address = match opcode.mode {
@@ -249,7 +249,8 @@ impl Emitter<'_> {
         self.write_zero_page(instruction, s, value);
     }
 
-    /// The byte that PLA and PLP pull. They read the stack twice; breakout pulls from the TIA to move the pointer.
+    /// The byte that PLA and PLP pull. They read the stack twice; breakout pulls from the TIA to move the
+    /// stack pointer.
     fn pull(&mut self, instruction: Instruction) -> Value {
         let s = self.code.use_var(self.registers.s);
         let above = self.code.ins().iadd_imm_s(s, 1);
@@ -280,7 +281,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The status byte as PHP pushes it.
+    /// The status byte that PHP pushes.
     pub(super) fn status(&mut self) -> Value {
         let negative = self.code.use_var(self.registers.negative);
         let negative = self.code.ins().band_imm_s(negative, i64::from(0x80_u8 as i8));

@@ -1,4 +1,4 @@
-//! What is translated at once: the code that can be reached from an entry without leaving its unit.
+//! Regions, the units of compilation: the code reachable from an entry point within a unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,19 @@ use super::instruction::Instruction;
 use crate::cart::Unit;
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
 
-/// Instructions of a region at most: loops of a display kernel fit, and not too much is compiled several times.
+/// Maximum number of instructions in a region. Loops of a display kernel fit, and little code is compiled
+/// several times.
 const LONGEST: usize = 80;
 
-/// Instructions that follow one another: entered at the first, left at the last.
+/// A basic block: instructions that are entered at the first one and left at the last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BasicBlock {
     pub(super) instructions: Vec<Instruction>,
-    /// Where it goes on when the last one does not jump.
+    /// The next address if the last instruction does not jump.
     pub(super) next: u16,
 }
 
-/// The runs of a region by their first addresses.
+/// The basic blocks of a region by their first addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) entry: u16,
@@ -25,7 +26,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The region of an entry; `None` if its first instruction cannot be translated.
+    /// Finds the region of an entry point. Returns `None` if its first instruction cannot be translated.
     pub(super) fn discover(unit: &Unit, rom: &[u8], entry: u16) -> Option<Self> {
         let (code, leaders) = reachable(unit, rom, entry);
         code.get(&entry)?;
@@ -37,7 +38,7 @@ impl Region {
         Some(Self { entry, blocks })
     }
 
-    /// Where the region's subroutine calls come back to.
+    /// The return addresses of the region's subroutine calls, where they are in the region.
     pub(super) fn returns(&self) -> Vec<u16> {
         self.blocks
             .values()
@@ -49,7 +50,7 @@ impl Region {
     }
 }
 
-/// The instructions that can be reached, and the first ones of runs.
+/// Returns the reachable instructions and the leaders, the first addresses of basic blocks.
 fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>, BTreeSet<u16>) {
     let mut code = BTreeMap::new();
     let mut leaders = BTreeSet::from([entry]);
@@ -74,7 +75,7 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
     (code, leaders)
 }
 
-/// Where a branch, jump or call leads, and where it goes on.
+/// The possible successors of a branch, jump or call.
 fn targets(unit: &Unit, rom: &[u8], instruction: Instruction) -> Vec<u16> {
     match (instruction.opcode.operation, instruction.opcode.mode) {
         (_, Mode::Relative) => vec![instruction.next(), instruction.branch_target()],
@@ -102,23 +103,24 @@ fn basic_block(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leade
     block
 }
 
-/// Whether the translator knows the instruction. Others, all of them rare, are left to the interpreter.
+/// Returns true if the translator supports the instruction. The interpreter executes the others, all of them
+/// rare.
 fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
     let constant = |address: u16| unit.constant(rom, address).is_some();
     let is_ram = |address: u16| address & 0x1280 == 0x0080;
     let is_chip = |address: u16| address & 0x1000 == 0;
-    // A pointer whose high byte does not leave RAM.
+    // A pointer whose two bytes are in RAM.
     let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
     match opcode.operation {
-        // Whatever jumps must go to the cartridge: code elsewhere depends on what is on the bus.
+        // Jumps must stay in the cartridge: code elsewhere depends on the bus.
         O::Jmp => match opcode.mode {
             Mode::Absolute => !is_chip(operand),
             _ => is_pointer(operand),
         },
         O::Jsr => !is_chip(operand),
-        // Pong and breakout call subroutines with it.
+        // Pong and breakout call subroutines with BRK.
         O::Brk => break_target(unit, rom).is_some(),
         O::Sta | O::Stx | O::Sty | O::Sax => match opcode.mode {
             Mode::Absolute => is_chip(operand),
@@ -173,14 +175,14 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         | O::Php
         | O::Pla => true,
         O::Bpl | O::Bmi | O::Bvc | O::Bvs | O::Bcc | O::Bcs | O::Bne | O::Beq => {
-            // A branch out of the cartridge, over the end of the address space, is nobody's idea of a loop.
+            // A branch that leaves the cartridge across the end of the address space is rare.
             !is_chip(instruction.branch_target())
         }
         _ => false,
     }
 }
 
-/// Where BRK leads, if the vector is plain ROM and points to some.
+/// Returns the target of BRK if the vector is plain ROM and points to the cartridge.
 pub(super) fn break_target(unit: &Unit, rom: &[u8]) -> Option<u16> {
     let byte = |address| unit.constant(rom, address);
     let target = u16::from_le_bytes([byte(BREAK_VECTOR)?, byte(BREAK_VECTOR + 1)?]);

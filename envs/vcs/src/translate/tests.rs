@@ -1,4 +1,4 @@
-//! Translated code against the interpreter, on random programs.
+//! Native code against the interpreter, on random programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ fn is_documented(operation: Operation) -> bool {
     operation as u8 <= Operation::Tya as u8
 }
 
-/// A bank of random instructions. Most addresses are those that programs use: RAM, the chips, tables in ROM.
+/// A bank of random instructions. Most addresses are those that real programs use: RAM, chips and tables in
+/// ROM.
 fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
     let mut code = Vec::with_capacity(size);
     while code.len() < size {
@@ -42,7 +43,7 @@ fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
         }
     }
     code.truncate(size);
-    // Reset and BRK lead to the beginning and the middle.
+    // The vectors of reset and BRK point to the start and to the middle.
     code[size - 4..].copy_from_slice(&[0x00, 0xF0, 0x00, 0xF4]);
     code
 }
@@ -65,7 +66,8 @@ struct Frame {
     screen: Vec<u8>,
 }
 
-/// Runs frames with random input, about half of them without drawing, and returns the machine after each.
+/// Runs frames with random input, about half of them undrawn at first, and returns the machine after each
+/// frame.
 fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
     let mut random = StdRng::seed_from_u64(seed);
     (0..frames)
@@ -126,7 +128,7 @@ fn every_execution_mode_leaves_the_same_machine() {
     }
 }
 
-/// A few programs on consoles on the heap, in whose neighbourhood `tests/memcheck` notices any access.
+/// Runs a few programs on consoles on the heap, where `tests/memcheck` detects accesses outside of them.
 #[test]
 fn native_code_stays_within_its_memory() {
     let mut regions = 0;
@@ -139,11 +141,11 @@ fn native_code_stays_within_its_memory() {
     assert!(regions > 0 || Native::new().is_none(), "no code was compiled");
 }
 
-/// A unit of 4 KB that begins with `bytes`, and NOPs after them.
+/// A unit of 4 KB that begins with `bytes` followed by NOPs.
 fn unit_of(bytes: [u8; 3]) -> (Unit, Vec<u8>) {
     let mut rom = vec![0xEA; 4096];
     rom[..3].copy_from_slice(&bytes);
-    // A target for BRK in ROM.
+    // BRK leads to ROM.
     rom[4094..].copy_from_slice(&[0x00, 0xF0]);
     let cartridge = Cartridge::new(rom.clone().into(), Scheme::Rom4K).expect("4 KB");
     (cartridge.unit(0xF000).expect("a unit"), rom)

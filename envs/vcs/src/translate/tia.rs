@@ -1,4 +1,4 @@
-//! Writes of the TIA's registers: most change nothing, which is seen without a call.
+//! Writes of the TIA's registers. Most change nothing, which is recognised without a call.
 
 use std::mem::offset_of;
 
@@ -14,11 +14,11 @@ use crate::tia::{LINE, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
 const OPEN_BUS_OFFSET: i32 = offset_of!(Machine, open_bus) as i32;
-/// CPU cycles in a line.
+/// CPU cycles per line.
 const LINE_CYCLES: u32 = LINE as u32 / 3;
 
 impl Emitter<'_> {
-    /// Writes a register, or waits for the line's end.
+    /// Emits the write of a register, or the wait of WSYNC for the end of the line.
     pub(super) fn write_tia(&mut self, instruction: Instruction, register: u16, value: Value) {
         self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
         let Some(function) = callbacks::register_write(register) else {
@@ -35,7 +35,7 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// Goes to `on` if the register has settled for `value` and no moment matters.
+    /// Jumps to `on` if the write of `value` is redundant and the frame is drawn by lines.
     fn skip_if_redundant(&mut self, redundant: usize, value: Value, on: Block) {
         let [by_lines, write] = std::array::from_fn(|_| self.code.create_block());
         let redundant = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + redundant) as i32);
@@ -56,7 +56,7 @@ impl Emitter<'_> {
         self.code.ins().icmp(IntCC::UnsignedLessThan, now, until)
     }
 
-    /// WSYNC: the CPU is held until the line's end.
+    /// Emits WSYNC, which holds the CPU until the end of the line.
     fn wait(&mut self, instruction: Instruction) {
         let [by_lines, moment, on] = std::array::from_fn(|_| self.code.create_block());
         let is_by_lines = self.is_by_lines();
@@ -73,9 +73,9 @@ impl Emitter<'_> {
         self.code.switch_to_block(on);
     }
 
-    /// The CPU cycle at which the next line begins, or now if one does.
+    /// The CPU cycle at which the next line begins. The current cycle if a line begins there.
     fn line_end(&mut self) -> Value {
-        /// Multiplying by this and shifting divides a number of 32 bits by a line's cycles.
+        /// Multiplying a 32-bit integer by this and shifting divides it by the cycles of a line.
         const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);
         const SHIFT: u32 = 38;
         let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::LINE_PHASE) as i32);

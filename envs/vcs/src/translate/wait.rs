@@ -1,4 +1,4 @@
-//! Loops that do nothing but wait for the timer, which take a sixth of all instructions.
+//! Loops that wait for the timer. They take a sixth of all instructions.
 
 use super::region::BasicBlock;
 use crate::cpu::{Mode, Operation};
@@ -6,18 +6,18 @@ use crate::cpu::{Mode, Operation};
 /// A loop that reads the timer until it has counted down far enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimerWait {
-    /// The loop goes on as long as the count is at least this.
+    /// The loop continues while the count is at least this.
     pub(super) least: u8,
-    /// CPU cycles from the beginning of a round to its read of the timer.
+    /// CPU cycles from the start of an iteration to its read of the timer.
     pub(super) read_after: u8,
-    /// CPU cycles of a round.
+    /// CPU cycles of an iteration.
     pub(super) period: u32,
-    /// Instructions of a round.
+    /// Instructions of an iteration.
     pub(super) instructions: u8,
 }
 
 impl TimerWait {
-    /// The wait that a run at `start` is, if it is one: a load, perhaps a comparison, and a branch back to the load.
+    /// Recognises a wait loop at `start`: a load, optionally a comparison, and a branch back to the load.
     pub(super) fn of(start: u16, block: &BasicBlock) -> Option<Self> {
         use Operation as O;
         let (load, compared, branch) = match block.instructions.as_slice() {
@@ -41,7 +41,7 @@ impl TimerWait {
         let least = match (Read::of(load.operand)?, limit, branch.opcode.operation) {
             (Read::Count, None, O::Bne) if loads != O::Bit => 1,
             (Read::Count, None, O::Bmi) => 0x80,
-            // The flag is clear as long as the count has not run out.
+            // The flag is clear while the count has not run out.
             (Read::Flag, None, O::Bpl) => 0,
             (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?,
             (Read::Count, Some(limit), O::Bcs) => limit,
@@ -59,7 +59,7 @@ impl TimerWait {
     }
 }
 
-/// What a read of the RIOT yields.
+/// A timer register of the RIOT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Read {
     Count,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::cart::{Mapping, Unit};
 
-    /// The run at the beginning of a ROM that begins with `bytes`.
+    /// The first basic block of a ROM that begins with `bytes`.
     fn first_block(bytes: &[u8]) -> BasicBlock {
         let mut rom = vec![0xEA; 4096];
         rom[..bytes.len()].copy_from_slice(bytes);
@@ -107,7 +107,8 @@ mod tests {
         assert_eq!(wait(&[0x2C, 0x85, 0x02, 0x10, 0xFB]), expected(0, 7, 2));
         // LDX INTIM, CPX #5, BCS
         assert_eq!(wait(&[0xAE, 0x84, 0x02, 0xE0, 0x05, 0xB0, 0xF9]), expected(5, 9, 3));
-        // BIT INTIM, BNE depends on the accumulator; LDA SWCHA, BNE on the player; this LDA INTIM, BNE goes elsewhere.
+        // BIT INTIM, BNE depends on the accumulator; LDA SWCHA, BNE on the player; the last branch leads
+        // elsewhere.
         assert_eq!(wait(&[0x2C, 0x84, 0x02, 0xD0, 0xFB]), None);
         assert_eq!(wait(&[0xAD, 0x80, 0x02, 0xD0, 0xFB]), None);
         assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0x10]), None);
