@@ -1,15 +1,15 @@
-//! The processor's clock in GHz, as one number: what cycles are converted with.
+//! Prints the processor's clock frequency in GHz, to convert times to cycles.
 //!
 //! `cargo run --release -p vcs --example clock`
 //!
-//! A chain of shifts and exclusive ors, each of which waits for the one before: one cycle each on every x86-64 processor
-//! of the last ten years. The fastest of several tries counts, for others are disturbed.
+//! It times a chain of dependent shifts and exclusive ors, which take one cycle each on every x86-64
+//! processor of the last ten years, and takes the fastest of several tries.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 const ROUNDS: u32 = 20_000_000;
-/// Dependent operations of a round.
+/// Dependent operations per round.
 const OPERATIONS: u32 = 6;
 const TRIES: usize = 10;
 

@@ -1,4 +1,4 @@
-//! All 256 opcodes against the datasheet and a separate model: registers, flags, cycles and every access on the bus.
+//! All 256 opcodes against the datasheet and a separate model: registers, flags, cycles and every bus access.
 
 mod chip;
 
@@ -52,8 +52,8 @@ fn every_opcode_does_what_the_model_does_in_random_states() {
     }
 }
 
-/// The operations whose flags are intricate, with all accumulators, operands, carries and modes: ADC, SBC and its
-/// undocumented twin, ARR, ALR, ANC, SBX.
+/// Operations with intricate flags, for all accumulators, operands, carries and modes: ADC, SBC and its
+/// undocumented twin, ARR, ALR, ANC and SBX.
 #[test]
 fn arithmetic_is_right_for_all_operands() {
     const START: u16 = 0x1000;
@@ -71,7 +71,7 @@ fn arithmetic_is_right_for_all_operands() {
     }
 }
 
-/// Registers and a program counter in which the edges of bytes and pages are frequent.
+/// Random registers and program counters, with bytes at the edges of pages and ranges more frequent.
 fn random_registers(random: &mut StdRng) -> Registers {
     let mut byte = || {
         let edges = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF];
@@ -81,7 +81,7 @@ fn random_registers(random: &mut StdRng) -> Registers {
     Registers { a, x, y, s, p: random.random::<u8>() | 0x30, pc: u16::from_be_bytes([high, low]) }
 }
 
-/// The emulator and the model side by side, each with its own copy of the same memory.
+/// The emulator and the model side by side, each with a copy of the same memory.
 struct Bench<'a> {
     datasheet: &'a [Instruction; 256],
     emulated: Memory,
@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
         self.modelled.place(address, bytes);
     }
 
-    /// Executes one instruction in both, in turn fetched byte by byte and handed over whole.
+    /// Executes one instruction in both. The emulator fetches it byte by byte and as a whole in turn.
     fn compare(&mut self, before: Registers) {
         self.emulated.is_plain = !self.emulated.is_plain;
         self.emulated.start();

@@ -1,5 +1,5 @@
-//! What is odd about this CPU, case by case, with numbers worked out by hand. Those of decimal mode, the undocumented
-//! opcodes and the open bus were also seen in ale-py 0.12.1.
+//! The CPU's quirks, case by case, with values computed by hand. Those of decimal mode, the undocumented
+//! opcodes and the open bus were confirmed with ale-py 0.12.1.
 
 #[path = "chip/memory.rs"]
 mod memory;
@@ -14,10 +14,10 @@ const I: u8 = 0x04;
 const Z: u8 = 0x02;
 const C: u8 = 0x01;
 
-/// Where the programs of this file begin.
+/// Start address of the programs in this file.
 const START: u16 = 0x1080;
 
-/// A CPU and the memory around it, with `program` about to run at `START`.
+/// A CPU and its memory, with `program` about to run at `START`.
 fn chip(program: &[u8]) -> (Cpu, Memory) {
     chip_at(START, program)
 }
@@ -67,7 +67,7 @@ fn decimal_addition() {
         (0x99, 0x99, 0, 0x98, N | C),
         (0x40, 0x45, 0, 0x85, N | V),
         (0x80, 0x80, 0, 0x60, V | C),
-        // $0F counts 15, $FF 165; 331 is 75 in a byte.
+        // $0F counts 15 and $FF counts 165; 331 is 75 in a byte.
         (0x0F, 0x01, 0, 0x16, 0),
         (0xFF, 0xFF, C, 0x75, V | C),
     ] {
@@ -98,14 +98,15 @@ fn undocumented_immediate_opcodes() {
     // ANC copies N to C, ALR shifts bit 0 to C.
     assert_eq!(immediate(0x0B, (0xFF, 0, 0), 0x80), (0x80, 0, N | C));
     assert_eq!(immediate(0x4B, (0xFF, 0, 0), 0x03), (0x01, 0, C));
-    // ARR takes C from bit 6 and V from bits 6 and 5 of the result.
+    // ARR sets C to bit 6 and V to bit 6 XOR bit 5 of the result.
     assert_eq!(immediate(0x6B, (0xFF, 0, C), 0x55), (0xAA, 0, N | V));
     assert_eq!(immediate(0x6B, (0xFF, 0, 0), 0xC0), (0x60, 0, C));
-    // Decimal: $AA, low nibble fixed to $A0, high nibble to $00; N and Z stay those of $AA.
+    // Decimal: the rotation gives $AA, fixing the low nibble $A0, the high nibble $00. N and Z stay those of
+    // $AA.
     assert_eq!(immediate(0x6B, (0xFF, 0, D | C), 0x55), (0x00, 0, N | V | D | C));
-    // SBX knows neither decimal mode nor borrow.
+    // SBX ignores decimal mode and the borrow.
     assert_eq!(immediate(0xCB, (0x0F, 0xFF, D), 0x10), (0x0F, 0xFF, N | D));
-    // ANE and LXA see A with the bits $EE set.
+    // ANE and LXA use A with the bits $EE set.
     assert_eq!(immediate(0x8B, (0x00, 0xFF, 0), 0xFF), (0xEE, 0xFF, N));
     assert_eq!(immediate(0x8B, (0x11, 0x7F, 0), 0xF1), (0x71, 0x7F, 0));
     assert_eq!(immediate(0xAB, (0x00, 0x00, 0), 0x3C), (0x2C, 0x2C, 0));
@@ -181,7 +182,7 @@ fn branches_pay_when_taken_and_more_when_they_leave_the_page() {
         cpu.step(&mut memory);
         assert_eq!((cpu.pc, memory.cycles), (target, cycles), "distance {distance:02X}");
     }
-    // The page that counts is that of the next instruction, not the branch's own.
+    // The page that counts is that of the next instruction, not that of the branch.
     let (mut cpu, mut memory) = chip_at(0x10FE, &[0xD0, 0xFE]);
     cpu.step(&mut memory);
     assert_eq!((cpu.pc, memory.cycles), (0x10FE, 4));
@@ -227,7 +228,7 @@ fn accesses_come_at_the_end_of_the_instruction_without_dummies() {
     let expected = [read(0, START, 0xE6), read(5, START + 1, 0x20), read(5, 0x20, 0), write(5, 0x20, 1)];
     assert_eq!(memory.accesses, expected);
 
-    // LDA $11F0,X over a page: low byte, high byte, the extra cycle, the operand.
+    // LDA $11F0,X across a page: low byte, high byte, the extra cycle, the operand.
     let (mut cpu, mut memory) = chip(&[0xBD, 0xF0, 0x11]);
     cpu.x = 0x10;
     cpu.step(&mut memory);
@@ -235,7 +236,7 @@ fn accesses_come_at_the_end_of_the_instruction_without_dummies() {
         [read(0, START, 0xBD), read(4, START + 1, 0xF0), read(4, START + 2, 0x11), read(5, 0x1200, 0)];
     assert_eq!(memory.accesses, expected);
 
-    // An implied instruction reads nothing but its opcode.
+    // An implied instruction reads its opcode only.
     let (mut cpu, mut memory) = chip(&[0xE8]);
     cpu.step(&mut memory);
     assert_eq!(memory.accesses, [read(0, START, 0xE8)]);
@@ -283,7 +284,7 @@ fn a_break_skips_a_byte_and_keeps_decimal_mode() {
     assert_eq!((cpu.pc, cpu.s, memory.cycles), (0x2000, 0xFC, 7));
     assert_eq!(memory.bytes[0x01FD..=0x01FF], [0x30 | D | C, 0x82, 0x10]);
     assert_eq!(flags(&cpu), D | I | C);
-    // RTI ignores the break bit and takes the address as it is.
+    // RTI ignores the break bit and does not increment the address.
     memory.bytes[0x01FD] = N | V;
     cpu.step(&mut memory);
     assert_eq!((cpu.pc, cpu.s, cpu.status()), (START + 2, 0xFF, 0x30 | N | V));
@@ -320,7 +321,7 @@ fn a_jam_lasts_until_the_next_reset() {
     }
 }
 
-/// The TIA does not drive the low six bits of a read; what was on the bus before shows through.
+/// The TIA does not drive the low six bits of a read. They keep the value of the previous access.
 #[test]
 fn the_open_bus_shows_the_access_before() {
     #[rustfmt::skip]
@@ -332,7 +333,7 @@ fn the_open_bus_shows_the_access_before() {
         0xA9, 0x0E, 0x85, 0x90,
         0xA9, 0x2C, 0x85, 0x91, 0xA0, 0x00,
         0xB1, 0x90, 0x85, 0x83,             // LDA ($90),Y: the pointer's high byte
-        0xA2, 0x0D, 0x9A, 0x68, 0x85, 0x84, // PLA with S = $0D: the look at $010D, which saw the opcode $68
+        0xA2, 0x0D, 0x9A, 0x68, 0x85, 0x84, // PLA with S = $0D: the dummy read of $010D sees the opcode $68
         0xA9, 0x0E, 0x85, 0xFF,
         0xB1, 0xFF, 0x85, 0x85,             // LDA ($FF),Y: the high byte from the TIA at $0100 is $0E again
         0x02,                               // JAM
@@ -345,7 +346,7 @@ fn the_open_bus_shows_the_access_before() {
     console.run_frame();
     assert_eq!(console.ram()[..6], [0x0E, 0x2D, 0x2B, 0x2C, 0x28, 0x0E]);
 
-    // Jammed: more frames change nothing.
+    // A jammed CPU stays jammed in later frames.
     let ram = *console.ram();
     console.run_frame();
     assert!(console.cpu().jammed);

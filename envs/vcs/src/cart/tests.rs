@@ -1,6 +1,6 @@
 use super::*;
 
-/// An image whose every byte is the number of its kilobyte.
+/// An image in which every byte is the index of its kilobyte.
 fn numbered(kilobytes: usize) -> Arc<[u8]> {
     (0..kilobytes * SLICE).map(|offset| (offset / SLICE) as u8).collect()
 }
@@ -9,12 +9,12 @@ fn cartridge(scheme: Scheme, kilobytes: usize) -> Cartridge {
     Cartridge::new(numbered(kilobytes), scheme).expect("an image of the right size")
 }
 
-/// The kilobytes in the window's four slots, looked at away from ports and hotspots.
+/// The kilobytes in the window's four slots, read away from ports and hotspots.
 fn shown(cartridge: &Cartridge) -> [u8; 4] {
     [0x12FF, 0x16FF, 0x1AFF, 0x1EFF].map(|address| cartridge.peek(address))
 }
 
-/// The kilobytes of 4 KB bank `bank`.
+/// The kilobytes of the 4 KB bank `bank`.
 fn bank(bank: u8) -> [u8; 4] {
     [0, 1, 2, 3].map(|slice| 4 * bank + slice)
 }
@@ -154,7 +154,7 @@ fn images_of_no_known_size_are_refused() {
     assert_eq!(wrong.to_string(), "an image of 4096 bytes cannot be a F8 cartridge, which has 8192");
 }
 
-/// The random register of Pitfall II's chip has all 255 states but the one that it cannot leave.
+/// Pitfall II's random register takes all 255 states but the one that it cannot leave.
 #[test]
 fn the_display_processor_draws_a_full_cycle_of_random_numbers() {
     let mut image = vec![0; 10240];
@@ -167,7 +167,7 @@ fn the_display_processor_draws_a_full_cycle_of_random_numbers() {
     assert!(!seen.contains(&0xFF));
 }
 
-/// A fetcher counts down through the display data from the image's end, and its flag opens a window.
+/// A fetcher counts down through the display data from the image's end, and its flag masks the data.
 #[test]
 fn the_display_processor_fetches_display_data_backwards() {
     let mut image = vec![0; 10240];
@@ -187,7 +187,8 @@ fn the_display_processor_fetches_display_data_backwards() {
     assert_eq!(masked, [0, from_the_end(0x0C), from_the_end(0x0B), 0, 0]);
 }
 
-/// One clock of the music is 75.76 cycles. A fetcher counts down from its top and is silent up to its bottom.
+/// A clock of the music lasts 75.76 cycles. A fetcher counts down from its top and is silent up to its
+/// bottom.
 #[test]
 fn the_display_processor_makes_square_waves() {
     let mut cartridge = Cartridge::new(vec![0; 10240].into(), Scheme::Dpc).expect("the right size");
@@ -195,11 +196,11 @@ fn the_display_processor_makes_square_waves() {
         cartridge.write(address, value);
     }
     assert_eq!(cartridge.read(0x1004, 75), 0, "no clock has passed");
-    // The counter is 2, 1, 0, 3 and so on.
+    // The counter goes 2, 1, 0, 3 and so on.
     let amplitudes = [1, 2, 3, 4, 5, 6, 7].map(|clock| cartridge.read(0x1004, 76 * clock));
     assert_eq!(amplitudes, [4, 0, 0, 4, 4, 0, 0]);
 
-    // Two fetchers that are high at once are mixed; a reset restarts the clock only.
+    // Two fetchers that are high at once are mixed. A reset affects the clock only.
     for (address, value) in [(0x105E, 0x10), (0x1046, 9), (0x104E, 0), (0x1056, 0)] {
         cartridge.write(address, value);
     }

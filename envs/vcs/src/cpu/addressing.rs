@@ -1,4 +1,4 @@
-//! Operands in memory.
+//! Addressing modes.
 
 use super::code::Code;
 use super::{Bus, Cpu, Mode};
@@ -11,16 +11,16 @@ impl Cpu {
         u16::from_le_bytes([low, high])
     }
 
-    /// A word whose high byte lies at the following address, across pages too: the pointer at $FF takes its high
-    /// byte from $0100 (which is the TIA), as in the reference.
+    /// Reads a word whose high byte is at the next address, across pages too. As in the reference, a pointer
+    /// at $FF takes its high byte from $0100, which is the TIA.
     pub(super) fn read_word(bus: &mut impl Bus, address: u16) -> u16 {
         let low = bus.read(address);
         let high = bus.read(address.wrapping_add(1));
         u16::from_le_bytes([low, high])
     }
 
-    /// The operand's address. `crossing` is the cycles charged when indexing leaves the page: 1 for instructions
-    /// that only read, 0 for those that write.
+    /// Returns the operand's address. `crossing` is the number of cycles charged if indexing crosses a page:
+    /// 1 for instructions that only read, 0 for those that write.
     #[inline(always)]
     pub(super) fn address(
         &mut self,
@@ -85,7 +85,8 @@ impl Cpu {
         put(bus, mode, address, value);
     }
 
-    /// The unstable stores SHA, SHX, SHY and SHS: the value is and-ed with the final address's high byte plus one.
+    /// Executes the unstable stores SHA, SHX, SHY and SHS, which AND the value with the high byte of the
+    /// final address plus one.
     #[inline(always)]
     pub(super) fn store_and_high(&mut self, bus: &mut impl Bus, code: &mut impl Code, mode: Mode, value: u8) {
         let address = self.address(bus, code, mode, 0);
@@ -93,7 +94,7 @@ impl Cpu {
         bus.write(address, value & high.wrapping_add(1));
     }
 
-    /// Read, modify, write; returns the written value.
+    /// Executes a read-modify-write instruction, and returns the value written.
     #[inline(always)]
     pub(super) fn modify(
         &mut self,

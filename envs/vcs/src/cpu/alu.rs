@@ -8,7 +8,7 @@ pub(super) struct Sum {
     pub(super) overflow: bool,
 }
 
-/// The value of a packed decimal byte; digits above 9 are allowed and count 10 to 15.
+/// The value of a packed decimal byte. Digits above 9 count 10 to 15.
 fn from_bcd(byte: u8) -> i32 {
     i32::from(byte >> 4) * 10 + i32::from(byte & 15)
 }
@@ -42,7 +42,7 @@ pub(super) fn subtract_decimal(a: u8, m: u8, carry: bool) -> Sum {
         difference += 100;
     }
     let value = if difference < 0 {
-        // Only with digits above 9.
+        // Reached with digits above 9 only.
         from_bcd((256 + difference) as u8) as u8
     } else {
         to_bcd(difference % 100)

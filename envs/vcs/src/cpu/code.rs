@@ -1,14 +1,14 @@
-//! Where the bytes of instructions come from.
+//! Sources of an instruction's bytes.
 
 use super::{Bus, Cpu};
 
-/// Where the bytes of an instruction come from.
+/// A source of an instruction's bytes.
 pub(super) trait Code {
-    /// The byte at the program counter, which moves on.
+    /// Returns the byte at the program counter, and increments the program counter.
     fn next(&mut self, cpu: &mut Cpu, bus: &mut impl Bus) -> u8;
 }
 
-/// Read from the bus one by one.
+/// Reads each byte from the bus.
 pub(super) struct Live;
 
 impl Code for Live {
@@ -20,7 +20,7 @@ impl Code for Live {
     }
 }
 
-/// Known beforehand, because reading them does nothing but put them on the bus.
+/// Bytes read in advance, since reading them has no effect but to put them on the bus.
 pub(super) struct Prefetched(pub(super) [u8; 3]);
 
 impl Code for Prefetched {

@@ -1,4 +1,4 @@
-//! What each operation does.
+//! Execution of all operations.
 
 use super::code::Code;
 use super::{Bus, Cpu, Mode, Operation, opcodes};
@@ -20,7 +20,8 @@ impl Cpu {
         opcodes::opcodes!(dispatch);
     }
 
-    /// Inlined into every arm of the dispatcher, where both arguments are constants and the matches vanish.
+    /// Inlined into every arm of the dispatcher, where both arguments are constants and the matches
+    /// disappear.
     #[inline(always)]
     pub(super) fn execute(
         &mut self,
@@ -135,7 +136,7 @@ impl Cpu {
         mode: Mode,
     ) {
         use Operation as O;
-        /// The bits that the chip's analogue feedback adds to the accumulator in ANE and LXA.
+        /// Bits that the chip's analogue feedback sets in the accumulator for ANE and LXA.
         const FEEDBACK: u8 = 0xEE;
         match operation {
             O::Slo => {

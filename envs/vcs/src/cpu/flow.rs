@@ -44,7 +44,7 @@ impl Cpu {
         self.pc = self.pull_word(bus);
     }
 
-    /// A software interrupt; pong and breakout use it as a two-byte call. Decimal mode stays as it is.
+    /// Executes BRK; pong and breakout use it as a two-byte call. It does not change decimal mode.
     #[inline(always)]
     pub(super) fn brk(&mut self, bus: &mut impl Bus, code: &mut impl Code) {
         code.next(self, bus);
@@ -56,7 +56,7 @@ impl Cpu {
         self.pc = Self::read_word(bus, BREAK_VECTOR);
     }
 
-    /// The read of the stack page that pulls and `JSR` make before they move the stack pointer.
+    /// Reads the stack page, as pulls and `JSR` do before they change the stack pointer.
     pub(super) fn peek_stack(&self, bus: &mut impl Bus) {
         bus.read(STACK | u16::from(self.s));
     }

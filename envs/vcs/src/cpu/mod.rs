@@ -1,9 +1,10 @@
 //! The 6507: an NMOS 6502 with 13 address lines and no interrupts.
 //!
-//! Timing is that of whole instructions: the opcode is fetched, all base cycles pass, and every further access
-//! happens at the end of the instruction. No dummy accesses are made but those noted at their instruction.
+//! Instructions are timed as a whole: the CPU fetches the opcode, all base cycles pass, and every further
+//! access happens at the end of the instruction. There are no dummy accesses but those documented at their
+//! instructions.
 
-// The dispatcher is one large function on purpose: a call for every operand would cost as much as the operand.
+// The dispatcher is one large function on purpose: a call per operand would cost as much as the operand.
 #![allow(clippy::inline_always)]
 
 mod addressing;
@@ -21,7 +22,7 @@ pub use bus::Bus;
 use code::{Live, Prefetched};
 pub use opcodes::{Mode, OPCODES, Opcode, Operation};
 
-/// Bits of the status byte as it is pushed.
+/// Bits of the status byte that PHP pushes.
 mod status {
     pub(super) const CARRY: u8 = 0x01;
     pub(super) const ZERO: u8 = 0x02;
@@ -29,18 +30,18 @@ mod status {
     pub(super) const DECIMAL: u8 = 0x08;
     pub(super) const OVERFLOW: u8 = 0x40;
     pub(super) const NEGATIVE: u8 = 0x80;
-    /// Break and the unused bit 5 have no storage: both are always pushed as 1.
+    /// Break and the unused bit 5 have no storage and are always pushed as 1.
     pub(super) const ALWAYS: u8 = 0x30;
 }
 
-/// The stack page; the console decodes it to TIA (below $80) and RAM.
+/// The stack page. The console decodes it to TIA (below $80) and RAM.
 const STACK: u16 = 0x0100;
-/// Where `BRK` finds its target.
+/// The vector of `BRK`.
 pub(crate) const BREAK_VECTOR: u16 = 0xFFFE;
-/// Where a reset finds its target.
+/// The reset vector.
 const RESET_VECTOR: u16 = 0xFFFC;
 
-/// The registers of the CPU.
+/// The CPU's registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Accumulator.
@@ -57,7 +58,7 @@ pub struct Cpu {
     pub carry: bool,
     /// Decimal mode.
     pub decimal: bool,
-    /// Interrupt disable; without effect, since nothing interrupts a 6507.
+    /// Interrupt disable. It has no effect, since the 6507 has no interrupts.
     pub interrupt: bool,
     /// Overflow flag.
     pub overflow: bool,
@@ -65,7 +66,7 @@ pub struct Cpu {
     pub(crate) negative: u8,
     /// The zero flag is set when this byte is 0.
     pub(crate) zero: u8,
-    /// A JAM opcode was executed: nothing runs until the next reset.
+    /// A JAM opcode has been executed. The CPU does nothing until the next reset.
     pub jammed: bool,
 }
 
@@ -76,7 +77,7 @@ impl Cpu {
         self.pc = Self::read_word(bus, RESET_VECTOR);
     }
 
-    /// The status byte as `PHP` pushes it.
+    /// The status byte that `PHP` pushes.
     pub fn status(&self) -> u8 {
         let bit = |set: bool, mask: u8| if set { mask } else { 0 };
         status::ALWAYS
@@ -98,7 +99,7 @@ impl Cpu {
         self.negative = byte & status::NEGATIVE;
     }
 
-    /// Executes up to `instructions` instructions; fewer if the bus asks for a stop or the CPU is jammed.
+    /// Executes up to `instructions` instructions. Stops earlier if the bus asks for it or the CPU is jammed.
     pub fn run(&mut self, bus: &mut impl Bus, instructions: u32) {
         for _ in 0..instructions {
             if self.jammed {

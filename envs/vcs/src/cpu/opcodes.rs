@@ -1,6 +1,6 @@
-//! The table of all 256 opcodes; dispatcher, disassembler and tests are made from it.
+//! The table of all 256 opcodes, from which dispatcher, disassembler and tests are generated.
 
-/// What an instruction does, by its usual mnemonic; undocumented ones by their commonest name.
+/// The operation of an instruction, by its usual mnemonic; undocumented ones by their most common name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
 #[allow(missing_docs)] // The mnemonics are the documentation.
@@ -11,7 +11,7 @@ pub enum Operation {
     Alr, Anc, Ane, Arr, Dcp, Isc, Jam, Las, Lax, Lxa, Rla, Rra, Sax, Sbx, Sha, Shs, Shx, Shy, Slo, Sre,
 }
 
-/// How an instruction finds its operand.
+/// The addressing mode of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// No operand.
@@ -38,31 +38,32 @@ pub enum Mode {
     IndirectX,
     /// `($nn),Y`
     IndirectY,
-    /// A signed distance from the following instruction.
+    /// A signed distance from the next instruction.
     Relative,
 }
 
 impl Mode {
-    /// Whether the operand always lies in the zero page.
+    /// Returns true if the operand is always in the zero page.
     pub const fn is_zero_page(self) -> bool {
         matches!(self, Self::ZeroPage | Self::ZeroPageX | Self::ZeroPageY)
     }
 }
 
-/// One row of the table.
+/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opcode {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// Where its operand is.
+    /// The addressing mode.
     pub mode: Mode,
     /// CPU cycles without penalties for page crossings and taken branches.
     pub cycles: u8,
 }
 
-/// Hands the table to the macro `$user`, once for each code.
+/// Passes the table to the macro `$user`, once per opcode.
 ///
-/// The cycles are those of the NMOS 6502 with one deviation of the reference: `LAX $nn` (`$A7`) takes 4, not 3.
+/// The cycles are those of the NMOS 6502 with one deviation of the reference: `LAX $nn` (`$A7`) takes 4
+/// instead of 3.
 macro_rules! opcodes {
     ($user:ident) => {
         $user! {

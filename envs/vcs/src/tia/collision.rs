@@ -2,7 +2,7 @@
 
 use super::mask::Mask;
 
-/// The objects in the order of [`Objects`].
+/// The objects, in the order of [`Objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Object {
     P0,
@@ -21,7 +21,8 @@ impl Object {
 /// A mask for each object.
 pub(super) type Objects = [Mask; 6];
 
-/// The pairs by latch. Latch `2 * r + 1` is bit 7 of register CXM0P + r, latch `2 * r` its bit 6.
+/// The pairs of objects by latch. Latch `2 * r + 1` is bit 7 of register CXM0P + r, latch `2 * r` is its bit
+/// 6.
 const PAIRS: [(u8, Object, Object); 15] = {
     use Object::{Bl, M0, M1, P0, P1, Pf};
     [
@@ -43,7 +44,7 @@ const PAIRS: [(u8, Object, Object); 15] = {
     ]
 };
 
-/// The latches that can be set by the objects that are switched on, a bit each.
+/// Returns the latches that active objects, one bit each, could set.
 #[inline]
 pub(super) fn possible(active: u8) -> u16 {
     POSSIBLE[usize::from(active)]
@@ -66,7 +67,7 @@ static POSSIBLE: [u16; 64] = {
     table
 };
 
-/// Those of the latches `missing` that objects with these pixels set within `place`.
+/// Returns those of the latches `missing` that objects with these pixels set within `place`.
 #[inline]
 pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
     let (mut latches, mut rest) = (0, missing);
@@ -81,7 +82,7 @@ pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16
     latches
 }
 
-/// The pair of each latch. There is no latch 12; it never is missing.
+/// The pair of each latch. Latch 12 does not exist and is never missing.
 const BY_LATCH: [(Object, Object); 16] = {
     let mut table = [(Object::P0, Object::P0); 16];
     let mut pair = 0;
@@ -93,7 +94,7 @@ const BY_LATCH: [(Object, Object); 16] = {
     table
 };
 
-/// Bits 7 and 6 of collision register `register` (0 to 7).
+/// Returns bits 7 and 6 of collision register `register` (0 to 7).
 pub(super) fn register(latches: u16, register: u16) -> u8 {
     ((latches >> (2 * register)) as u8 & 3) << 6
 }

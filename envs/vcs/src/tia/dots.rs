@@ -1,8 +1,8 @@
-//! The TIA dot by dot: a second, slow chip to test the parent module with.
+//! A second TIA that draws dot by dot, to test the parent module against.
 //!
-//! It shares nothing with the fast one but the names of registers. Registers keep the bytes that were written; every
-//! colour clock asks every object whether it is there. Drawing happens at every access, as the reference does it: a
-//! piece is what one access draws of one line.
+//! It shares only the names of registers with the fast one. Registers hold the bytes written, and at every
+//! colour clock every object is evaluated. Drawing happens at every access, like in the reference; a piece is
+//! the part of a line that one access draws.
 
 use super::registers::{
     COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
@@ -18,7 +18,7 @@ const M1: usize = 3;
 const BL: usize = 4;
 const PF: usize = 5;
 
-/// The bits of the collision registers CXM0P to CXPPMM: register, bit, the two objects.
+/// The bits of the collision registers CXM0P to CXPPMM: register, bit, and the two objects.
 const COLLISIONS: [(usize, u8, usize, usize); 15] = [
     (0, 0x80, M0, P1),
     (0, 0x40, M0, P0),
@@ -37,25 +37,25 @@ const COLLISIONS: [(usize, u8, usize, usize); 15] = [
     (7, 0x40, M0, M1),
 ];
 
-/// The sets of active objects that are painted four pixels at a time; those of the second list only without the
-/// score bit.
+/// The sets of active objects that are painted in groups of four pixels; those of the second list only
+/// without the score bit.
 const BY_FOURS: [&[usize]; 11] =
     [&[PF], &[P0], &[P1], &[P0, P1], &[M0], &[M1], &[M0, M1], &[BL], &[M0, BL], &[M1, BL], &[P1, BL]];
 const BY_FOURS_WITHOUT_SCORE: [&[usize]; 3] = [&[P0, PF], &[P1, PF], &[BL, PF]];
 
 pub(super) struct Dots {
     geometry: Geometry,
-    /// What was last written to each register; for the motion registers what is in force.
+    /// The last value written to each register; for the motion registers the value in effect.
     registers: [u8; 64],
-    /// Of P0, P1, M0, M1 and BL.
+    /// Positions of P0, P1, M0, M1 and BL.
     positions: [i32; 5],
     old_graphics: [u8; 2],
     old_enabl: u8,
     first_copy_suppressed: [bool; 2],
-    /// Whether the right half of the playfield is drawn mirrored.
+    /// The right half of the playfield is mirrored.
     mirrored: bool,
     comb: bool,
-    /// The Cosmic Ark motion is on.
+    /// The Cosmic Ark motion is active.
     stars: bool,
     star_line: usize,
     star_width: StarWidth,
@@ -75,7 +75,7 @@ pub(super) struct Dots {
     /// The colour clock of the first dot of row 0.
     origin: i32,
     drawn_to: i32,
-    /// `None` before VSYNC was set.
+    /// `None` until VSYNC is set.
     vsync_finish: Option<i32>,
     last_hmove: i32,
 }
@@ -119,7 +119,7 @@ impl Dots {
         }
     }
 
-    /// A system reset at the colour clock `now`.
+    /// Resets the system at the colour clock `now`.
     pub(super) fn reset(&mut self, now: i32) {
         let before = std::mem::replace(self, Self::new(self.geometry));
         self.current = before.current;
@@ -319,7 +319,7 @@ impl Dots {
         self.first_copy_suppressed[player] = suppressed;
     }
 
-    /// Draws to the colour clock `to`, which is not included.
+    /// Draws up to the colour clock `to`, exclusive.
     fn draw(&mut self, to: i32) {
         let to = to.min(self.display_stop);
         if to < self.display_start || self.drawn_to >= to {
@@ -346,12 +346,12 @@ impl Dots {
         self.drawn_to = to;
     }
 
-    /// What painting leaves beside the pixels of a piece that begins at pixel `start` and ends before `hpos`.
+    /// Applies the side effects of painting a piece that begins at pixel `start` and ends before `hpos`.
     fn end_of_piece(&mut self, row: usize, start: Option<usize>, hpos: i32) {
         if let Some(start) = start {
             self.overshoot(row, start, (hpos - 68) as usize);
         }
-        // The comb reaches as far from a piece's beginning as it should from the line's.
+        // The comb extends from a piece's start by as much as it should from the line's start.
         let first = start.unwrap_or(0);
         let skipped_to = if start.is_some() { 68 + first as i32 } else { hpos };
         if self.comb && skipped_to < 76 {
@@ -441,7 +441,7 @@ impl Dots {
         }
     }
 
-    /// Whether the object is switched on at all.
+    /// Returns true if the object is switched on.
     fn is_active(&self, object: usize) -> bool {
         match object {
             P0 | P1 => self.graphics(object) != 0,
@@ -453,7 +453,7 @@ impl Dots {
         }
     }
 
-    /// Whether a copy of the object, solid and switched on, would have the pixel `x`.
+    /// Returns true if a copy of the object, solid and switched on, would cover pixel `x`.
     fn covers(&self, object: usize, x: usize) -> bool {
         let pixels = |offset: i32| (x as i32 - self.positions[object] - offset).rem_euclid(160);
         match object {
@@ -476,7 +476,7 @@ impl Dots {
         self.player_bit(player, x).is_some_and(|bit| self.graphics(player) >> bit & 1 != 0)
     }
 
-    /// The bit of a player's graphics that stands at pixel `x`.
+    /// Returns the index of the bit of a player's graphics at pixel `x`.
     fn player_bit(&self, player: usize, x: usize) -> Option<i32> {
         let nusiz = self.nusiz(player);
         let reflected = self.byte(REFP0 + player as u16) & 8 != 0;
@@ -540,7 +540,7 @@ impl Dots {
     }
 }
 
-/// Where the copies stand that NUSIZ asks for.
+/// The offsets of the copies that NUSIZ selects.
 fn copies(nusiz: u8) -> &'static [i32] {
     match nusiz & 7 {
         1 => &[0, 16],
@@ -552,12 +552,12 @@ fn copies(nusiz: u8) -> &'static [i32] {
     }
 }
 
-/// Where RESMx and RESBL put their object.
+/// The position at which RESMx and RESBL place their object.
 fn strobed(hpos: i32) -> i32 {
     if hpos < 68 { 2 } else { (hpos - 68 + 4) % 160 }
 }
 
-/// How far HMOVE in this cycle moves an object that the regular HMOVE moves `right`.
+/// The distance by which HMOVE in this cycle moves an object that the regular HMOVE moves by `right`.
 fn hmove_distance(cycle: i32, right: i32) -> i32 {
     match cycle {
         0..=3 => right.max(-7),

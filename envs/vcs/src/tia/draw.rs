@@ -1,8 +1,4 @@
-//! Catching up: drawing everything between the last drawn colour clock and now.
-//!
-//! Every access to the chip is a moment at which the picture could be caught up. Most need not be used: as long as
-//! nothing that can be seen has changed, `note` only remembers the moment. Before a change, what it would change is
-//! brought up to date: piece by piece ([`spans`](super::spans)) or line by line ([`lines`](super::lines)).
+//! Pending pixels, flushes and stale masks: the part of drawing that spans and lines share.
 
 use super::collision::Object;
 use super::mask::{Mask, WIDTH};
@@ -11,23 +7,23 @@ use super::objects::{MissileShape, moved};
 use super::paint::{self, Layers};
 use super::{ALL_STALE, HBLANK, Tia};
 
-/// The colour clock of a line before which HMOVE blanks its pixels: there are eight.
+/// HMOVE blanks the pixels of a line before this colour clock: eight of them.
 pub(super) const COMB_END: i32 = HBLANK + 8;
 
-/// How a frame is drawn.
+/// The way a frame is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Drawing {
-    /// Piece by piece, as the reference does it: right for every frame.
+    /// By spans, like the reference: right for every frame.
     #[default]
     Spans,
-    /// Line by line: right for a frame that begins now and ends below the picture.
+    /// By lines: right for a frame that begins now and ends below the screen.
     Lines,
-    /// Line by line, but nobody looks: nothing is painted, and only collisions are latched.
+    /// By lines without painting: only collisions are latched.
     CollisionsOnly,
 }
 
 impl Tia {
-    /// The picture is wanted up to the colour clock `to`, with the registers as they are now.
+    /// Makes the pixels up to the colour clock `to` pending.
     #[inline]
     pub(super) fn extend_pending(&mut self, to: i32) {
         let beam = &mut self.beam;
@@ -36,13 +32,13 @@ impl Tia {
             beam.pending_before = beam.pending_to;
             beam.pending_to = to;
         }
-        // What the comb blanks in a piece depends on the moments themselves.
+        // The pixels that HMOVE blanks in a span depend on the access times.
         if self.hmove_blank && self.drawing == Drawing::Spans {
             self.draw_spans();
         }
     }
 
-    /// Before a register of `object` changes.
+    /// Flushes or saves an object's pixels before one of its registers changes.
     #[inline]
     pub(super) fn flush_object(&mut self, object: Object) {
         match self.drawing {
@@ -51,7 +47,8 @@ impl Tia {
         }
     }
 
-    /// Before a change that concerns whatever is there, or when the latches are to be right.
+    /// Flushes all pending pixels, before a change that may affect any of them or before the latches are
+    /// read.
     #[inline]
     pub(super) fn flush(&mut self) {
         match self.drawing {
@@ -60,7 +57,7 @@ impl Tia {
         }
     }
 
-    /// Whether something happens at the end of this line.
+    /// Returns true if something changes at the end of this line.
     pub(super) fn has_pending_line_end(&self) -> bool {
         self.playfield.reflected != self.playfield.reflect
             || self.players.iter().any(|player| player.first_suppressed)
@@ -78,7 +75,7 @@ impl Tia {
         }
     }
 
-    /// Ends the suppression of the players' first copies.
+    /// Shows the players' first copies again.
     #[inline]
     pub(super) fn show_first_copies(&mut self) {
         if !(self.players[0].first_suppressed || self.players[1].first_suppressed) {
@@ -105,7 +102,7 @@ impl Tia {
         self.mark_stale(Object::M0);
     }
 
-    /// Notes that one of an object's registers has changed.
+    /// Marks an object's mask as stale, because one of its registers has changed.
     #[inline]
     pub(super) fn mark_stale(&mut self, object: Object) {
         let bit = 1 << object as u8;
@@ -118,7 +115,7 @@ impl Tia {
         }
     }
 
-    /// Whether an object's registers switch it on, whether it has pixels on this line or not.
+    /// Returns true if an object's registers switch it on, even if it has no pixels on this line.
     #[inline]
     pub(super) fn is_on(&self, object: Object) -> bool {
         match object {
@@ -131,13 +128,13 @@ impl Tia {
         }
     }
 
-    /// Whether a register of an object shows in the picture.
+    /// Returns true if an object is switched on as of its last change.
     #[inline]
     pub(super) fn is_active(&self, object: Object) -> bool {
         self.active >> object as u8 & 1 == 1
     }
 
-    /// Derives what is not part of a snapshot.
+    /// Derives the state that is not part of a snapshot.
     pub(crate) fn refresh(&mut self) {
         self.stale = ALL_STALE;
         for object in Object::ALL {
@@ -145,7 +142,7 @@ impl Tia {
         }
     }
 
-    /// Brings the masks of all objects up to date.
+    /// Refreshes the stale masks of all objects.
     #[inline]
     pub(super) fn refresh_objects(&mut self) {
         if self.stale != 0 {
@@ -155,7 +152,7 @@ impl Tia {
         }
     }
 
-    /// Brings an object's mask up to date.
+    /// Refreshes an object's mask if it is stale.
     #[inline]
     pub(super) fn refresh_object(&mut self, object: Object) {
         let bit = 1 << object as u8;
@@ -173,22 +170,22 @@ impl Tia {
         };
     }
 
-    /// The row of the picture that is being drawn. Rows below the picture exist after a reset in the middle of a frame
-    /// (qbert, tetris).
+    /// The current row of the screen. `None` for rows below the screen, which exist after a reset in
+    /// mid-frame (qbert, tetris).
     #[inline]
     pub(super) fn row(&mut self) -> Option<&mut [u8; WIDTH]> {
         let first = self.beam.row * WIDTH;
         self.screens[usize::from(self.current)].get_mut(first..)?.first_chunk_mut()
     }
 
-    /// The layers of the present line, in which the objects have these pixels.
+    /// The layers of the current line if the objects have the given pixels.
     #[inline]
     pub(super) fn layers(&self, pixels: impl Fn(Object) -> Mask) -> Layers {
         let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
         layers(pixels, self.colours, score, self.playfield.priority)
     }
 
-    /// Paints the pixels `start..end` of the present line.
+    /// Paints the pixels `start..end` of the current line.
     #[inline]
     pub(super) fn paint(&mut self, layers: &Layers, start: usize, end: usize) {
         let [.., background] = self.colours;
@@ -202,12 +199,12 @@ impl Tia {
     }
 }
 
-/// Nothing but the playfield is active.
+/// The set of active objects that contains the playfield only.
 pub(super) const PF: u8 = 1 << Object::Pf as u8;
 
-/// The colours of a line's objects from back to front.
+/// The objects of a line and their colours from back to front.
 ///
-/// Playfield pixels in score mode take the players' colours and stand before player 1 and the ball, but behind
+/// In score mode the playfield has the players' colours. It is in front of player 1 and the ball, but behind
 /// player 0.
 #[inline]
 fn layers(pixels: impl Fn(Object) -> Mask, colours: [u8; 4], score: bool, priority: bool) -> Layers {
@@ -216,7 +213,7 @@ fn layers(pixels: impl Fn(Object) -> Mask, colours: [u8; 4], score: bool, priori
     let first = (p0 | m0, colup0);
     let second = (p1 | m1, colup1);
     if score {
-        // Left of the middle the field has player 0's colour, so it may share its layer.
+        // The left half has player 0's colour, so it can share that layer.
         let left = field & Mask::span(0, WIDTH / 2);
         let right = field & Mask::span(WIDTH / 2, WIDTH);
         [(ball, colupf), second, (right, colup1), (first.0 | left, colup0)]

@@ -1,32 +1,32 @@
-//! Drawing line by line: a line is painted and its collisions are latched when it is over.
+//! Drawing by lines: a whole line is painted, and its collisions latched, when the line is over.
 //!
-//! When an object changes in the middle of a line, its pixels so far are kept. At the end every object is the set of what
-//! was kept and of what it is now, and the line is drawn at once. A colour that changes divides a line only where its
-//! objects have been seen.
+//! When an object changes in mid-line, its pixels so far are saved. At the end of the line each object
+//! consists of its saved and its current pixels. A change of a colour splits the line only if pixels of that
+//! colour have been shown.
 
 use super::collision::{self, Object, Objects};
 use super::draw::{COMB_END, Drawing};
 use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
 
-/// What has happened to the line being drawn.
+/// The state of the current line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    /// The pixels before this one are drawn.
+    /// Pixels before this one are drawn.
     drawn: usize,
-    /// The objects that have changed in this line, a bit each.
+    /// The objects that have changed in this line, one bit each.
     changed: u8,
-    /// Where those last changed, and their pixels before that.
+    /// The pixel at which each of them last changed, and its pixels before that.
     changed_at: [usize; 6],
     saved: Objects,
-    /// The objects that were active since the last drawn pixel, a bit each.
+    /// The objects that were active since the last drawn pixel, one bit each.
     pub(super) active: u8,
-    /// HMOVE blanks the beginning.
+    /// HMOVE blanks the start of the line.
     combed: bool,
 }
 
 impl Tia {
-    /// Begins the first line of a frame.
+    /// Begins a line.
     pub(super) fn start_lines(&mut self) {
         self.line.drawn = 0;
         self.line.changed = 0;
@@ -34,7 +34,7 @@ impl Tia {
         self.line.combed = std::mem::take(&mut self.hmove_blank);
     }
 
-    /// HMOVE is written, which may blank eight pixels: of this line, or of the next if they have passed.
+    /// Writes HMOVE, which may blank eight pixels: of this line, or of the next one if they have passed.
     pub(super) fn comb_line(&mut self, blanks: bool) {
         self.advance();
         let passed = self.beam.pending_to - self.beam.drawn_to >= COMB_END;
@@ -42,7 +42,7 @@ impl Tia {
         self.hmove_blank |= blanks && passed;
     }
 
-    /// Draws the lines that are over. Returns the pixel up to which the present one is wanted.
+    /// Draws the lines that are over. Returns the pixel of the current line up to which pixels are pending.
     #[inline]
     fn advance(&mut self) -> usize {
         if self.beam.pending_to - self.beam.drawn_to > LINE {
@@ -51,7 +51,7 @@ impl Tia {
         ((self.beam.pending_to - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
     }
 
-    /// A line whose end is just reached is not over: what is written at the boundary comes first.
+    /// A line whose end is just reached is not over: a write at the boundary still comes first.
     fn finish_lines(&mut self) {
         loop {
             let plain = self.line.drawn == 0 && self.line.changed == 0 && !self.line.combed;
@@ -61,7 +61,7 @@ impl Tia {
             self.next_line();
             let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
             if lines > 0 && steady && !self.line.combed {
-                // What can collide in lines like the one before has collided there.
+                // All possible collisions of identical lines have been latched with the first one.
                 let same = plain && self.stale == 0;
                 if self.drawing == Drawing::Lines && same {
                     self.repeat_row(lines);
@@ -81,7 +81,7 @@ impl Tia {
         self.beam.row += lines;
     }
 
-    /// The next `lines` rows show what the row above them shows.
+    /// Copies the row above to the next `lines` rows.
     fn repeat_row(&mut self, lines: usize) {
         let first = self.beam.row * WIDTH;
         let screen = &mut self.screens[usize::from(self.current)];
@@ -100,19 +100,19 @@ impl Tia {
         self.start_lines();
     }
 
-    /// The latches that the objects of this line may still set.
+    /// The latches that the objects of this line could still set.
     #[inline]
     fn missing_collisions(&self) -> u16 {
         collision::possible(self.line.active) & !self.collisions
     }
 
-    /// Whether no collision can come as long as no register changes.
+    /// Returns true if no collision can be latched until a register changes.
     #[inline]
     fn latches_nothing(&self) -> bool {
         self.missing_collisions() == 0 || self.is_blanked()
     }
 
-    /// Before a change of `object`: its pixels so far are kept.
+    /// Saves an object's pixels so far, before it changes.
     pub(super) fn save_pixels(&mut self, object: Object) {
         let x = self.advance();
         if x <= self.line.drawn {
@@ -123,7 +123,7 @@ impl Tia {
             self.line.active = self.active;
             return;
         }
-        // With these two the colour of the field depends on what else is active.
+        // In score mode with priority, the playfield's colour depends on the other active objects.
         if self.playfield.score && self.playfield.priority {
             return self.draw_line(x);
         }
@@ -140,13 +140,14 @@ impl Tia {
         line.changed |= bit;
     }
 
-    /// Draws everything that is wanted.
+    /// Draws all pending pixels.
     pub(super) fn draw_line_so_far(&mut self) {
         let x = self.advance();
         self.draw_line(x);
     }
 
-    /// Before a colour changes that `objects`, a bit each, have.
+    /// Draws the pending pixels if any of `objects`, one bit each, has pixels among them. Called before their
+    /// colour changes.
     pub(super) fn flush_coloured(&mut self, objects: u8) {
         let x = self.advance();
         if x <= self.line.drawn {
@@ -172,7 +173,7 @@ impl Tia {
         self.line.saved[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
     }
 
-    /// Paints the pixels up to `end` that are not painted yet, and latches their collisions.
+    /// Paints the pixels up to `end` that are not drawn yet, and latches their collisions.
     fn draw_line(&mut self, end: usize) {
         let start = self.line.drawn;
         if start >= end {
@@ -211,7 +212,7 @@ impl Tia {
         self.collisions |= latches;
     }
 
-    /// Adds the pixels that the objects in `changed`, a bit each, have since they changed to those that were kept.
+    /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each.
     #[inline]
     fn complete_saved(&mut self, mut changed: u8) {
         while changed != 0 {
@@ -222,13 +223,13 @@ impl Tia {
         }
     }
 
-    /// Draws what is left of a frame, and leaves the beam where pieces would leave it.
+    /// Draws the rest of a frame, and leaves the beam where drawing by spans would leave it.
     pub(super) fn finish_frame_lines(&mut self) {
         self.draw_line_so_far();
         let to = self.beam.pending_to;
         self.beam.clocks_left = self.beam.drawn_to + LINE - to;
         self.beam.drawn_to = to;
-        // Which accesses were settled is not part of a snapshot, and must leave no trace in it.
+        // A snapshot must not depend on the redundant writes that were skipped.
         self.beam.pending_before = to;
         if self.beam.clocks_left > LINE - COMB_END {
             self.hmove_blank |= self.line.combed;
@@ -237,5 +238,5 @@ impl Tia {
     }
 }
 
-/// Pixels that HMOVE blanks.
+/// Number of pixels that HMOVE blanks.
 const COMB: usize = (COMB_END - HBLANK) as usize;

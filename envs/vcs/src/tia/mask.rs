@@ -3,15 +3,16 @@ use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 /// Pixels in a scanline.
 pub(crate) const WIDTH: usize = 160;
 
-/// A set of the 160 pixels of a scanline; bit `x` of the two fields one after the other is pixel `x`.
-// Not three equal words: the compiler would load two of them as a vector, and wait for the narrower stores before.
+/// A set of the 160 pixels of a scanline. Bit `x` of the two fields in sequence is pixel `x`.
+// Not three equal words: the compiler would load two of them as a vector, and stall on the narrower stores
+// before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mask {
     low: u128,
     high: u32,
 }
 
-/// For each `x` the pixels left of it.
+/// For each `x` the pixels to the left of it.
 static BELOW: [Mask; WIDTH + 1] = {
     let mut table = [Mask::EMPTY; WIDTH + 1];
     let mut x = 0;
@@ -27,7 +28,7 @@ static BELOW: [Mask; WIDTH + 1] = {
     table
 };
 
-/// Pixels in the low part.
+/// Number of pixels in the low part.
 const LOW: usize = 128;
 
 impl Mask {
@@ -39,19 +40,19 @@ impl Mask {
         BELOW[end] & !BELOW[start]
     }
 
-    /// A pattern of up to 97 pixels, its bit 0 at pixel `x` (0..160), wrapping at the line's end.
+    /// Returns a pattern of up to 97 pixels with its bit 0 at pixel `x` (0..160), wrapped around the line.
     #[inline]
     pub(super) fn placed(pattern: u128, x: usize) -> Self {
         if let Some(x) = x.checked_sub(LOW) {
             let pattern = pattern << x;
             return Self { low: pattern >> 32, high: pattern as u32 };
         }
-        // What the shift pushes out; two steps, since a shift by 128 is none.
+        // The bits that the shift loses. Two steps, since a shift by 128 bits would overflow.
         let beyond = pattern >> 1 >> (LOW - 1 - x);
         Self { low: pattern << x | beyond >> 32, high: beyond as u32 }
     }
 
-    /// 80 pixels of the left half and 80 of the right one.
+    /// Combines 80 pixels of the left half and 80 of the right half.
     #[inline]
     pub(super) fn halves(left: u128, right: u128) -> Self {
         Self { low: left | right << 80, high: (right >> (LOW - 80)) as u32 }

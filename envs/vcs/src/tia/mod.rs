@@ -1,10 +1,35 @@
-//! The TIA (Television Interface Adaptor): it makes the picture and notices collisions.
+//! The TIA (Television Interface Adaptor), which draws the screen and latches collisions.
 //!
-//! The chip is drawn lazily: nothing happens until a register is touched or the frame ends, then everything up to
-//! that colour clock is caught up (`draw`). Objects are sets of pixels of a line (`mask`), collisions are
-//! intersections (`collision`), the picture is colours by priority over those sets (`paint`).
+//! Objects are sets of pixels of a line (`mask`), collisions are intersections of such sets (`collision`),
+//! and the screen shows the objects' colours by priority (`paint`). Time is counted in colour clocks from the
+//! start of the frame, three per CPU cycle and 228 per scanline.
 //!
-//! Time is counted in colour clocks, three to a CPU cycle and 228 to a scanline, from the beginning of the frame.
+//! # Drawing is lazy
+//!
+//! An access to a register makes all pixels up to its colour clock *pending*: they will be drawn with the
+//! present values of the registers. Nothing else happens until the pixels are *flushed*, that is drawn and
+//! their collisions latched: before a value changes that they show, when a collision is read, and when the
+//! frame ends.
+//!
+//! ```text
+//!              access at a later clock                  flush
+//!   future ---------------------------> pending ------------------------> drawn
+//!   pixels                              pixels   a shown value changes,   pixels
+//!                                                a collision is read,
+//!                                                the frame ends
+//! ```
+//!
+//! The same idea appears on three more levels:
+//!
+//! * A change of an object's register makes the object's mask *stale*. The next flush that needs it refreshes it.
+//! * A write that changes nothing is *redundant*. Translated code skips it without a call (`redundant`).
+//! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the frame
+//! if the screen is needed after all (`crate::replay`).
+//!
+//! A frame is drawn in one of three ways ([`Drawing`]). `spans` flushes the span of pixels between two
+//! accesses at a time, exactly like the reference. `lines` flushes a line at a time and gives the same result
+//! for a frame that is not cut off, because access times within a line then matter only through the pixels
+//! that the objects had before a change (`Line::saved`). The third way is `lines` without painting.
 
 mod collision;
 #[cfg(test)]
@@ -37,79 +62,82 @@ use objects::{Ball, Missile, Player};
 use playfield::Playfield;
 use redundant::RedundantWrites;
 
-/// Colour clocks in a scanline.
+/// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
-/// Colour clocks of a scanline before its first pixel.
+/// Colour clocks per scanline before its first pixel.
 const HBLANK: i32 = 68;
 /// A time that is never reached.
 const NEVER: i32 = 0x7FFF_FFFF;
 
-/// What differs between games and television systems.
+/// Properties that depend on the game and on the television system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Geometry {
     /// The first visible scanline.
     pub(crate) ystart: i32,
     /// Number of visible scanlines.
     pub(crate) height: i32,
-    /// A TIA write below this scanline ends the frame.
+    /// A write to the TIA below this scanline ends the frame.
     pub(crate) last_line: i32,
-    /// Whether HMOVE blanks the first eight pixels of a line.
+    /// True if HMOVE blanks the first eight pixels of a line.
     pub(crate) hmove_blanks: bool,
-    /// Whether frames with an odd number of lines lose their colour (PAL).
+    /// True if frames with an odd number of lines lose their colour (PAL).
     pub(crate) colour_loss: bool,
 }
 
 impl Geometry {
-    /// Pixels of the picture.
+    /// Number of pixels of the screen.
     fn pixels(&self) -> usize {
         self.height as usize * WIDTH
     }
 }
 
-/// How far the picture is drawn, in colour clocks.
+/// Progress of drawing in the current frame, in colour clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Beam {
-    /// Where the frame began: 0 or somewhat negative, so that the horizontal phase carries over between frames.
+    /// Start of the frame: 0 or slightly negative, since the position in the line carries over between
+    /// frames.
     frame_start: i32,
-    /// The window of visible lines.
+    /// Start and end of the visible lines.
     display_start: i32,
     display_stop: i32,
-    /// Everything before this clock is drawn.
+    /// Pixels before this clock are drawn.
     drawn_to: i32,
-    /// Clocks from there to the end of the line.
+    /// Clocks from `drawn_to` to the end of the line.
     clocks_left: i32,
-    /// Where the picture is wanted to: the latest moment at which an access could have caught it up.
+    /// Pixels from `drawn_to` to this clock are pending. It is the latest clock at which an access takes
+    /// effect.
     pending_to: i32,
-    /// The moment before that one.
+    /// The value of `pending_to` before the last access that increased it.
     pending_before: i32,
-    /// The row of the picture that is being drawn.
+    /// The current row of the screen.
     row: usize,
 }
 
-/// The chip and the two pictures it draws alternately.
+/// The chip and the two screens that it draws alternately.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tia {
     geometry: Geometry,
     beam: Beam,
-    /// Palette bytes, `height * WIDTH` each, or nothing if the picture was forgotten. Never cleared between frames: what a
-    /// short frame does not reach shows the picture from two frames ago (`journey_escape`'s last row).
+    /// Palette bytes, `height * WIDTH` per screen; empty if its memory was freed. They are not cleared
+    /// between frames: below a short frame the screen shows the frame before the previous one (the last row
+    /// of `journey_escape`).
     screens: [Vec<u8>; 2],
-    /// The picture that is being drawn.
+    /// The index of the screen that is being drawn.
     current: bool,
-    /// A frame has begun and not ended.
+    /// A frame has begun but not ended.
     unfinished: bool,
-    /// The unfinished frame was greyed out already.
+    /// The unfinished frame has been greyed out.
     greyed: bool,
     #[serde(skip)]
     drawing: Drawing,
-    /// Scanlines of the last finished frame.
+    /// Number of scanlines of the last finished frame.
     lines: i32,
 
-    /// When a write that clears VSYNC ends the frame.
+    /// The clock from which clearing VSYNC ends the frame.
     vsync_finish: i32,
-    /// When HMOVE was last written.
+    /// The clock of the last write of HMOVE.
     last_hmove: i32,
-    /// HMOVE blanks the beginning of the line being drawn, or of the next one.
+    /// HMOVE blanks the start of the current line or of the next one.
     hmove_blank: bool,
     cosmic_ark: CosmicArk,
 
@@ -122,18 +150,18 @@ pub(crate) struct Tia {
     playfield: Playfield,
     collisions: u16,
 
-    /// The paddles' capacitors are being discharged (VBLANK bit 7).
+    /// The capacitors of the paddles are being discharged (VBLANK bit 7).
     dump: bool,
-    /// When the discharge last ended, in CPU cycles.
+    /// The CPU cycle at which the last discharge ended.
     dump_end: u32,
 
-    /// The pixels of each object on the line being drawn, kept until one of its registers changes.
+    /// The pixels of each object on the current line.
     #[serde(skip)]
     objects: Objects,
-    /// Which of them their registers switch on, a bit each.
+    /// The objects that their registers switch on, one bit each.
     #[serde(skip)]
     active: u8,
-    /// Which of `objects` are out of date, a bit each.
+    /// The objects whose masks are stale, one bit each.
     #[serde(skip)]
     stale: u8,
     #[serde(skip)]
@@ -142,7 +170,7 @@ pub(crate) struct Tia {
     redundant: RedundantWrites,
 }
 
-/// Every object's mask is out of date.
+/// All masks are stale.
 const ALL_STALE: u8 = 0x3F;
 
 impl Tia {
@@ -178,7 +206,7 @@ impl Tia {
         }
     }
 
-    /// What a console reset does, at the colour clock `now`. Whether a frame is unfinished stays as it is.
+    /// Resets the chip at the colour clock `now`. A frame that is unfinished remains so.
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
@@ -197,42 +225,42 @@ impl Tia {
         self.lines = old.lines;
     }
 
-    /// Changes the television system; takes effect with the next reset.
+    /// Changes the television system, which takes effect at the next reset.
     pub(crate) fn set_geometry(&mut self, geometry: Geometry) {
         self.geometry = geometry;
     }
 
-    /// Rows of the picture.
+    /// Number of rows of the screen.
     pub(crate) fn height(&self) -> usize {
         self.geometry.height as usize
     }
 
-    /// Gives a picture's memory to others of this thread.
+    /// Frees the memory of a screen for other consoles of this thread.
     pub(crate) fn free_screen(&mut self, screen: usize) {
         spare::give(std::mem::take(&mut self.screens[screen]));
     }
 
-    /// The palette bytes of the picture, row after row.
+    /// The palette bytes of the current screen, row by row.
     pub(crate) fn screen(&self) -> &[u8] {
         &self.screens[usize::from(self.current)]
     }
 
-    /// The picture that is not being drawn.
+    /// The palette bytes of the other screen.
     pub(crate) fn previous_screen(&self) -> &[u8] {
         &self.screens[usize::from(!self.current)]
     }
 
-    /// Which of the two pictures is the present one.
+    /// The index of the current screen.
     pub(crate) fn current_screen(&self) -> usize {
         usize::from(self.current)
     }
 
-    /// Whether the last frame has reached the end of the picture.
+    /// Returns true if the last frame has covered the whole screen.
     pub(crate) fn covers_screen(&self) -> bool {
         !self.unfinished && self.beam.drawn_to >= self.beam.display_stop
     }
 
-    /// A copy that has no pictures.
+    /// Returns a copy without screens.
     pub(crate) fn clone_without_screens(&mut self) -> Self {
         let screens = std::mem::take(&mut self.screens);
         let copy = self.clone();
@@ -240,14 +268,14 @@ impl Tia {
         copy
     }
 
-    /// Takes everything but the pictures from `state`.
+    /// Restores everything but the screens.
     pub(crate) fn restore_all_but_screens(&mut self, state: &Self) {
         let screens = std::mem::take(&mut self.screens);
         self.clone_from(state);
         self.screens = screens;
     }
 
-    /// Moves all times back.
+    /// Moves all times back by `cycles`.
     pub(crate) fn rebase(&mut self, cycles: u32) {
         let clocks = (cycles as i32).wrapping_mul(3);
         for time in [
@@ -265,12 +293,13 @@ impl Tia {
         self.dump_end = self.dump_end.wrapping_sub(cycles);
     }
 
-    /// Whether a frame has begun and not ended.
+    /// Returns true if a frame has begun but not ended.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.unfinished
     }
 
-    /// Begins a frame at the colour clock `now`, which the caller has just made a small number by rebasing.
+    /// Begins a frame. The caller has just rebased the time; `phase` is the colour clock's position in its
+    /// line.
     pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing) {
         self.current = !self.current;
         let display_start = LINE * self.geometry.ystart - phase;
@@ -301,13 +330,13 @@ impl Tia {
         self.start_skipping();
     }
 
-    /// Goes on with a frame that a former request left unfinished.
+    /// Continues a frame that an earlier request left unfinished.
     pub(crate) fn resume_frame(&mut self) {
         self.unfinished = true;
     }
 
-    /// What happens when a request for a frame is over, at the colour clock `now`. `greys` is whether a picture that
-    /// was not finished fades.
+    /// Ends a request for a frame at the colour clock `now`. `greys` is true if an unfinished frame is to be
+    /// greyed out.
     pub(crate) fn end_request(&mut self, now: i32, greys: bool) {
         match self.drawing {
             Drawing::Spans => self.draw_spans(),
@@ -321,7 +350,7 @@ impl Tia {
         }
     }
 
-    /// The program has stopped drawing: what it did not reach fades to grey, once.
+    /// Greys out the rows that an unfinished frame has not reached, once per frame.
     fn grey_out(&mut self, now: i32, paints: bool) {
         let greyed = std::mem::replace(&mut self.greyed, true);
         if greyed || !paints {
@@ -339,17 +368,17 @@ impl Tia {
         self.beam.frame_start
     }
 
-    /// The colour clock's scanline in this frame.
+    /// Returns the scanline of a colour clock.
     fn line(&self, now: i32) -> i32 {
         now.wrapping_sub(self.beam.frame_start) / LINE
     }
 
-    /// The colour clock's place in its scanline, 0 to 227.
+    /// Returns the position of a colour clock in its scanline, 0 to 227.
     pub(crate) fn horizontal(&self, now: i32) -> i32 {
         now.wrapping_sub(self.beam.frame_start).rem_euclid(LINE)
     }
 
-    /// CPU cycles from `now` to the beginning of the next scanline; 0 exactly at the beginning of one.
+    /// Returns the CPU cycles from `now` to the start of the next scanline, or 0 if one starts at `now`.
     pub(crate) fn cycles_to_next_line(&self, now: i32) -> u32 {
         match self.horizontal(now) {
             0 => 0,
@@ -357,8 +386,8 @@ impl Tia {
         }
     }
 
-    /// Whether a state that came out of a snapshot is one that this chip can be in: positions in the line, sizes in
-    /// their tables. Damaged ones are refused, so that drawing needs no checks.
+    /// Returns true if a deserialised state is valid: positions are on the line and sizes within their
+    /// tables, so that drawing needs no checks.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry

@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many pixels to the right HMOVE at `cycle` (0 to 75) of a line moves objects, by their motion values (0 to 15).
+/// The pixels to the right by which HMOVE at `cycle` (0 to 75) of a line moves objects, by their motion
+/// values (0 to 15).
 ///
-/// The regular moment is just after WSYNC (cycle 3). HMOVE at cycles 4 to 20 counts on (`video_chess`, trondead), at 21
-/// to 54 moves nothing (entombed, amidar), at 55 to 74 moves left only (koolaid).
+/// The regular time is just after WSYNC (cycle 3). At cycles 4 to 20 some of the motion to the left is lost
+/// (`video_chess`, trondead), at 21 to 54 nothing moves (entombed, amidar), and at 55 to 74 objects move left
+/// only (koolaid).
 #[inline]
 pub(super) fn hmove(cycle: u32) -> &'static [i8; 16] {
     &PIXELS[cycle as usize]
 }
 
-/// By cycle and motion value.
+/// Pixels by cycle and motion value.
 static PIXELS: [[i8; 16]; 76] = {
     let mut table = [[0; 16]; 76];
     let mut cycle = 0;
@@ -37,13 +39,14 @@ const fn pixels(cycle: usize, motion: i8) -> i8 {
     }
 }
 
-/// Cycles 0 to 20: some of the clocks that move an object left come too late.
+/// Cycles 0 to 20: least motion to the right, since some of the clocks that move an object left come too
+/// late.
 const AT_LEAST: [i8; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
 
-/// Cycles 55 to 74: some clocks already count for the next line.
+/// Cycles 55 to 74: difference to the regular motion, since some clocks already belong to the next line.
 const LATE: [i8; 20] = [6, 5, 4, 4, 3, 2, 1, 1, 0, -1, -2, -2, -3, -4, -5, -5, -6, -7, -8, -8];
 
-/// The motion of missile 0 that Cosmic Ark makes its stars from, and `journey_escape` uses all the time.
+/// The motion of missile 0 from which Cosmic Ark makes its stars. `journey_escape` uses it all the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CosmicArk {
     pub(super) active: bool,
@@ -52,10 +55,10 @@ pub(super) struct CosmicArk {
 }
 
 impl CosmicArk {
-    /// The distance in colour clocks from HMOVE to the write of HMM0 that starts the motion.
+    /// Colour clocks from HMOVE to the write of HMM0 that starts the motion.
     pub(super) const TRIGGER: i32 = 63;
-    /// The old and the new value of HMM0 that start it.
+    /// The old and new value of HMM0 that start the motion.
     pub(super) const CHANGE: (u8, u8) = (7, 6);
-    /// How far to the left the missile goes in each of four lines.
+    /// Pixels by which the missile moves left in each of four lines.
     pub(super) const STEPS: [i32; 4] = [18, 33, 0, 17];
 }

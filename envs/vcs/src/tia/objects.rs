@@ -9,16 +9,16 @@ use super::stretch;
 pub(super) const COPIES: [&[u8]; 8] =
     [&[0], &[0, 16], &[0, 32], &[0, 16, 32], &[0, 64], &[0], &[0, 32, 64], &[0]];
 
-/// The pixels from a player's position that belong to one of its copies, by the low three bits of NUSIZ. The two
+/// Pixels from a player's position that one of its copies occupies, by the low three bits of NUSIZ. The two
 /// stretched forms begin one pixel late.
 pub(super) const PLAYER_WIDTH: [u8; 8] = [8, 8, 8, 8, 8, 16, 8, 32];
 
-/// `to - from` around the line.
+/// Returns `to - from` modulo the line.
 pub(super) fn distance(from: u8, to: i32) -> i32 {
     (to - i32::from(from)).rem_euclid(WIDTH as i32)
 }
 
-/// `position + offset` around the line; the offset is less than a line.
+/// Returns `position + offset` modulo the line. The offset must be smaller than a line.
 #[inline]
 pub(super) fn moved(position: u8, offset: i32) -> u8 {
     let there = i32::from(position) + offset;
@@ -26,8 +26,8 @@ pub(super) fn moved(position: u8, offset: i32) -> u8 {
     (there + if there < 0 { around } else { 0 } - if there >= around { around } else { 0 }) as u8
 }
 
-/// A bit for each copy's offset, by the low three bits of NUSIZ: multiplying a pattern by it makes the copies, which are
-/// at least as far apart as they are wide.
+/// The offsets of the copies as a bit set, by the low three bits of NUSIZ. The product with a pattern
+/// contains the copies, since they are at least as far apart as they are wide.
 const REPEATED: [u128; 8] = {
     let mut all = [0; 8];
     let mut nusiz = 0;
@@ -42,29 +42,29 @@ const REPEATED: [u128; 8] = {
     all
 };
 
-/// The pattern at all the offsets whose bits are set.
+/// Places the pattern at all offsets in the bit set.
 #[inline]
 fn copies(pattern: u64, position: u8, offsets: u128) -> Mask {
-    // The offsets lie in two words; the product of a pattern with each fits twice that.
+    // Split at bit 64: the product of a pattern with either half fits 128 bits.
     let low = u128::from(pattern) * (offsets as u64 as u128);
     let high = (u128::from(pattern) * (offsets >> 64)) << 64;
     Mask::placed(low + high, position.into())
 }
 
-/// One player.
+/// A player.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Player {
     pub(super) position: u8,
-    /// GRPx, and the copy of it that the other player's GRP write makes.
+    /// GRPx, and its old value, which is copied from it when the other player's GRP is written.
     pub(super) graphics: u8,
     pub(super) graphics_old: u8,
-    /// VDELPx: show the old graphics.
+    /// VDELPx: show the old value.
     pub(super) delayed: bool,
     /// REFPx: the lowest bit comes first.
     pub(super) reflected: bool,
     /// The low three bits of NUSIZx.
     pub(super) copies: u8,
-    /// The first copy is left out until the end of the line, because RESPx was written while it was being shown.
+    /// The first copy is hidden until the end of the line, because RESPx was written while it was shown.
     pub(super) first_suppressed: bool,
     /// HMPx, 0 to 15.
     pub(super) motion: u8,
@@ -89,7 +89,7 @@ impl Player {
         copies(pattern, self.position, self.shown_copies())
     }
 
-    /// All pixels that the player's copies could cover, whatever its graphics.
+    /// All pixels that the player could cover with any graphics.
     pub(super) fn area(&self) -> Mask {
         let pattern = match self.copies {
             5 => 0xFFFF << 1,
@@ -99,13 +99,13 @@ impl Player {
         copies(pattern, self.position, self.shown_copies())
     }
 
-    /// A bit for the offset of each copy that is not left out.
+    /// The offsets of the copies that are not hidden, as a bit set.
     fn shown_copies(&self) -> u128 {
         REPEATED[usize::from(self.copies)] & !u128::from(self.first_suppressed)
     }
 }
 
-/// What the Cosmic Ark trick makes of missile 0 in a line.
+/// The shape of missile 0 in a line of the Cosmic Ark effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum MissileShape {
     #[default]
@@ -115,7 +115,7 @@ pub(super) enum MissileShape {
     Invisible,
 }
 
-/// One missile.
+/// A missile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Missile {
     pub(super) position: u8,
@@ -156,7 +156,7 @@ impl Missile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ball {
     pub(super) position: u8,
-    /// ENABL, and the copy of it that a write of GRP1 makes.
+    /// ENABL, and its old value, which is copied from it when GRP1 is written.
     pub(super) enabled: bool,
     pub(super) enabled_old: bool,
     /// VDELBL: use the old value.
@@ -182,7 +182,7 @@ impl Ball {
     }
 }
 
-/// `1 << size` pixels.
+/// A pattern of `1 << size` pixels.
 fn run(size: u8) -> u64 {
     (1 << (1 << size)) - 1
 }

@@ -1,11 +1,11 @@
-//! From masks to pixels.
+//! Painting: conversion of masks to palette bytes.
 
 use super::mask::{Mask, WIDTH};
 
 /// The objects of a line from back to front, with their colours.
 pub(super) type Layers = [(Mask, u8); 4];
 
-/// Paints the pixels `start..end` of a line: the background, then layer upon layer.
+/// Paints the pixels `start..end` of a line: the background first, then one layer after the other.
 #[inline]
 pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
     #[cfg(target_arch = "x86_64")]
@@ -17,7 +17,7 @@ pub(super) fn paint(line: &mut [u8; WIDTH], start: usize, end: usize, background
     plain::paint(line, start, end, background, layers);
 }
 
-/// Sixty-four pixels at a time, for processors whose vectors take masks.
+/// Paints 64 pixels at a time, on processors with masked vector stores.
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use std::arch::x86_64::{_mm512_mask_blend_epi8, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
@@ -38,7 +38,7 @@ mod avx512 {
             for (mask, colour) in masks.iter().zip(colours) {
                 painted = _mm512_mask_blend_epi8(mask[word], painted, colour);
             }
-            // SAFETY: a mask has bits only where the line has pixels, and only those are stored to.
+            // SAFETY: a mask has bits only for pixels of the line, and only those are stored.
             #[allow(unsafe_code)]
             unsafe {
                 _mm512_mask_storeu_epi8(pixels.as_mut_ptr().cast(), span, painted);
@@ -47,7 +47,7 @@ mod avx512 {
     }
 }
 
-/// Eight pixels at a time, for all other processors.
+/// Paints eight pixels at a time, on all other processors.
 mod plain {
     use super::{Layers, Mask, WIDTH};
     use crate::tia::stretch;
@@ -69,7 +69,7 @@ mod plain {
         u64::from(colour) * 0x0101_0101_0101_0101
     }
 
-    /// Gives the pixels whose bits are set the colour, eight at a time from the first to the last set one.
+    /// Paints the pixels whose bits are set, in groups of eight from the first to the last set bit.
     #[inline]
     fn paint_word(pixels: &mut [u8], bits: u64, colour: u8) {
         let colour = splat(colour);
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Pixel by pixel.
+    /// Paints pixel by pixel.
     fn expected(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
         for (x, pixel) in line.iter_mut().enumerate().take(end).skip(start) {
             let covers = |mask: &Mask| mask.group(x / 8) >> (x % 8) & 1 == 1;

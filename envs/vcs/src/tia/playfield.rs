@@ -1,4 +1,4 @@
-//! The playfield: 20 cells of 4 pixels, shown twice in a line.
+//! The playfield: 20 cells of 4 pixels, shown twice per line.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use super::stretch;
 pub(super) struct Playfield {
     /// The 20 cells of the left half, the leftmost in bit 0: PF0 from bit 4 on, PF1 from bit 7 down, PF2 from bit 0 on.
     pub(super) cells: u32,
-    /// The right half mirrors the left one. This is what the picture uses; CTRLPF's own bit reaches it late when it
-    /// changes in the right part of a line.
+    /// The right half mirrors the left one on the screen. CTRLPF's own bit takes effect late if it changes in
+    /// the right part of a line.
     pub(super) reflected: bool,
     /// Bit 0 of CTRLPF.
     pub(super) reflect: bool,
-    /// Bit 1 of CTRLPF: the halves take the players' colours.
+    /// Bit 1 of CTRLPF: the halves have the players' colours.
     pub(super) score: bool,
-    /// Bit 2 of CTRLPF: playfield and ball stand before the players.
+    /// Bit 2 of CTRLPF: playfield and ball are in front of the players.
     pub(super) priority: bool,
 }
 
-/// Cells in a half line.
+/// Number of cells in half a line.
 const CELLS: u32 = 20;
 
 impl Playfield {
@@ -29,7 +29,7 @@ impl Playfield {
         self.cells != 0
     }
 
-    /// Whether the cell that holds pixel `x` is set.
+    /// Returns true if the cell that contains pixel `x` is set.
     pub(super) fn cell(&self, x: usize) -> bool {
         let cell = x as u32 / 4;
         let cell = match cell.checked_sub(CELLS) {
@@ -49,7 +49,7 @@ impl Playfield {
     }
 }
 
-/// Four pixels for every cell.
+/// Returns four pixels per cell.
 fn pixels(cells: u32) -> u128 {
     cells.to_le_bytes()[..3]
         .iter()

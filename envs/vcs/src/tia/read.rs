@@ -1,11 +1,11 @@
-//! Reading the TIA: collisions, paddles and buttons.
+//! Reads of the TIA's registers: collisions, paddles and buttons.
 
 use super::{Tia, collision};
 use crate::controllers::{AnaloguePin, Inputs, Wiring};
 
 impl Tia {
-    /// Reads register `address & 0x0F` at CPU cycle `now`. Bits 0 to 5, and undriven addresses, show what was last on
-    /// the bus (breakout and atlantis read $0E on almost every frame).
+    /// Reads register `address & 0x0F` at CPU cycle `now`. Bits 0 to 5 and unused addresses return the last
+    /// byte on the bus (breakout and atlantis read $0E in almost every frame).
     pub(crate) fn read(
         &mut self,
         address: u16,
@@ -29,7 +29,7 @@ impl Tia {
         driven | open_bus & 0x3F
     }
 
-    /// Whether the capacitor of a paddle has charged up since the last discharge.
+    /// Returns true if a paddle's capacitor has charged since the last discharge.
     fn charged(&self, pin: AnaloguePin, now: u32) -> bool {
         match pin {
             AnaloguePin::Paddle(0) => true,
@@ -37,7 +37,7 @@ impl Tia {
             AnaloguePin::Paddle(_) if self.dump => false,
             AnaloguePin::Paddle(resistance) => {
                 let cycles = 1.6 * f64::from(resistance) * 0.01e-6 * 1.19e6;
-                // Unsigned on purpose: a discharge that ended in an earlier frame lies before cycle 0, far away.
+                // Unsigned: a discharge that ended in an earlier frame wraps to a distant cycle.
                 now > self.dump_end.wrapping_add(cycles as u32)
             }
         }

@@ -1,8 +1,8 @@
-//! Writes that change nothing: well over half of all.
+//! Redundant writes, which change nothing: well over half of all writes.
 //!
-//! A program writes most registers in every line, whatever they hold. In a frame that is drawn
-//! [line by line](super::lines) such a write has no effect at all, since the moments of accesses do not matter, so one
-//! comparison recognises it.
+//! Programs write most registers in every line, changed or not. In a frame that is drawn [by
+//! lines](super::lines) such a write has no effect, since its time does not matter, and a single comparison
+//! recognises it.
 
 use std::mem::offset_of;
 
@@ -11,20 +11,21 @@ use super::registers::{
 };
 use super::{Drawing, LINE, Tia};
 
-/// Registers up to CXCLR. Those from there on leave no trace.
+/// Number of registers up to CXCLR. The others have no effect.
 const REGISTERS: usize = CXCLR as usize + 1;
 
-/// Writing the register may have an effect, whatever the value.
+/// No value makes a write of the register redundant.
 const NEVER_REDUNDANT: u16 = 0;
 
-/// What is known of the values in the registers.
+/// The values whose writes are redundant.
 #[derive(Clone, Debug)]
 pub(super) struct RedundantWrites {
-    /// For each register the value that would change nothing, plus one; or [`NEVER_REDUNDANT`].
+    /// For each register the redundant value plus one, or [`NEVER_REDUNDANT`].
     values: [u16; REGISTERS],
-    /// The CPU cycle from which on a write ends the frame; 0 where moments matter.
+    /// The CPU cycle from which a write ends the frame. 0 if the frame is not drawn by lines, so that access
+    /// times matter.
     by_lines_until: u32,
-    /// CPU cycles of the present line that had passed when the frame began.
+    /// CPU cycles of the current line that had passed when the frame began.
     phase: u32,
 }
 
@@ -35,42 +36,46 @@ impl Default for RedundantWrites {
 }
 
 impl RedundantWrites {
-    /// Something else than a write of it has changed what writing this register does.
+    /// Forgets the redundant value of a register, because something else has changed the effect of writing
+    /// it.
     pub(super) fn invalidate(&mut self, register: u16) {
         self.values[usize::from(register)] = NEVER_REDUNDANT;
     }
 
-    /// The motion registers have been cleared.
+    /// Forgets the values of the motion registers, which have been cleared.
     pub(super) fn invalidate_motion(&mut self) {
         self.values[HMP0 as usize..=HMBL as usize].fill(NEVER_REDUNDANT);
     }
 }
 
-/// Whether the effect of writing the register depends on the moment, so that no value settles it.
+/// Returns true if the effect of writing the register depends on the time, so that no write of it is
+/// redundant.
 const fn is_strobe(register: u16) -> bool {
     matches!(register, VSYNC | WSYNC | RESP0..=RESBL | HMOVE..)
 }
 
-/// Where translated code finds what it compares before it writes.
+/// Offsets of the values that translated code compares before a write.
 ///
-/// Writing a value at CPU cycle `now` has no effect if `now` lies before [`BY_LINES_UNTIL`](Tia::BY_LINES_UNTIL), the register
-/// has [settled](Tia::redundant_value) for the value, and the next access comes three cycles later at least: that is longer
-/// than any write's delay, which would count for an access within it.
+/// Writing a value at CPU cycle `now` has no effect if `now` is before
+/// [`BY_LINES_UNTIL`](Tia::BY_LINES_UNTIL), the value is the register's [redundant
+/// value](Tia::redundant_value), and the next access follows at least three cycles later. No write takes
+/// longer to take effect; an access within that time would count.
 impl Tia {
-    /// An `u32`: the CPU cycle before which no moment matters.
+    /// Offset of a `u32`: the CPU cycle before which access times do not matter.
     pub(crate) const BY_LINES_UNTIL: usize =
         offset_of!(Self, redundant) + offset_of!(RedundantWrites, by_lines_until);
-    /// An `u32`: what to add to a CPU cycle of the frame to get a number that is a multiple of 76 where a line begins.
+    /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 at the start of
+    /// each line.
     pub(crate) const LINE_PHASE: usize = offset_of!(Self, redundant) + offset_of!(RedundantWrites, phase);
 
-    /// An `u16`: the value that changes nothing if it is written to the register, plus one. `None` if there never is one.
+    /// Offset of a `u16`: the register's redundant value plus one. `None` if its writes are never redundant.
     pub(crate) fn redundant_value(register: u16) -> Option<usize> {
         let values = offset_of!(Self, redundant) + offset_of!(RedundantWrites, values);
         let settles = usize::from(register) < REGISTERS && !is_strobe(register);
         settles.then_some(values + usize::from(register) * size_of::<u16>())
     }
 
-    /// Whether translated code would leave the write out.
+    /// Returns true if translated code would skip the write.
     #[cfg(test)]
     pub(crate) fn is_redundant(&self, register: u16, value: u8, now: u32) -> bool {
         let redundant = self.redundant.values.get(usize::from(register));
@@ -80,7 +85,7 @@ impl Tia {
 }
 
 impl Tia {
-    /// Begins a frame, in which moments matter or not.
+    /// Allows translated code to skip redundant writes if the frame is drawn by lines.
     pub(super) fn start_skipping(&mut self) {
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
         let by_lines = self.drawing != Drawing::Spans;
@@ -88,17 +93,17 @@ impl Tia {
         self.redundant.phase = (-self.beam.frame_start) as u32 / 3;
     }
 
-    /// From the end of a frame on moments matter.
+    /// Forbids skipping from the end of a frame on, since access times matter again.
     pub(super) fn stop_skipping(&mut self) {
         self.redundant.by_lines_until = 0;
     }
 
-    /// Notes what a write of `value` has settled.
+    /// Records that writing `value` again is redundant, if it is.
     #[inline]
     pub(super) fn record_redundant(&mut self, register: u16, value: u8) {
         let settles = match register {
             _ if is_strobe(register) => false,
-            // The reflection may still be to come.
+            // The reflection may still take effect at the end of the line.
             CTRLPF => self.playfield.reflected == self.playfield.reflect,
             // The next line changes the missile's shape again.
             NUSIZ0 => !self.cosmic_ark.active,
@@ -112,7 +117,8 @@ impl Tia {
         }
     }
 
-    /// Writing a player's graphics copies the other player's, and player 1's the ball's enabling too.
+    /// Records the redundant graphics. A write of GRPx copies the other player's graphics, and GRP1 the
+    /// ball's enable bit too.
     fn record_graphics(&mut self) {
         let [first, second] = &self.players;
         let is_copied = |player: &super::Player| player.graphics == player.graphics_old;

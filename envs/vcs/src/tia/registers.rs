@@ -1,4 +1,4 @@
-//! The TIA's registers by their datasheet names (Stella Programmer's Guide, S. Wright, 1979).
+//! Addresses of the TIA's registers by their names in the Stella Programmer's Guide (S. Wright, 1979).
 
 #![allow(missing_docs)] // The names are the documentation.
 

@@ -1,7 +1,8 @@
-//! Drawing piece by piece: what the reference does between two accesses, at the moments at which it does it.
+//! Drawing by spans: the pixels between two accesses are drawn when the reference draws them.
 //!
-//! Needed for frames that are cut off within the picture, whose last piece leaves traces, and for those that began with
-//! another request. Every other frame is drawn [line by line](super::lines) to the same pixels and latches.
+//! Frames need it if they are cut off within the visible lines, where the last span leaves traces, or if they
+//! began with an earlier request. All other frames are drawn [by lines](super::lines), with the same pixels
+//! and latches.
 
 use super::collision::{self, Object};
 use super::draw::{COMB_END, PF};
@@ -9,8 +10,8 @@ use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
 
 impl Tia {
-    /// Draws and latches everything that is wanted. Nothing happens outside the visible window: no pixels, no
-    /// collisions, no end-of-line actions.
+    /// Draws all pending pixels and latches their collisions. Outside the visible lines nothing happens: no
+    /// pixels, no collisions, no end-of-line actions.
     pub(super) fn draw_spans(&mut self) {
         let beam = &self.beam;
         let to = beam.pending_to;
@@ -27,8 +28,8 @@ impl Tia {
         }
     }
 
-    /// A catch-up that ends exactly at a line's end leaves that line's end-of-line actions pending: they follow with
-    /// the next one, after whatever is written at the boundary.
+    /// If the pending pixels end exactly at a line's end, its end-of-line actions stay pending. They follow
+    /// with the next flush, after any write at the boundary.
     fn draw_lines(&mut self, to: i32) {
         loop {
             let start = LINE - self.beam.clocks_left;
@@ -57,7 +58,7 @@ impl Tia {
         }
     }
 
-    /// Draws the pixels `start..end` of the present line.
+    /// Draws the pixels `start..end` of the current line.
     fn draw_span(&mut self, start: usize, end: usize) {
         if self.is_blanked() {
             if let Some(row) = self.row() {
@@ -73,9 +74,9 @@ impl Tia {
         self.paint(&layers, start, end);
     }
 
-    /// HMOVE blanks the first pixels of a line, piece by piece. A piece that ends before the first pixel blanks more
-    /// than the eight: as many as there are colour clocks to the ninth. Later pieces draw over that, unless the frame
-    /// ends there (found by experiment with ale-py 0.12.1).
+    /// HMOVE blanks the first pixels of a line, span by span. A span that ends before the first pixel blanks
+    /// more than eight: one for each colour clock up to the ninth pixel. Later spans draw over that, unless
+    /// the frame ends there (found by experiment with ale-py 0.12.1).
     fn comb(&mut self, start: i32, end: i32) {
         let from = start.max(end.min(HBLANK));
         if from >= COMB_END {
@@ -92,8 +93,8 @@ impl Tia {
         }
     }
 
-    /// The reference paints some pieces four aligned pixels at a time and so up to three pixels too far. Later
-    /// drawing covers that, unless the frame ends here, at pixel `end`.
+    /// The reference paints some spans in aligned groups of four pixels, and so up to three pixels too far.
+    /// Later spans cover that, unless the frame ends here, at pixel `end`.
     fn overshoot(&mut self, end: usize) {
         let cell = end - end % 4;
         let (active, score) = (self.active, self.playfield.score);
@@ -120,7 +121,8 @@ impl Tia {
         }
     }
 
-    /// Where on the present line the piece between the last two accesses begins; `None` if it has no pixel on it.
+    /// Returns the pixel of the current line at which the span between the last two accesses begins. `None`
+    /// if the span has no pixel on the line.
     fn last_span_start(&self) -> Option<usize> {
         let beam = &self.beam;
         let line_start = beam.drawn_to + beam.clocks_left - LINE;
@@ -129,7 +131,7 @@ impl Tia {
         (beam.drawn_to == beam.pending_to).then(|| (start.max(HBLANK) - HBLANK) as usize)
     }
 
-    /// All pixels that these players, missiles and ball could cover, whatever their graphics.
+    /// All pixels that these players, missiles and ball could cover with any graphics.
     fn area_of(&self, active: u8) -> Mask {
         let mut area = Mask::EMPTY;
         for index in 0..2 {
@@ -153,7 +155,7 @@ const M0: u8 = 1 << Object::M0 as u8;
 const M1: u8 = 1 << Object::M1 as u8;
 const BL: u8 = 1 << Object::Bl as u8;
 
-/// The sets of active objects that the reference paints four pixels at a time: bit `s` stands for set `s`.
+/// The sets of active objects that the reference paints in groups of four pixels: bit `s` is set for set `s`.
 const OVERSHOOTING: u64 = sets(&[PF, P0, P1, P0 | P1, M0, M1, M0 | M1, BL, BL | M0, BL | M1, BL | P1]);
 const OVERSHOOTING_WITHOUT_SCORE: u64 = sets(&[PF | P0, PF | P1, PF | BL]);
 

@@ -1,10 +1,10 @@
-//! Tables that stretch a byte of pixels: every bit several times.
+//! Tables that repeat each bit of a byte of pixels.
 
-/// Every bit of a byte twice.
+/// Each bit twice.
 pub(super) static TWICE: [u64; 256] = stretched(2);
-/// Every bit of a byte four times.
+/// Each bit four times.
 pub(super) static FOUR_TIMES: [u64; 256] = stretched(4);
-/// Every bit of a byte eight times: a byte for each bit.
+/// Each bit eight times: a byte per bit.
 pub(super) static EIGHT_TIMES: [u64; 256] = stretched(8);
 
 const fn stretched(factor: usize) -> [u64; 256] {

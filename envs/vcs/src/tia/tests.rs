@@ -1,4 +1,4 @@
-//! The fast TIA against the one that works dot by dot.
+//! The fast TIA against the one that draws dot by dot.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -13,16 +13,17 @@ use super::registers::{
 use super::{Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
 
-/// The chips on one clock: the fast one, which draws by pieces, by lines and without painting, and the slow one.
+/// The chips on one clock: the fast one, drawing by spans, by lines and without painting, and the slow one.
 struct Bench {
     fast: Tia,
     lines: Tia,
     unseen: Tia,
     slow: Dots,
     now: u32,
-    /// When the next access may come: some cycles after a write that the chips which draw by lines have left out.
+    /// The earliest cycle of the next access: some cycles after a write that the chips drawing by lines have
+    /// skipped.
     free: u32,
-    /// Requests that ended with a comparison of the chip that draws by lines, and of the one that does not paint.
+    /// Numbers of comparisons of the chip that draws by lines, and of the one that does not paint.
     compared: [usize; 2],
 }
 
@@ -64,7 +65,7 @@ impl Bench {
         if begins {
             self.rebase();
         }
-        // What was drawn by pieces goes on by lines, and the other way round.
+        // A chip continues by lines after drawing by spans, and the other way round.
         self.lines.clone_from(&self.fast);
         self.unseen.clone_from(&self.fast);
         if begins {
@@ -107,7 +108,7 @@ impl Bench {
         self.fast.end_request(self.clock(), true);
         self.slow.end_request(self.clock());
         self.compare("spans", &self.fast);
-        // A frame that has begun with an earlier request is drawn by pieces.
+        // A frame that began with an earlier request is drawn by spans.
         if self.lines.drawing == Drawing::Lines {
             let mut chip = self.lines.clone();
             chip.end_request(self.clock(), false);
@@ -138,7 +139,7 @@ impl Bench {
         assert_eq!(&latches, self.slow.collisions(), "drawn by {how}");
     }
 
-    /// What a snapshot does: everything that can be computed again is forgotten.
+    /// Discards the derived state, like a snapshot.
     fn forget(&mut self) {
         for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
             chip.objects = Objects::default();
@@ -148,7 +149,8 @@ impl Bench {
     }
 }
 
-/// Registers that make things appear. The short lists leave most objects off, as the reference's short cuts need it.
+/// Registers that make objects visible. The short lists leave most objects off, as the reference's shortcuts
+/// require.
 const VISIBLE: [&[u16]; 6] = [
     &[
         GRP0, GRP1, NUSIZ0, NUSIZ1, ENAM0, ENAM1, ENABL, CTRLPF, PF0, PF2, RESP0, RESP1, RESM0, RESM1, RESBL,
@@ -161,7 +163,7 @@ const VISIBLE: [&[u16]; 6] = [
     &[ENABL, RESBL, CTRLPF, PF1],
 ];
 
-/// Writes whose distance matters, from the beginning of a line on: each with the cycles that pass before it.
+/// Writes whose distance matters, starting at a line. Each comes with the cycles that pass before it.
 const MOTIONS: [&[(u32, u16, u8)]; 7] = [
     &[(3, HMOVE, 0), (20, RESM0, 0)],
     &[(3, HMOVE, 0), (3, RESM1, 0)],
@@ -173,23 +175,23 @@ const MOTIONS: [&[(u32, u16, u8)]; 7] = [
     &[(0, HMM0, 0x70), (3, HMOVE, 0), (21, HMM0, 0x60)],
 ];
 
-/// A random way of using the chip, kept for some frames.
+/// A random way of using the chip, for some frames.
 struct Style {
-    /// The registers that are written most.
+    /// The most frequently written registers.
     registers: &'static [u16],
-    /// The share of writes to them; the others go anywhere.
+    /// The fraction of writes that go to them. The others go to any register.
     narrow: f64,
-    /// The share of accesses after which a motion follows.
+    /// The fraction of accesses that a motion follows.
     motions: f64,
-    /// The longest time between two accesses, in CPU cycles.
+    /// The maximum number of CPU cycles between two accesses.
     gap: u32,
-    /// The share of reads.
+    /// The fraction of accesses that are reads.
     reads: f64,
-    /// The share of writes that end in VBLANK being off.
+    /// The fraction of writes of VBLANK that turn blanking off.
     bright: f64,
-    /// The share of accesses at the beginning of a line.
+    /// The fraction of accesses at the start of a line.
     at_line_start: f64,
-    /// The longest frame in lines.
+    /// The maximum number of lines in a frame.
     lines: u32,
 }
 
@@ -294,6 +296,6 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
         }
         compared = std::array::from_fn(|drawing| compared[drawing] + bench.compared[drawing]);
     }
-    // Frames that end within the picture, and those that go on after a request, are compared by pieces only.
+    // Frames that end within the screen or began with an earlier request are compared by spans only.
     assert!(compared.iter().all(|&compared| compared > GAMES * FRAMES / 4), "{compared:?}");
 }

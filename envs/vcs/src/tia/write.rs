@@ -1,6 +1,7 @@
-//! Writing the TIA's registers.
+//! Writes of the TIA's registers.
 //!
-//! A write that changes nothing visible only notes the moment; one that does first draws what the old values show.
+//! A write extends the pending pixels up to the clock at which it takes effect. If it changes a value that
+//! pending pixels show, they are flushed first.
 
 use super::collision::Object;
 use super::motion::{self, CosmicArk};
@@ -12,7 +13,7 @@ use super::registers::{
 };
 use super::{Drawing, HBLANK, LINE, NEVER, Tia, WIDTH};
 
-/// Colour clocks that pass until a write shows in the picture. The playfield's depend on the cycle.
+/// Colour clocks until a write takes effect on the screen. Those of the playfield depend on the cycle.
 const DELAYS: [u8; 64] = {
     let mut delays = [0; 64];
     delays[VBLANK as usize] = 1;
@@ -30,7 +31,7 @@ const DELAYS: [u8; 64] = {
 /// The playfield's delays by the CPU cycle of the line modulo 4.
 const PLAYFIELD_DELAYS: [i32; 4] = [4, 5, 2, 3];
 
-/// CTRLPF's reflection bit takes effect at once only before this colour clock of a line.
+/// CTRLPF's reflection bit takes effect immediately only before this colour clock of a line.
 const LAST_REFLECTION: i32 = 147;
 
 const PLAYERS: [Object; 2] = [Object::P0, Object::P1];
@@ -38,7 +39,7 @@ const MISSILES: [Object; 2] = [Object::M0, Object::M1];
 
 impl Tia {
     /// Writes register `address & 0x3F` at CPU cycle `now`.
-    // Translated code has an instance for each register, in which little of this remains.
+    // Translated code has an instance for each register, in which constant folding leaves little of this.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn write(&mut self, address: u16, value: u8, now: u32) {
@@ -111,14 +112,14 @@ impl Tia {
                 self.flush();
                 self.collisions = 0;
             }
-            // WSYNC holds the CPU, which is the console's affair; RSYNC and the sound registers leave no trace.
+            // WSYNC holds the CPU, which the machine does. RSYNC and the sound registers have no effect.
             _ => {}
         }
         self.record_redundant(register, value);
     }
 
-    /// Gives a part of `object` a new value; if it is another one, what the old value shows is drawn first. An object
-    /// that is off before and after shows nothing.
+    /// Changes a property of `object`, and flushes the object first if it is switched on before or after the
+    /// change.
     #[inline]
     fn change<T: Copy + PartialEq>(&mut self, part: impl Fn(&mut Self) -> &mut T, value: T, object: Object) {
         if *part(self) == value {
@@ -139,7 +140,7 @@ impl Tia {
         self.change(|tia| &mut tia.playfield.cells, cells, Object::Pf);
     }
 
-    /// Gives a player new graphics and old graphics. Only the ones that are shown matter to the picture.
+    /// Changes a player's graphics and old graphics. A change of those that are not shown needs no flush.
     #[inline]
     fn change_graphics(&mut self, index: usize, graphics: u8, graphics_old: u8) {
         let player = &self.players[index];
@@ -156,7 +157,7 @@ impl Tia {
         }
     }
 
-    /// Draws what has the old value of a colour. The unseen has none.
+    /// Flushes the pixels that have a colour, before it changes.
     #[inline]
     fn flush_colour(&mut self, index: usize) {
         let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
@@ -177,7 +178,7 @@ impl Tia {
         self.unfinished = false;
     }
 
-    /// The frame ends when VSYNC is cleared at least a line after it was set (alien once clears it too early).
+    /// Ends the frame if VSYNC is cleared at least a line after it was set (alien once clears it too early).
     fn write_vsync(&mut self, value: u8, clock: i32) {
         if value & 0x02 != 0 {
             self.vsync_finish = clock.wrapping_add(LINE);
@@ -227,8 +228,8 @@ impl Tia {
         }
     }
 
-    /// RESP0 and RESP1. What happens to the first copy depends on what the player was doing at its old position:
-    /// a copy being shown ends first, and one that is about to be shown still comes.
+    /// Writes RESP0 or RESP1. The first copy depends on the player's old position: a copy that is being shown
+    /// is completed first, and one that is about to begin still appears.
     fn reset_player(&mut self, index: u16, clock: i32) {
         let index = usize::from(index);
         let position = match self.horizontal(clock) {
@@ -256,7 +257,7 @@ impl Tia {
         let since_hmove = clock.wrapping_sub(self.last_hmove);
         let horizontal = self.horizontal(clock);
         let position = match (index, since_hmove, horizontal) {
-            // Strobes that meet the end of a motion: battle_zone and pitfall2, robotank.
+            // Strobes at the end of a motion: battle_zone and pitfall2; robotank.
             (0, 60, 69) => 8,
             (1, 9, 18) => 3,
             _ => strobed(horizontal),
@@ -279,7 +280,7 @@ impl Tia {
         }
     }
 
-    /// Releasing a missile leaves it in the middle of its player.
+    /// Locks a missile to its player, or releases it in the player's middle.
     fn write_resmp(&mut self, index: u16, value: u8) {
         let index = usize::from(index);
         let lock = value & 0x02 != 0;
@@ -346,7 +347,7 @@ impl Tia {
         self.show_first_copies();
     }
 
-    /// Moves an object by this many pixels to the right.
+    /// Moves an object to the right by `distance` pixels.
     #[inline]
     fn shift(&mut self, position: impl Fn(&mut Self) -> &mut u8, distance: i8, object: Object) {
         if distance != 0 {
@@ -367,7 +368,7 @@ impl Tia {
     }
 }
 
-/// Where a missile or the ball appears when it is strobed at this colour clock of a line.
+/// Returns the position of a missile or ball that is strobed at this colour clock of a line.
 fn strobed(horizontal: i32) -> u8 {
     match horizontal {
         blank if blank < HBLANK => 2,

@@ -3,7 +3,7 @@
 use super::model::{C, D, Model, V};
 
 impl Model<'_> {
-    /// ARR: AND, then a rotation whose carry and overflow come from an adder.
+    /// ARR: an AND and a rotation, with carry and overflow from an adder.
     pub(crate) fn and_rotate(&mut self, v: u8) {
         let rotated = v >> 1 | u8::from(self.flag(C)) << 7;
         self.nz(rotated);
@@ -57,7 +57,7 @@ impl Model<'_> {
         }
         self.set(C, raw >= 0);
         let value = if difference < 0 {
-            // Only with digits above nine.
+            // Reached with digits above nine only.
             from_decimal((256 + difference) as u8) as u8
         } else {
             to_decimal(difference % 100)
@@ -65,7 +65,7 @@ impl Model<'_> {
         self.finish_decimal(value, m);
     }
 
-    /// In decimal mode both additions and subtractions take V from the result like this.
+    /// In decimal mode additions and subtractions derive V from the result alike.
     fn finish_decimal(&mut self, value: u8, m: u8) {
         let a = self.registers.a;
         self.set(V, (a ^ value) & 0x80 != 0 && (value ^ m) & 0x80 != 0);
@@ -73,7 +73,7 @@ impl Model<'_> {
     }
 }
 
-/// The number that two decimal digits stand for; digits above nine count what they are.
+/// The value of two decimal digits. Digits above nine count as they are.
 fn from_decimal(byte: u8) -> i32 {
     i32::from(byte / 0x10) * 10 + i32::from(byte % 0x10)
 }

@@ -1,16 +1,16 @@
-//! `datasheet.txt`, read.
+//! Parser of `datasheet.txt`.
 
-/// What the datasheet says about an opcode.
+/// The datasheet's entry for an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) mnemonic: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) cycles: u32,
-    /// One cycle more if indexing leaves the page.
+    /// One more cycle if indexing crosses a page.
     pub(crate) page_penalty: bool,
 }
 
-/// All instructions by their opcode.
+/// All instructions, indexed by opcode.
 pub(crate) fn instructions() -> [Instruction; 256] {
     let mut table = [None; 256];
     for line in

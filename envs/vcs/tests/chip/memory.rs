@@ -1,8 +1,8 @@
-//! 64 KB of memory that writes down what happens on the bus.
+//! 64 KB of memory that records all bus accesses.
 
 use vcs::Bus;
 
-/// One access, with the number of cycles that had passed since the beginning of the instruction.
+/// An access, with the number of cycles since the start of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read {
@@ -15,7 +15,7 @@ pub(crate) enum Access {
         address: u16,
         value: u8,
     },
-    /// A write that follows another one directly.
+    /// A write that directly follows another one.
     WriteAgain {
         cycle: u32,
         address: u16,
@@ -23,15 +23,15 @@ pub(crate) enum Access {
     },
 }
 
-/// Memory at every address, and the accesses so far.
+/// Memory at every address, and the recorded accesses.
 #[derive(Clone)]
 pub(crate) struct Memory {
     pub(crate) bytes: Vec<u8>,
     pub(crate) cycles: u32,
     pub(crate) accesses: Vec<Access>,
-    /// Whether instructions are handed over whole, as from plain ROM.
+    /// True if instructions are fetched as a whole, as from plain ROM.
     pub(crate) is_plain: bool,
-    /// Where the next byte of the instruction handed over last stands.
+    /// The address of the next byte that the CPU will latch.
     next_latched: u16,
 }
 
@@ -40,14 +40,14 @@ impl Memory {
         Self { bytes: vec![0; 0x1_0000], cycles: 0, accesses: Vec::new(), is_plain: false, next_latched: 0 }
     }
 
-    /// Puts `bytes` at `address` and what follows.
+    /// Writes `bytes` to consecutive addresses.
     pub(crate) fn place(&mut self, address: u16, bytes: &[u8]) {
         for (i, &byte) in bytes.iter().enumerate() {
             self.bytes[usize::from(address.wrapping_add(i as u16))] = byte;
         }
     }
 
-    /// Forgets the accesses and the time.
+    /// Clears the accesses and the time.
     pub(crate) fn start(&mut self) {
         self.cycles = 0;
         self.accesses.clear();
@@ -74,12 +74,13 @@ impl Bus for Memory {
     fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
         self.next_latched = address;
         let byte = |offset: u16| self.bytes[usize::from(address.wrapping_add(offset))];
-        // Plain code is ROM. `JSR` fetches its last byte after it has pushed: on the stack that may be what it pushed.
+        // Plain code is ROM. `JSR` fetches its last byte after its pushes, which may have overwritten it on
+        // the stack.
         let on_stack = |offset: u16| address.wrapping_add(offset) >> 8 == 1;
         (self.is_plain && !on_stack(0) && !on_stack(2)).then(|| [byte(0), byte(1), byte(2)])
     }
 
-    /// The CPU reports each byte that it uses: to the test that is a read like any other.
+    /// Records each byte that the CPU uses as a read.
     fn latch(&mut self, byte: u8) {
         self.accesses.push(Access::Read { cycle: self.cycles, address: self.next_latched, value: byte });
         self.next_latched = self.next_latched.wrapping_add(1);

@@ -1,4 +1,5 @@
-//! The 6507 on a table: flat memory around it, a datasheet, and a slow model that follows the datasheet by the letter.
+//! A test bench for the 6507: flat memory, a datasheet, and a slow model that follows the datasheet
+//! literally.
 
 mod arithmetic;
 pub(crate) mod datasheet;

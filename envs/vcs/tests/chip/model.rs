@@ -1,8 +1,8 @@
-//! The 6507 as its datasheet and the notes on undocumented opcodes describe it, one instruction at a time and without
-//! any thought of speed. Written separately from the emulator, so that both must be wrong alike to agree.
+//! A model of the 6507 that follows its datasheet and the notes on undocumented opcodes, without regard to
+//! speed. It was written separately from the emulator, so an error must be in both to go unnoticed.
 //!
-//! The order of accesses is the reference emulator's: opcode, all base cycles, operand bytes, the page crossing's
-//! cycle, the operand, the result.
+//! The order of accesses is that of the reference emulator: opcode, all base cycles, operand bytes, the cycle
+//! for crossing a page, the operand, the result.
 
 use vcs::Bus;
 
@@ -58,7 +58,7 @@ impl<'a> Model<'a> {
         u16::from(high) * 0x100 + u16::from(low)
     }
 
-    /// The address that the operand bytes name.
+    /// Returns the address that the operand bytes specify.
     fn address(&mut self, instruction: Instruction) -> u16 {
         let Registers { x, y, .. } = self.registers;
         match instruction.mode {
@@ -88,8 +88,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What a pointer in page zero says. The reference fetches a pointer at $FF from $FF and $100, the chip from $FF
-    /// and $00.
+    /// Reads a pointer in the zero page. The reference reads a pointer at $FF from $FF and $100, the chip
+    /// from $FF and $00.
     fn pointed(&mut self, pointer: u8) -> u16 {
         let low = self.memory.read(u16::from(pointer));
         let high = self.memory.read(u16::from(pointer) + 1);
@@ -104,7 +104,7 @@ impl<'a> Model<'a> {
         address
     }
 
-    /// The byte that the instruction works on.
+    /// Returns the instruction's operand.
     fn operand(&mut self, instruction: Instruction) -> u8 {
         match instruction.mode {
             "imm" => self.next_byte(),
@@ -127,7 +127,7 @@ impl<'a> Model<'a> {
         self.memory.write(address, value & ((address / 0x100) as u8).wrapping_add(1));
     }
 
-    /// Reads, changes and writes; returns what was written.
+    /// Reads, changes and writes a byte, and returns the value written.
     fn change(&mut self, instruction: Instruction, change: impl FnOnce(&mut Self, u8) -> u8) -> u8 {
         if instruction.mode == "acc" {
             self.registers.a = change(self, self.registers.a);
@@ -152,7 +152,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// N and Z from `value`, which is handed through.
+    /// Sets N and Z from `value`, and returns it.
     pub(crate) fn nz(&mut self, value: u8) -> u8 {
         self.set(N, value >= 0x80);
         self.set(Z, value == 0);
@@ -179,7 +179,7 @@ impl<'a> Model<'a> {
         self.registers.s = self.registers.s.wrapping_sub(1);
     }
 
-    /// The read that precedes the movement of the stack pointer.
+    /// The read before a change of the stack pointer.
     fn look_at_stack(&mut self) {
         self.memory.read(self.stack());
     }
@@ -280,7 +280,7 @@ impl<'a> Model<'a> {
                 self.registers.pc = u16::from(high) * 0x100 + u16::from(low);
             }
             ("JSR", _) => {
-                // What is pushed is the address of the instruction's last byte.
+                // The address pushed is that of the instruction's last byte.
                 let low = self.next_byte();
                 self.look_at_stack();
                 self.push_word(self.registers.pc);
