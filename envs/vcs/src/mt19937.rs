@@ -60,7 +60,7 @@ mod tests {
 
     /// The C++ standard ([rand.predef]) fixes the 10,000th output for the default seed 5489.
     #[test]
-    fn ten_thousandth_output_of_the_default_seed() {
+    fn the_default_seed_gives_the_output_of_the_standard() {
         let mut generator = Mt19937::new(5489);
         let last = (0..10_000).map(|_| generator.next_u32()).last();
         assert_eq!(last, Some(4123659995));
@@ -68,7 +68,7 @@ mod tests {
 
     /// Every game finds these bytes in RAM at power-up.
     #[test]
-    fn power_up_ram_of_the_console_seed() {
+    fn the_console_seed_gives_the_power_up_ram() {
         let mut generator = Mt19937::new(crate::console::SYSTEM_SEED);
         let bytes: Vec<u8> = (0..16).map(|_| generator.next_u32() as u8).collect();
         assert_eq!(bytes[..8], [0xb8, 0x96, 0xc0, 0x49, 0xcb, 0x55, 0xc8, 0x7f]);

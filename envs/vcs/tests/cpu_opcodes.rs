@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use vcs::{Cpu, OPCODES};
 
 #[test]
-fn the_table_says_what_the_datasheet_says() {
+fn the_table_agrees_with_the_datasheet() {
     for (code, (ours, theirs)) in OPCODES.iter().zip(instructions()).enumerate() {
         assert_eq!(format!("{:?}", ours.operation).to_uppercase(), theirs.mnemonic, "{code:02X}");
         let mode = match format!("{:?}", ours.mode).as_str() {
@@ -35,7 +35,7 @@ fn the_table_says_what_the_datasheet_says() {
 }
 
 #[test]
-fn every_opcode_does_what_the_model_does_in_random_states() {
+fn every_opcode_agrees_with_the_model_in_random_states() {
     const STATES: usize = 3000;
     let seed: u64 = rand::random();
     println!("seed {seed}");

@@ -113,7 +113,7 @@ fn undocumented_immediate_opcodes() {
 }
 
 #[test]
-fn stores_with_the_high_byte_take_that_of_the_indexed_address() {
+fn unstable_stores_use_the_high_byte_of_the_indexed_address() {
     // SHA $10F0,Y with Y = $20 stores at $1110, so A & X & $12.
     let (mut cpu, mut memory) = chip(&[0x9F, 0xF0, 0x10]);
     (cpu.a, cpu.x, cpu.y) = (0xFF, 0x1E, 0x20);
@@ -136,7 +136,7 @@ fn lax_of_page_zero_takes_four_cycles() {
 }
 
 #[test]
-fn reads_pay_for_a_crossed_page_and_stores_do_not() {
+fn page_crossings_cost_a_cycle_for_reads_but_not_for_stores() {
     // Opcode, cycles with the operand $11F0 indexed by $0F, cycles indexed by $10.
     for (code, same_page, next_page) in [
         (0xBD, 4, 5), // LDA abs,X
@@ -168,7 +168,7 @@ fn reads_pay_for_a_crossed_page_and_stores_do_not() {
 }
 
 #[test]
-fn branches_pay_when_taken_and_more_when_they_leave_the_page() {
+fn taken_branches_cost_a_cycle_and_two_across_pages() {
     // BNE at $1080: the next instruction is at $1082.
     for (distance, zero, target, cycles) in [
         (0x10, true, 0x1082, 2),
@@ -189,7 +189,7 @@ fn branches_pay_when_taken_and_more_when_they_leave_the_page() {
 }
 
 #[test]
-fn an_indirect_jump_does_not_leave_the_page_of_its_pointer() {
+fn an_indirect_jump_wraps_its_pointer_within_the_page() {
     let (mut cpu, mut memory) = chip(&[0x6C, 0xFF, 0x12]);
     memory.place(0x12FF, &[0x34, 0xBA]);
     memory.place(0x1200, &[0x56]);
@@ -198,7 +198,7 @@ fn an_indirect_jump_does_not_leave_the_page_of_its_pointer() {
 }
 
 #[test]
-fn pointers_leave_page_zero_and_indexed_addresses_do_not() {
+fn pointers_extend_beyond_the_zero_page_but_indexed_addresses_wrap() {
     // LDA ($FF),Y and LDA ($F0,X): the pointer at $FF ends at $0100.
     for program in [[0xB1, 0xFF], [0xA1, 0xF0]] {
         let (mut cpu, mut memory) = chip(&program);
@@ -221,7 +221,7 @@ fn pointers_leave_page_zero_and_indexed_addresses_do_not() {
 }
 
 #[test]
-fn accesses_come_at_the_end_of_the_instruction_without_dummies() {
+fn accesses_happen_at_the_end_of_the_instruction_without_dummies() {
     // INC $20: one read, one write, both in the last cycle.
     let (mut cpu, mut memory) = chip(&[0xE6, 0x20]);
     cpu.step(&mut memory);
@@ -243,7 +243,7 @@ fn accesses_come_at_the_end_of_the_instruction_without_dummies() {
 }
 
 #[test]
-fn a_subroutine_call_looks_at_the_stack_and_returns_behind_itself() {
+fn a_subroutine_call_reads_the_stack_and_returns_to_the_next_instruction() {
     let (mut cpu, mut memory) = chip(&[0x20, 0x00, 0x20]);
     memory.place(0x2000, &[0x60]);
     memory.place(START + 3, &[0xEA]);
@@ -323,7 +323,7 @@ fn a_jam_lasts_until_the_next_reset() {
 
 /// The TIA does not drive the low six bits of a read. They keep the value of the previous access.
 #[test]
-fn the_open_bus_shows_the_access_before() {
+fn the_open_bus_keeps_the_value_of_the_previous_access() {
     #[rustfmt::skip]
     let program = [
         0xA5, 0x0E, 0x85, 0x80,             // LDA $0E: the operand

@@ -6,7 +6,7 @@ fn numbered(kilobytes: usize) -> Arc<[u8]> {
 }
 
 fn cartridge(scheme: Scheme, kilobytes: usize) -> Cartridge {
-    Cartridge::new(numbered(kilobytes), scheme).expect("an image of the right size")
+    Cartridge::new(numbered(kilobytes), scheme).expect("the image has the scheme's size")
 }
 
 /// The kilobytes in the window's four slots, read away from ports and hotspots.
@@ -82,7 +82,7 @@ fn commavid_shows_its_image_in_the_upper_half() {
 }
 
 #[test]
-fn parker_brothers_switch_three_slots_and_keep_the_fourth() {
+fn parker_brothers_switches_three_slots_and_fixes_the_fourth() {
     let mut cartridge = cartridge(Scheme::E0, 8);
     assert_eq!(shown(&cartridge), [4, 5, 6, 7]);
     cartridge.read(0x1FE2, 0);
@@ -94,13 +94,13 @@ fn parker_brothers_switch_three_slots_and_keep_the_fourth() {
 }
 
 #[test]
-fn activision_chooses_the_bank_by_the_address_line_13() {
+fn activision_selects_the_bank_by_address_line_13() {
     let mut cartridge = cartridge(Scheme::Fe, 8);
     assert_eq!([0xF000, 0xD000].map(|address| cartridge.read(address, 0)), [0, 4]);
 }
 
 #[test]
-fn tigervision_listens_to_writes_of_the_first_64_addresses() {
+fn tigervision_snoops_writes_of_the_first_64_addresses() {
     let mut cartridge = cartridge(Scheme::Tigervision, 8);
     assert_eq!(shown(&cartridge), [0, 1, 6, 7]);
     cartridge.snoop(0x003F, Some(2));
@@ -134,7 +134,7 @@ fn m_network_switches_half_the_window_and_two_kinds_of_ram() {
 }
 
 #[test]
-fn ua_and_econobanking_listen_to_two_addresses() {
+fn ua_and_econobanking_snoop_two_addresses() {
     for (scheme, first, second) in [(Scheme::Ua, 0x0220, 0x0240), (Scheme::Econobanking, 0x0800, 0x0840)] {
         let mut cartridge = cartridge(scheme, 8);
         assert_eq!(shown(&cartridge), bank(0), "{scheme}");
@@ -146,7 +146,7 @@ fn ua_and_econobanking_listen_to_two_addresses() {
 }
 
 #[test]
-fn images_of_no_known_size_are_refused() {
+fn images_of_unknown_size_are_refused() {
     let error = |size: usize| Cartridge::detect(vec![0; size].into()).unwrap_err();
     assert_eq!(error(0), CartridgeError::Empty);
     assert_eq!(error(4095), CartridgeError::UnknownSize { size: 4095 });
@@ -159,7 +159,7 @@ fn images_of_no_known_size_are_refused() {
 fn the_display_processor_draws_a_full_cycle_of_random_numbers() {
     let mut image = vec![0; 10240];
     image[8192..].copy_from_slice(&[7; 2048]);
-    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the right size");
+    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the image has the scheme's size");
     cartridge.write(0x1070, 0);
     let mut seen = std::collections::HashSet::new();
     while seen.insert(cartridge.read(0x1000, 0)) {}
@@ -174,7 +174,7 @@ fn the_display_processor_fetches_display_data_backwards() {
     for offset in 0..2048 {
         image[8192 + offset] = offset as u8;
     }
-    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the right size");
+    let mut cartridge = Cartridge::new(image.into(), Scheme::Dpc).expect("the image has the scheme's size");
     cartridge.write(0x1052, 0x10);
     cartridge.write(0x105A, 0x00);
     let fetched = [0; 3].map(|_| cartridge.read(0x100A, 0));
@@ -191,7 +191,8 @@ fn the_display_processor_fetches_display_data_backwards() {
 /// bottom.
 #[test]
 fn the_display_processor_makes_square_waves() {
-    let mut cartridge = Cartridge::new(vec![0; 10240].into(), Scheme::Dpc).expect("the right size");
+    let mut cartridge =
+        Cartridge::new(vec![0; 10240].into(), Scheme::Dpc).expect("the image has the scheme's size");
     for (address, value) in [(0x105D, 0x10), (0x1045, 3), (0x104D, 1), (0x1055, 0)] {
         cartridge.write(address, value);
     }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_hold_exactly_their_pixels() {
+    fn spans_contain_exactly_their_pixels() {
         for (start, end) in [(0, 160), (0, 1), (63, 65), (64, 128), (127, 129), (150, 160), (40, 40)] {
             assert_eq!(pixels(Mask::span(start, end)), (start..end).collect::<Vec<_>>(), "{start}..{end}");
         }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_stand_side_by_side() {
+    fn halves_are_placed_side_by_side() {
         let mask = Mask::halves(1 | 1 << 79, 1 | 1 << 79);
         assert_eq!(pixels(mask), [0, 79, 80, 159]);
     }

@@ -77,7 +77,7 @@ mod plain {
         for group in first as usize..=last as usize {
             let cover = stretch::EIGHT_TIMES[usize::from((bits >> (8 * group)) as u8)];
             let target: &mut [u8; 8] =
-                (&mut pixels[8 * group..8 * group + 8]).try_into().expect("eight pixels");
+                (&mut pixels[8 * group..8 * group + 8]).try_into().expect("the slice has eight pixels");
             *target = (u64::from_le_bytes(*target) & !cover | colour & cover).to_le_bytes();
         }
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_paint_gives_the_same_pixels() {
+    fn all_painters_give_the_same_pixels() {
         let seed = rand::random();
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);

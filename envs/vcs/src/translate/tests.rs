@@ -35,7 +35,9 @@ fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
             Mode::Implied | Mode::Accumulator => {}
             Mode::Relative => code.push(random.random_range(-40_i8..40) as u8),
             Mode::Absolute | Mode::AbsoluteX | Mode::AbsoluteY | Mode::Indirect => {
-                let page: u8 = *[0x00, 0x02, 0xF0, 0xF3, 0xF7, 0xFF, 0x01].choose(random).expect("a page");
+                let page: u8 = *[0x00, 0x02, 0xF0, 0xF3, 0xF7, 0xFF, 0x01]
+                    .choose(random)
+                    .expect("the list is not empty");
                 code.extend([random.random(), page]);
             }
             _ if random.random_bool(0.7) => code.push(random.random_range(0x80..=0xFF)),
@@ -88,8 +90,8 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
 const SCHEMES: [Scheme; 5] = [Scheme::Rom2K, Scheme::Rom4K, Scheme::F8, Scheme::E0, Scheme::Fe];
 
 fn random_cartridge(random: &mut StdRng) -> Cartridge {
-    let scheme = *SCHEMES.choose(random).expect("a scheme");
-    Cartridge::new(image(random, scheme), scheme).expect("an image of the scheme's size")
+    let scheme = *SCHEMES.choose(random).expect("the list is not empty");
+    Cartridge::new(image(random, scheme), scheme).expect("the image has the scheme's size")
 }
 
 fn console(cartridge: &Cartridge, execution: Execution) -> Console {
@@ -147,12 +149,12 @@ fn unit_of(bytes: [u8; 3]) -> (Unit, Vec<u8>) {
     rom[..3].copy_from_slice(&bytes);
     // BRK leads to ROM.
     rom[4094..].copy_from_slice(&[0x00, 0xF0]);
-    let cartridge = Cartridge::new(rom.clone().into(), Scheme::Rom4K).expect("4 KB");
-    (cartridge.unit(0xF000).expect("a unit"), rom)
+    let cartridge = Cartridge::new(rom.clone().into(), Scheme::Rom4K).expect("the image has 4 KB");
+    (cartridge.unit(0xF000).expect("the scheme is translated"), rom)
 }
 
 #[test]
-fn the_emitter_knows_every_instruction_that_a_region_takes() {
+fn the_emitter_supports_every_instruction_of_a_region() {
     const OPERANDS: [[u8; 2]; 5] = [[0x00, 0x00], [0x80, 0x00], [0x90, 0x02], [0x00, 0xF1], [0xFF, 0xFF]];
     let Some(native) = Native::new() else {
         return;
@@ -170,7 +172,7 @@ fn the_emitter_knows_every_instruction_that_a_region_takes() {
 }
 
 #[test]
-fn the_emitter_refuses_unknown_instructions() {
+fn the_emitter_refuses_unsupported_instructions() {
     let Some(native) = Native::new() else {
         return;
     };
@@ -195,31 +197,31 @@ fn undrawn_frames_and_freed_screens_leave_the_same_machine_and_the_same_screens(
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let rom = image(&mut random, Scheme::Rom4K);
-        let cartridge = Cartridge::new(rom, Scheme::Rom4K).expect("a cartridge");
-        let mut seen = Console::new(cartridge, &ConsoleOptions::default());
-        let mut undrawn = seen.clone();
+        let cartridge = Cartridge::new(rom, Scheme::Rom4K).expect("the image has the scheme's size");
+        let mut drawn = Console::new(cartridge, &ConsoleOptions::default());
+        let mut undrawn = drawn.clone();
         for frame in 0..30 {
-            seen.run_frame();
+            drawn.run_frame();
             if random.random_bool(0.3) {
                 undrawn.run_frame();
-                assert!(undrawn.screen() == seen.screen(), "picture after frame {frame}");
+                assert!(undrawn.screen() == drawn.screen(), "screen after frame {frame}");
             } else {
                 undrawn.run_frame_undrawn();
                 if random.random_bool(0.2) {
                     undrawn.draw_screen();
-                    assert!(undrawn.screen() == seen.screen(), "shown picture after frame {frame}");
+                    assert!(undrawn.screen() == drawn.screen(), "screen drawn after frame {frame}");
                 }
             }
-            assert_eq!(undrawn.ram(), seen.ram(), "RAM after frame {frame}");
-            assert_eq!(undrawn.cpu(), seen.cpu(), "registers after frame {frame}");
+            assert_eq!(undrawn.ram(), drawn.ram(), "RAM after frame {frame}");
+            assert_eq!(undrawn.cpu(), drawn.cpu(), "registers after frame {frame}");
             if random.random_bool(0.3) {
                 undrawn.free_screens();
                 freed += usize::from(undrawn.screen().is_empty());
             }
         }
         undrawn.draw_screens();
-        assert!(undrawn.screen() == seen.screen(), "the last picture");
-        assert!(undrawn.previous_screen() == seen.previous_screen(), "the picture before");
+        assert!(undrawn.screen() == drawn.screen(), "the last screen");
+        assert!(undrawn.previous_screen() == drawn.previous_screen(), "the previous screen");
     }
-    assert_ne!(freed, 0, "no picture was ever forgotten");
+    assert_ne!(freed, 0, "no screen was ever freed");
 }

@@ -92,12 +92,13 @@ mod tests {
             plain: 0..0x1000,
             mapping: Mapping::Whole,
         };
-        let region = crate::translate::region::Region::discover(&unit, &rom, 0xF000).expect("a region");
+        let region = crate::translate::region::Region::discover(&unit, &rom, 0xF000)
+            .expect("the instructions are supported");
         region.blocks[&0xF000].clone()
     }
 
     #[test]
-    fn loops_that_wait_for_the_timer_are_recognised() {
+    fn recognises_loops_that_wait_for_the_timer() {
         let wait = |bytes: &[u8]| TimerWait::of(0xF000, &first_block(bytes));
         let expected =
             |least, period, instructions| Some(TimerWait { least, read_after: 4, period, instructions });

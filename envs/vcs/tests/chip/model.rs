@@ -180,7 +180,7 @@ impl<'a> Model<'a> {
     }
 
     /// The read before a change of the stack pointer.
-    fn look_at_stack(&mut self) {
+    fn peek_stack(&mut self) {
         self.memory.read(self.stack());
     }
 
@@ -282,18 +282,18 @@ impl<'a> Model<'a> {
             ("JSR", _) => {
                 // The address pushed is that of the instruction's last byte.
                 let low = self.next_byte();
-                self.look_at_stack();
+                self.peek_stack();
                 self.push_word(self.registers.pc);
                 let high = self.next_byte();
                 self.registers.pc = u16::from(high) * 0x100 + u16::from(low);
             }
             ("RTS", _) => {
-                self.look_at_stack();
+                self.peek_stack();
                 self.registers.pc = self.pull_word();
                 self.next_byte();
             }
             ("RTI", _) => {
-                self.look_at_stack();
+                self.peek_stack();
                 self.registers.p = self.pull() | 0x30;
                 self.registers.pc = self.pull_word();
             }
@@ -309,12 +309,12 @@ impl<'a> Model<'a> {
             ("PHA", _) => self.push(self.registers.a),
             ("PHP", _) => self.push(self.registers.p),
             ("PLA", _) => {
-                self.look_at_stack();
+                self.peek_stack();
                 let byte = self.pull();
                 self.registers.a = self.nz(byte);
             }
             ("PLP", _) => {
-                self.look_at_stack();
+                self.peek_stack();
                 self.registers.p = self.pull() | 0x30;
             }
             other => panic!("{other:?}"),
