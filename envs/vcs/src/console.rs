@@ -81,6 +81,38 @@ pub struct ForeignSnapshot;
 /// Cloning forks the machine. Serialising it gives a snapshot; call [`draw_screens`](Self::draw_screens)
 /// first if [`has_undrawn_screens`](Self::has_undrawn_screens) returns true, since the snapshot does not hold
 /// the data to draw them later. Running never fails.
+///
+/// # Examples
+///
+/// ```
+/// use vcs::{Cartridge, Console, ConsoleOptions, TvFormat};
+///
+/// // A program that turns the screen yellow: it ends a frame with VSYNC, waits for 256 lines, and repeats.
+/// let program = [
+///     0xA9, 0x1E, 0x85, 0x09, // LDA #$1E, STA COLUBK
+///     0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, // LDA #2, STA VSYNC, STA WSYNC, STA WSYNC
+///     0xA9, 0x00, 0x85, 0x00, 0xA2, 0x00, // LDA #0, STA VSYNC, LDX #0
+///     0x85, 0x02, 0xCA, 0xD0, 0xFB, // STA WSYNC, DEX, BNE to the STA
+///     0x4C, 0x04, 0xF0, // JMP $F004
+/// ];
+/// let mut rom = vec![0xEA; 4096];
+/// rom[..program.len()].copy_from_slice(&program);
+/// rom[0xFFC..0xFFE].copy_from_slice(&[0x00, 0xF0]); // The reset vector.
+///
+/// let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
+/// let mut console = Console::new(Cartridge::detect(rom.into())?, &options);
+/// for _ in 0..3 {
+///     console.run_frame();
+/// }
+/// assert_eq!(console.screen().len(), console.height() * 160);
+/// assert!(console.screen().iter().all(|&pixel| pixel == 0x1E));
+///
+/// // A clone runs on independently.
+/// let mut fork = console.clone();
+/// fork.run_frame();
+/// assert!(fork.screen() == console.screen());
+/// # Ok::<(), vcs::CartridgeError>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Console {
     cpu: Cpu,

@@ -7,6 +7,13 @@ const M: usize = 397;
 /// The 32-bit Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded with one integer.
 ///
 /// The console draws its power-up state from one generator, the environment its sticky actions from another.
+///
+/// # Examples
+///
+/// ```
+/// let mut generator = vcs::Mt19937::new(5489);
+/// assert_eq!(generator.next_u32(), 3499211612);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mt19937 {
     #[serde(with = "BigArray")]

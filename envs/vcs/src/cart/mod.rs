@@ -28,6 +28,19 @@ const BANK: usize = 4096;
 const HALF_BANK: usize = 2048;
 
 /// A cartridge: the image, which never changes, and the state of its electronics.
+///
+/// # Examples
+///
+/// ```
+/// use vcs::{Cartridge, CartridgeError, Scheme};
+///
+/// let cartridge = Cartridge::detect(vec![0xEA; 2048].into())?;
+/// assert_eq!(cartridge.scheme(), Scheme::Rom2K);
+///
+/// let error = Cartridge::detect(vec![0xEA; 1000].into()).unwrap_err();
+/// assert_eq!(error, CartridgeError::UnknownSize { size: 1000 });
+/// # Ok::<(), CartridgeError>(())
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cartridge {
     /// Shared by all consoles that play the game. Not part of a snapshot.

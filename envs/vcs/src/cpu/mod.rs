@@ -42,6 +42,31 @@ pub(crate) const BREAK_VECTOR: u16 = 0xFFFE;
 const RESET_VECTOR: u16 = 0xFFFC;
 
 /// The CPU's registers.
+///
+/// # Examples
+///
+/// ```
+/// use vcs::{Bus, Cpu};
+///
+/// struct FlatMemory(Vec<u8>);
+///
+/// impl Bus for FlatMemory {
+///     fn read(&mut self, address: u16) -> u8 {
+///         self.0[usize::from(address)]
+///     }
+///     fn write(&mut self, address: u16, value: u8) {
+///         self.0[usize::from(address)] = value;
+///     }
+///     fn tick(&mut self, _cycles: u32) {}
+/// }
+///
+/// let mut memory = FlatMemory(vec![0; 0x10000]);
+/// memory.0[0x1000..0x1004].copy_from_slice(&[0xA9, 0x2A, 0x85, 0x80]); // LDA #42, STA $80
+/// let mut cpu = Cpu::default();
+/// cpu.pc = 0x1000;
+/// cpu.run(&mut memory, 2);
+/// assert_eq!((cpu.a, memory.0[0x80]), (42, 42));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// Accumulator.
