@@ -71,8 +71,8 @@ impl Tia {
     /// Offset of a `u16`: the register's redundant value plus one. `None` if its writes are never redundant.
     pub(crate) fn redundant_value(register: u16) -> Option<usize> {
         let values = offset_of!(Self, redundant) + offset_of!(RedundantWrites, values);
-        let settles = usize::from(register) < REGISTERS && !is_strobe(register);
-        settles.then_some(values + usize::from(register) * size_of::<u16>())
+        let can_be_redundant = usize::from(register) < REGISTERS && !is_strobe(register);
+        can_be_redundant.then_some(values + usize::from(register) * size_of::<u16>())
     }
 
     /// Returns true if translated code would skip the write.
@@ -101,7 +101,7 @@ impl Tia {
     /// Records that writing `value` again is redundant, if it is.
     #[inline]
     pub(super) fn record_redundant(&mut self, register: u16, value: u8) {
-        let settles = match register {
+        let is_redundant = match register {
             _ if is_strobe(register) => false,
             // The reflection may still take effect at the end of the line.
             CTRLPF => self.playfield.reflected == self.playfield.reflect,
@@ -110,7 +110,7 @@ impl Tia {
             _ => true,
         };
         if let Some(redundant) = self.redundant.values.get_mut(usize::from(register)) {
-            *redundant = if settles { u16::from(value) + 1 } else { NEVER_REDUNDANT };
+            *redundant = if is_redundant { u16::from(value) + 1 } else { NEVER_REDUNDANT };
         }
         if matches!(register, GRP0 | GRP1 | ENABL) {
             self.record_graphics();

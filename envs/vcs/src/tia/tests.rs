@@ -17,7 +17,7 @@ use crate::controllers::{Inputs, Wiring};
 struct Bench {
     fast: Tia,
     lines: Tia,
-    unseen: Tia,
+    unpainted: Tia,
     slow: Dots,
     now: u32,
     /// The earliest cycle of the next access: some cycles after a write that the chips drawing by lines have
@@ -32,7 +32,7 @@ impl Bench {
         let mut bench = Self {
             fast: Tia::new(geometry),
             lines: Tia::new(geometry),
-            unseen: Tia::new(geometry),
+            unpainted: Tia::new(geometry),
             slow: Dots::new(geometry),
             now: 0,
             free: 0,
@@ -67,11 +67,11 @@ impl Bench {
         }
         // A chip continues by lines after drawing by spans, and the other way round.
         self.lines.clone_from(&self.fast);
-        self.unseen.clone_from(&self.fast);
+        self.unpainted.clone_from(&self.fast);
         if begins {
             self.fast.start_frame(phase, Drawing::Spans);
             self.lines.start_frame(phase, Drawing::Lines);
-            self.unseen.start_frame(phase, Drawing::CollisionsOnly);
+            self.unpainted.start_frame(phase, Drawing::CollisionsOnly);
             self.slow.start_frame(phase);
         }
     }
@@ -79,7 +79,7 @@ impl Bench {
     fn write(&mut self, register: u16, value: u8) {
         self.now = self.now.max(self.free);
         self.fast.write(register, value, self.now);
-        for chip in [&mut self.lines, &mut self.unseen] {
+        for chip in [&mut self.lines, &mut self.unpainted] {
             if chip.is_redundant(register, value, self.now) {
                 self.free = self.now + 3;
             } else {
@@ -92,7 +92,7 @@ impl Bench {
     fn read(&mut self, register: u16) {
         self.now = self.now.max(self.free);
         let slow = self.slow.read(register, self.now);
-        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
+        for chip in [&mut self.fast, &mut self.lines, &mut self.unpainted] {
             let fast = chip.read(register, self.now, 0, Wiring::default(), &Inputs::default());
             assert_eq!(fast, slow, "collision register {register}, drawn by {:?}", chip.drawing);
         }
@@ -118,12 +118,12 @@ impl Bench {
                 self.fast = chip;
             }
         }
-        if self.unseen.drawing == Drawing::CollisionsOnly {
-            let mut chip = self.unseen.clone();
+        if self.unpainted.drawing == Drawing::CollisionsOnly {
+            let mut chip = self.unpainted.clone();
             chip.end_request(self.clock(), false);
             chip.screens.clone_from(&self.fast.screens);
             if chip.covers_screen() {
-                self.compare("unseen", &chip);
+                self.compare("collisions only", &chip);
                 self.compared[1] += 1;
                 self.fast = chip;
             }
@@ -140,8 +140,8 @@ impl Bench {
     }
 
     /// Discards the derived state, like a snapshot.
-    fn forget(&mut self) {
-        for chip in [&mut self.fast, &mut self.lines, &mut self.unseen] {
+    fn discard_derived_state(&mut self) {
+        for chip in [&mut self.fast, &mut self.lines, &mut self.unpainted] {
             chip.objects = Objects::default();
             chip.active = 0;
             chip.refresh();
@@ -290,7 +290,7 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
                 bench.reset();
             }
             if random.random_bool(0.1) {
-                bench.forget();
+                bench.discard_derived_state();
             }
             frame(&mut bench, &mut random, &style);
         }

@@ -320,8 +320,8 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.cycles, start);
     }
 
-    pub(super) fn int(&mut self, int: u32) -> Value {
-        self.code.ins().iconst(I32, i64::from(int))
+    pub(super) fn int(&mut self, value: u32) -> Value {
+        self.code.ins().iconst(I32, i64::from(value))
     }
 
     pub(super) fn byte(&mut self, byte: u8) -> Value {

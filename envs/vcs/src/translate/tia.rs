@@ -58,11 +58,11 @@ impl Emitter<'_> {
 
     /// Emits WSYNC, which holds the CPU until the end of the line.
     fn wait(&mut self, instruction: Instruction) {
-        let [by_lines, moment, on] = std::array::from_fn(|_| self.code.create_block());
+        let [by_lines, exact, on] = std::array::from_fn(|_| self.code.create_block());
         let is_by_lines = self.is_by_lines();
-        self.code.ins().brif(is_by_lines, by_lines, &[], moment, &[]);
-        self.code.switch_to_block(moment);
-        self.code.set_cold_block(moment);
+        self.code.ins().brif(is_by_lines, by_lines, &[], exact, &[]);
+        self.code.switch_to_block(exact);
+        self.code.set_cold_block(exact);
         let nothing = self.int(0);
         self.write_chip(instruction, callbacks::wait, nothing, nothing);
         self.code.ins().jump(on, &[]);
@@ -82,8 +82,8 @@ impl Emitter<'_> {
         let now = self.now();
         let place = self.code.ins().iadd(now, phase);
         let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
-        let zero_extend = self.code.ins().uextend(I64, last);
-        let lines = self.code.ins().imul_imm_s(zero_extend, RECIPROCAL as i64);
+        let wide = self.code.ins().uextend(I64, last);
+        let lines = self.code.ins().imul_imm_s(wide, RECIPROCAL as i64);
         let lines = self.code.ins().ushr_imm_u(lines, i64::from(SHIFT));
         let lines = self.code.ins().ireduce(I32, lines);
         let line_end = self.code.ins().imul_imm_s(lines, i64::from(LINE_CYCLES));
