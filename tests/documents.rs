@@ -12,17 +12,26 @@ const DOCUMENTS: [&str; 3] = ["README.md", "checkpoints/README.md", "roms/README
 /// How a document calls the program.
 const PROGRAM: &str = "cargo run --release -- ";
 
-/// Those, and everything in `docs/`.
+/// These and every page of the book.
 fn documents() -> Vec<String> {
     let mut documents = DOCUMENTS.map(str::to_owned).to_vec();
-    for folder in ["docs", "docs/algorithms"] {
-        let names = fs::read_dir(Path::new(ROOT).join(folder))
-            .expect("a folder")
-            .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
-        let pages = names.filter_map(|name| Some(format!("{folder}/{}.md", name.strip_suffix(".md")?)));
-        documents.extend(pages);
-    }
+    documents.extend(pages("docs/src"));
     documents
+}
+
+/// The Markdown files in a directory and below it.
+fn pages(directory: &str) -> Vec<String> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(Path::new(ROOT).join(directory)).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let path = format!("{directory}/{}", entry.file_name().into_string().expect("a name"));
+        if entry.path().is_dir() {
+            pages.extend(self::pages(&path));
+        } else if path.ends_with(".md") {
+            pages.push(path);
+        }
+    }
+    pages
 }
 
 /// The arguments of every command of the program in the blocks of shell code, comments taken off.
@@ -138,7 +147,7 @@ fn what_the_documents_link_to_exists() {
 #[test]
 fn the_files_that_the_pages_on_algorithms_name_exist() {
     let mut count = 0;
-    for document in documents().iter().filter(|document| document.starts_with("docs/algorithms")) {
+    for document in documents().iter().filter(|document| document.starts_with("docs/src/reference/algorithms")) {
         let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
         for file in text.split('`').skip(1).step_by(2).filter_map(|code| code.strip_suffix(".rs")) {
             let exists = ["", "algorithms/src"]
@@ -155,7 +164,7 @@ fn the_files_that_the_pages_on_algorithms_name_exist() {
 fn the_pages_on_algorithms_explain_every_metric_of_a_run() {
     let temp = TempDir::new().expect("a folder");
     let page =
-        |name: &str| fs::read_to_string(Path::new(ROOT).join("docs/algorithms").join(name)).expect("a page");
+        |name: &str| fs::read_to_string(Path::new(ROOT).join("docs/src/reference/algorithms").join(name)).expect("a page");
     for algorithm in ["ppo", "dqn", "pqn"] {
         let frames = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", algorithm];
         let output = ale_train(&[&[algorithm][..], &frames].concat(), temp.path());

@@ -1,4 +1,4 @@
-//! Every key of an experiment: the page `docs/configuration.md`, and what a misspelt key is compared with.
+//! Every key of an experiment: the page `docs/src/reference/configuration.md`, and what a misspelt key is compared with.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ pub(super) const KEYS: &[Key] = {
             "experiment.device",
             Text,
             "cpu, wgpu, vulkan, cuda, cuda:1, ..",
-            "What the networks run on; all but cpu take a program that was built for it (docs/devices.md)",
+            "What the networks run on; all but cpu take a program that was built for it (docs/src/how-to/devices.md)",
         ),
         key(
             "environments.games",
@@ -563,7 +563,10 @@ mod tests {
 
     #[test]
     fn the_page_is_up_to_date() {
-        let page = include_str!("../../docs/configuration.md");
-        assert!(page == reference(), "write it anew: ale-train config --reference > docs/configuration.md");
+        let page = include_str!("../../docs/src/reference/configuration.md");
+        assert!(
+            page == reference(),
+            "write it anew: ale-train config --reference > docs/src/reference/configuration.md"
+        );
     }
 }
