@@ -1,177 +1,298 @@
-//! The commands that the documents show work: each is run as it is printed, in a folder like a clone. Of training, only
-//! the experiment is made; of what needs a network, a quiet machine or hours, only the help is asked for.
+//! The documents are right: their commands run as printed, their links lead somewhere, the files they name exist, and the
+//! reference pages are complete.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-const DOCUMENTS: [&str; 3] = ["README.md", "checkpoints/README.md", "roms/README.md"];
-/// How a document calls the program.
-const PROGRAM: &str = "cargo run --release -- ";
+/// The pages of the book.
+const BOOK: &str = "docs/src";
+const SUMMARY: &str = "docs/src/SUMMARY.md";
+/// Directories with documents, at any depth. Those of the root and of `checkpoints` are added.
+const DIRECTORIES: [&str; 4] = ["benches", "docs", "envs", "roms"];
+/// How a document calls the program, installed or in a checkout.
+const PROGRAM: [&str; 2] = ["ale-train ", "cargo run --release -- "];
 
-/// These and every page of the book.
+/// All documents, relative to the root.
 fn documents() -> Vec<String> {
-    let mut documents = DOCUMENTS.map(str::to_owned).to_vec();
-    documents.extend(pages("docs/src"));
+    let mut documents = vec!["checkpoints/README.md".to_owned()];
+    for entry in fs::read_dir(ROOT).expect("a directory") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        if has_extension(&name, "md") {
+            documents.push(name);
+        }
+    }
+    for directory in DIRECTORIES {
+        collect(directory, &mut documents);
+    }
+    documents.sort();
     documents
 }
 
-/// The Markdown files in a directory and below it.
-fn pages(directory: &str) -> Vec<String> {
-    let mut pages = Vec::new();
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
+}
+
+/// Adds the Markdown files below a directory. Hidden directories hold what tools install.
+fn collect(directory: &str, documents: &mut Vec<String>) {
     for entry in fs::read_dir(Path::new(ROOT).join(directory)).expect("a directory") {
         let entry = entry.expect("an entry");
-        let path = format!("{directory}/{}", entry.file_name().into_string().expect("a name"));
-        if entry.path().is_dir() {
-            pages.extend(self::pages(&path));
-        } else if path.ends_with(".md") {
-            pages.push(path);
+        let name = entry.file_name().into_string().expect("a name");
+        let path = format!("{directory}/{name}");
+        if entry.path().is_dir() && !name.starts_with('.') {
+            collect(&path, documents);
+        } else if has_extension(&name, "md") {
+            documents.push(path);
         }
     }
+}
+
+fn pages_of_the_book() -> Vec<String> {
+    let mut pages = Vec::new();
+    collect(BOOK, &mut pages);
     pages
 }
 
-/// The arguments of every command of the program in the blocks of shell code, comments taken off.
-fn commands(document: &str) -> Vec<Vec<String>> {
-    let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
-    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
-    let lines = blocks.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix(PROGRAM));
-    let words = |line: &str| {
-        line.split('#').next().unwrap_or_default().split_whitespace().map(str::to_owned).collect()
-    };
-    lines.map(words).collect()
+fn read(document: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(document)).expect("a document")
 }
 
-/// What is run in place of a command: a training command becomes the experiment that it means, and what it would
-/// download is explained.
-fn runnable(words: &[String]) -> Vec<String> {
-    let mut words = words.to_vec();
-    match words[0].as_str() {
+/// The text without blocks of code.
+fn prose(document: &str) -> String {
+    read(document).split("```").step_by(2).collect()
+}
+
+/// The spans of inline code in the prose.
+fn inline_code(document: &str) -> Vec<String> {
+    prose(document).split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The arguments of every command of the program in the blocks of shell code, without comments.
+fn commands(document: &str) -> Vec<Vec<String>> {
+    let text = read(document);
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let command = |line: &str| {
+        let arguments = PROGRAM.iter().find_map(|program| line.trim().strip_prefix(program))?;
+        let arguments = arguments.split('#').next().unwrap_or_default();
+        Some(arguments.split_whitespace().map(str::to_owned).collect())
+    };
+    blocks.flat_map(str::lines).filter_map(command).collect()
+}
+
+/// The command to run in place of a documented one. A training command becomes `config`, which resolves the experiment
+/// without training; an evaluation plays one episode; commands that need a network connection, a quiet machine, hours or a
+/// terminal only print their help.
+fn runnable(arguments: &[String]) -> Vec<String> {
+    let mut arguments = arguments.to_vec();
+    match arguments[0].as_str() {
         "ppo" | "dqn" | "pqn" => {
-            if let Some(index) = words.iter().position(|word| word == "--run-dir") {
-                words.drain(index..index + 2);
-            }
-            words.retain(|word| word != "--json");
-            let algorithm = std::mem::replace(&mut words[0], "config".to_owned());
-            words.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
+            remove_option(&mut arguments, "--run-dir");
+            arguments.retain(|argument| argument != "--json");
+            let algorithm = std::mem::replace(&mut arguments[0], "config".to_owned());
+            arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
-        "roms" if words[1] != "list" => words.push("--help".to_owned()),
-        // A quiet machine, hours, a person's terminal.
-        "bench" | "sweep" | "play" => words.push("--help".to_owned()),
+        "eval" => {
+            remove_option(&mut arguments, "--episodes");
+            arguments.extend(["--episodes".to_owned(), "1".to_owned()]);
+        }
+        "roms" if arguments[1] != "list" => arguments.push("--help".to_owned()),
+        "bench" | "sweep" | "play" => arguments.push("--help".to_owned()),
         _ => {}
     }
-    words
+    arguments
 }
 
-fn ale_train(arguments: &[&str], folder: &Path) -> Output {
+/// Removes an option with its value.
+fn remove_option(arguments: &mut Vec<String>, option: &str) {
+    if let Some(index) = arguments.iter().position(|argument| argument == option) {
+        arguments.drain(index..index + 2);
+    }
+}
+
+fn ale_train(arguments: &[&str], directory: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ale-train"))
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .output()
         .expect("the program starts")
 }
 
-#[test]
-fn the_commands_of_the_documents_work_as_printed() {
-    let clone = TempDir::new().expect("a folder");
-    fs::create_dir(clone.path().join("configs")).expect("a folder");
+/// A directory like a checkout, with the presets and the runs that the documents mention.
+fn checkout() -> TempDir {
+    let checkout = TempDir::new().expect("a directory");
+    fs::create_dir(checkout.path().join("configs")).expect("a directory");
     for entry in fs::read_dir(Path::new(ROOT).join("configs")).expect("configs") {
         let path = entry.expect("an entry").path();
-        fs::copy(&path, clone.path().join("configs").join(path.file_name().expect("a name")))
+        fs::copy(&path, checkout.path().join("configs").join(path.file_name().expect("a name")))
             .expect("a copy");
     }
-    // The runs that the documents speak of.
     for run in ["checkpoints/first", "checkpoints/RUN"] {
-        let arguments = [
-            "ppo",
-            "--num-envs",
-            "2",
-            "--total-frames",
-            "1024",
-            "--set",
-            "ppo.num_steps=16",
-            "--set",
-            "evaluation.episodes=0",
-            "--run-dir",
-            run,
-        ];
-        let output = ale_train(&arguments, clone.path());
+        let settings = "ppo --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --set evaluation.episodes=1 --set evaluation.interval_frames=512 --run-dir";
+        let arguments: Vec<&str> = settings.split(' ').chain([run]).collect();
+        let output = ale_train(&arguments, checkout.path());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let checkpoints = clone.path().join("checkpoints/RUN/checkpoints");
+    let checkpoints = checkout.path().join("checkpoints/RUN/checkpoints");
     let newest =
         fs::read_dir(&checkpoints).expect("checkpoints").next().expect("one").expect("an entry").path();
     fs::rename(newest, checkpoints.join("update-00000400")).expect("the checkpoint that the documents name");
+    checkout
+}
 
+#[test]
+fn documented_commands_run_as_printed() {
+    let checkout = checkout();
     let mut count = 0;
     for document in &documents() {
-        for words in commands(document) {
-            let words = runnable(&words);
-            let needs_rom = words[0] == "trace" && words[1] != "harvest";
-            if needs_rom && ale::roms::for_tests(&words[1]).is_none() {
+        for arguments in commands(document) {
+            let arguments = runnable(&arguments);
+            let needs_rom = arguments[0] == "trace" && arguments[1] != "harvest";
+            if needs_rom && ale::roms::for_tests(&arguments[1]).is_none() {
                 continue;
             }
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let Output { status, stderr, .. } = ale_train(&words, clone.path());
-            assert!(status.success(), "{document}: {words:?}: {}", String::from_utf8_lossy(&stderr));
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let Output { status, stderr, .. } = ale_train(&arguments, checkout.path());
+            assert!(status.success(), "{document}: {arguments:?}: {}", String::from_utf8_lossy(&stderr));
             count += 1;
         }
     }
-    assert!(count >= 45, "only {count} commands were found");
+    assert!(count >= 60, "only {count} commands were found");
 }
 
 #[test]
-fn what_the_documents_link_to_exists() {
+fn links_lead_to_files_and_headings() {
+    let mut count = 0;
     for document in &documents() {
-        let path = Path::new(ROOT).join(document);
-        let text = fs::read_to_string(&path).expect("a document");
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let prose = prose(document);
+        let links = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for link in links.filter(|link| !link.contains("://")) {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target =
-                if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
-            assert!(target.exists(), "{document} links to {link}");
-            let has_heading =
-                |text: &str| text.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
-            if !heading.is_empty() {
-                let text = fs::read_to_string(&target).expect("a document");
-                assert!(has_heading(&text), "{document} links to {link}");
+            let target = target(document, file);
+            assert!(Path::new(ROOT).join(&target).exists(), "{document} links to {link}");
+            assert!(
+                !document.starts_with(BOOK) || target.starts_with(BOOK),
+                "{document} links to {link}, which the built book does not contain"
+            );
+            let has_heading = || {
+                let text = fs::read_to_string(Path::new(ROOT).join(&target)).expect("a document");
+                text.lines().any(|line| line.starts_with('#') && anchor(line) == heading)
+            };
+            assert!(heading.is_empty() || has_heading(), "{document} links to {link}");
+            count += 1;
+        }
+    }
+    assert!(count >= 100, "only {count} links were found");
+}
+
+/// The file that a link means, relative to the root.
+fn target(document: &str, file: &str) -> PathBuf {
+    if file.is_empty() {
+        return document.into();
+    }
+    let mut target = Path::new(document).parent().expect("a directory").to_owned();
+    for component in Path::new(file).components() {
+        match component {
+            Component::ParentDir => {
+                assert!(target.pop(), "{document} links to {file}, outside the repository");
+            }
+            component => target.push(component),
+        }
+    }
+    target
+}
+
+/// The anchor of a heading, as mdbook and code hosts make it.
+fn anchor(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+    kept.collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn the_table_of_contents_has_every_page_once() {
+    let summary = read(SUMMARY);
+    for page in pages_of_the_book().iter().filter(|page| *page != SUMMARY) {
+        let link = format!("]({})", page.strip_prefix("docs/src/").expect("a page of the book"));
+        assert_eq!(summary.matches(&link).count(), 1, "{SUMMARY} must list {page} once");
+    }
+}
+
+/// In the book, a path from the root or a file below `algorithms/src`; in `ARCHITECTURE.md`, a path from the root or from
+/// the directory in the heading of its section.
+#[test]
+fn files_that_documents_name_exist() {
+    let mut count = 0;
+    let mut check = |document: &str, name: &str, directories: &[&str]| {
+        let exists = directories.iter().any(|directory| Path::new(ROOT).join(directory).join(name).exists());
+        assert!(exists, "{document} names {name}");
+        count += 1;
+    };
+    let top: BTreeSet<String> = fs::read_dir(ROOT)
+        .expect("a directory")
+        .map(|entry| format!("{}/", entry.expect("an entry").file_name().to_string_lossy()))
+        .collect();
+    for page in pages_of_the_book() {
+        for code in inline_code(&page) {
+            let is_in_tree = top.iter().any(|directory| code.starts_with(directory.as_str()));
+            let has_placeholder = code.contains([' ', '*']) || code.chars().any(char::is_uppercase);
+            if has_extension(&code, "rs")
+                || is_in_tree && !has_placeholder && !code.starts_with("checkpoints/")
+            {
+                check(&page, &code, &["", "algorithms/src"]);
             }
         }
     }
-}
-
-#[test]
-fn the_files_that_the_pages_on_algorithms_name_exist() {
-    let mut count = 0;
-    for document in documents().iter().filter(|document| document.starts_with("docs/src/reference/algorithms")) {
-        let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
-        for file in text.split('`').skip(1).step_by(2).filter_map(|code| code.strip_suffix(".rs")) {
-            let exists = ["", "algorithms/src"]
-                .iter()
-                .any(|folder| Path::new(ROOT).join(folder).join(format!("{file}.rs")).exists());
-            assert!(exists, "{document} names {file}.rs");
-            count += 1;
+    let map = "ARCHITECTURE.md";
+    for section in read(map).split("\n### ") {
+        let heading = section.lines().next().unwrap_or_default();
+        let directory = heading.split('`').nth(1).unwrap_or_default();
+        let code = section.split('`').skip(1).step_by(2);
+        for name in code
+            .filter(|code| has_extension(code, "rs") || has_extension(code, "toml") || code.ends_with('/'))
+        {
+            check(map, name, &["", directory]);
         }
     }
-    assert!(count > 30, "only {count} files were found");
+    assert!(count > 80, "only {count} files were found");
 }
 
 #[test]
-fn the_pages_on_algorithms_explain_every_metric_of_a_run() {
-    let temp = TempDir::new().expect("a folder");
-    let page =
-        |name: &str| fs::read_to_string(Path::new(ROOT).join("docs/src/reference/algorithms").join(name)).expect("a page");
+fn the_reference_lists_every_command_and_preset() {
+    let help = ale_train(&["--help"], Path::new(ROOT)).stdout;
+    let help = String::from_utf8(help).expect("text");
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<&str> = commands
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    let page = read("docs/src/reference/commands.md");
+    for command in commands {
+        assert!(page.contains(&format!("| `ale-train {command}` |")), "commands.md lacks {command}");
+    }
+    let page = read("docs/src/reference/presets.md");
+    for entry in fs::read_dir(Path::new(ROOT).join("configs")).expect("configs") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        assert!(page.contains(&format!("`{name}`")), "presets.md lacks {name}");
+    }
+}
+
+#[test]
+fn every_metric_of_a_run_is_explained() {
+    let temp = TempDir::new().expect("a directory");
+    let page = |name: &str| read(&format!("docs/src/reference/algorithms/{name}.md"));
     for algorithm in ["ppo", "dqn", "pqn"] {
         let frames = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", algorithm];
         let output = ale_train(&[&[algorithm][..], &frames].concat(), temp.path());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let records = fs::read_to_string(temp.path().join(algorithm).join("metrics.jsonl")).expect("records");
-        let explained = page("ppo.md") + &page(&format!("{algorithm}.md"));
-        let mut tags = std::collections::BTreeSet::new();
+        let explained = page("ppo") + &page(algorithm);
+        let mut tags = BTreeSet::new();
         for line in records.lines() {
             let record: serde_json::Map<String, serde_json::Value> =
                 serde_json::from_str(line).expect("JSON");
@@ -182,11 +303,4 @@ fn the_pages_on_algorithms_explain_every_metric_of_a_run() {
             assert!(explained.contains(&format!("`{tag}`")), "{algorithm}: nothing explains {tag}");
         }
     }
-}
-
-/// What a heading is called in links.
-fn anchor(heading: &str) -> String {
-    let heading = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
-    kept.collect::<String>().replace(' ', "-")
 }
