@@ -296,6 +296,7 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
         }
         compared = std::array::from_fn(|drawing| compared[drawing] + bench.compared[drawing]);
     }
+    println!("compared by lines, and collisions only: {compared:?}");
     // Frames that end within the screen or began with an earlier request are compared by spans only.
     assert!(compared.iter().all(|&compared| compared > GAMES * FRAMES / 4), "{compared:?}");
 }

@@ -134,7 +134,7 @@ fn every_execution_mode_leaves_the_same_machine() {
 #[test]
 fn native_code_stays_within_its_memory() {
     let mut regions = 0;
-    for seed in 0..5 {
+    for seed in 0..10 {
         let mut random = StdRng::seed_from_u64(seed);
         let mut console = Box::new(console(&random_cartridge(&mut random), Execution::Eager));
         play(&mut console, seed, 2);
