@@ -191,7 +191,7 @@ impl Console {
     /// Emulates until the program ends its frame, or for 25,000 instructions at most. The next call continues
     /// a frame that was cut off.
     pub fn run_frame(&mut self) {
-        if !self.can_repeat() {
+        if !self.can_replay() {
             self.draw_screens();
             self.request(Drawing::Spans);
             return self.replays.clear(self.machine.tia.current_screen());
@@ -211,7 +211,7 @@ impl Console {
     /// shown, such as the first ones of a frame skip. [`draw_screen`](Self::draw_screen) draws the screen
     /// afterwards if it is needed.
     pub fn run_frame_undrawn(&mut self) {
-        if !self.can_repeat() {
+        if !self.can_replay() {
             return self.run_frame();
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
@@ -227,7 +227,7 @@ impl Console {
     }
 
     /// Returns true if the next frame can be replayed from its start.
-    fn can_repeat(&self) -> bool {
+    fn can_replay(&self) -> bool {
         !self.machine.tia.is_unfinished() && self.machine.cartridge.is_stateless()
     }
 
