@@ -332,9 +332,9 @@ impl Console {
         self.machine.cartridge.peek(address)
     }
 
-    /// The screen: `height() * 160` palette bytes, row by row. After
-    /// [`run_frame_undrawn`](Self::run_frame_undrawn) or [`free_screens`](Self::free_screens) its contents
-    /// are unspecified until [`draw_screen`](Self::draw_screen) is called.
+    /// The screen: `height() * 160` palette bytes, row by row. Its contents are unspecified after
+    /// [`run_frame_undrawn`](Self::run_frame_undrawn), and it may be empty after
+    /// [`free_screens`](Self::free_screens), until [`draw_screen`](Self::draw_screen) is called.
     pub fn screen(&self) -> &[u8] {
         self.machine.tia.screen()
     }
