@@ -1,4 +1,4 @@
-"""The examples of the README, run in order as one program."""
+"""The examples of each document, run in order as one program."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import re
 from pathlib import Path
 
 import gymnasium
+import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = [("README.md", 1), ("envs/python/README.md", 8), ("docs/src/tutorial/python.md", 2)]
 
 
-def test_the_examples_run() -> None:
+@pytest.mark.parametrize("document, count", DOCUMENTS)
+def test_the_examples_run(document: str, count: int) -> None:
     registry = dict(gymnasium.registry)
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 8
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= count
     names: dict[str, object] = {}
     for number, block in enumerate(blocks, start=1):
-        exec(compile(block, f"example {number} of {README.name}", "exec"), names)
+        exec(compile(block, f"example {number} of {document}", "exec"), names)
     gymnasium.registry.clear()
     gymnasium.registry.update(registry)
