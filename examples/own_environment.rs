@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use vector::{PoolOptions, PoolVectorEnv};
 
 // ANCHOR: state
-/// A corridor of cells. An episode starts at a random cell and ends at either end: the right end is worth 1, the left
-/// end nothing.
+/// A corridor of cells. An episode starts in a random cell and ends at either end.
+/// The right end is worth 1, the left end nothing.
 struct Corridor {
     observation_space: Space,
     action_space: Space,
