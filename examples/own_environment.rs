@@ -4,7 +4,7 @@
 
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
-use algorithms::{EnvSpec, Learner};
+use algorithms::{Learner, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{
     Action, Actions, Env, EnvError, Pcg64, ResetSeeds, Space, Step, TimeLimit, VectorEnv, snapshot,
@@ -104,7 +104,7 @@ fn train() -> Result<f64, Box<dyn std::error::Error>> {
     let mut envs = corridors()?;
     let config =
         PpoConfig { total_steps: 16_384, num_steps: 32, learning_rate: 3e-3, ..PpoConfig::default() };
-    let (policy, spec) = (PolicyConfig::default(), EnvSpec::of(&envs)?);
+    let (policy, spec) = (PolicyConfig::default(), VectorSpec::of(&envs)?);
     let mut ppo = Ppo::new(config, policy, spec, &Device::flex(), 1)?;
 
     let mut returns = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ale::Game;
-use algorithms::EnvSpec;
+use algorithms::VectorSpec;
 use anyhow::{Context, Result, bail};
 
 use crate::checkpoint::{self, Checkpoint};
@@ -53,7 +53,7 @@ impl TrainedAgent {
     /// Returns a player for a single environment of the first game of `builder`.
     pub(crate) fn player(&self, builder: &Builder, greedy: bool, seed: u64) -> Result<Box<dyn Player>> {
         let environments = builder.build(Purpose::Evaluation { num_envs: 1 })?;
-        Ok(self.restore()?.player(&EnvSpec::of(environments.as_ref())?, greedy, seed)?)
+        Ok(self.restore()?.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
     /// Returns those of the agent's games that `names` select: all of them if there are no names.

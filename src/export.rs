@@ -5,7 +5,7 @@ use std::io::Write;
 
 use algorithms::dqn::Distribution;
 use algorithms::networks::PolicyConfig;
-use algorithms::{EnvSpec, Task};
+use algorithms::{Task, VectorSpec};
 use anyhow::Result;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
 }
 
 /// What a reader has to know beside the weights. Safetensors takes texts only.
-fn metadata(experiment: &Experiment, spec: &EnvSpec) -> HashMap<String, String> {
+fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
     let task =
         |task: &Task| json!({ "name": task.name, "num_actions": task.num_actions, "shared": task.shared });
     let tasks: Vec<_> = spec.tasks.iter().map(task).collect();

@@ -2,7 +2,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
-use crate::{EnvSpec, LearnerError, SpecError, Task};
+use crate::{LearnerError, SpecError, Task, VectorSpec};
 
 /// Rows of a batch as a network reads them.
 pub(crate) struct ReadRows {
@@ -38,7 +38,7 @@ pub(crate) struct BatchReader {
 
 impl BatchReader {
     /// For the environments of `spec`, with tensors on `device`.
-    pub(crate) fn new(spec: &EnvSpec, layout: ObservationLayout, device: Device) -> Self {
+    pub(crate) fn new(spec: &VectorSpec, layout: ObservationLayout, device: Device) -> Self {
         Self {
             layout,
             tasks: spec.tasks.clone(),
@@ -49,7 +49,7 @@ impl BatchReader {
     }
 
     /// The same for other environments, whose tasks must be among the known ones.
-    pub(crate) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
+    pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         let head = |task: &Task| {
             let same = |known: &Task| known.name == task.name && known.num_actions == task.num_actions;
             self.tasks.iter().position(same).ok_or_else(|| SpecError::UnknownTask {

@@ -18,7 +18,7 @@ use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{Noise, as_if_a_device, spec};
 use crate::training::{StepSize, Training};
-use crate::{EnvSpec, Learner, LearnerError, ReplayStorage};
+use crate::{Learner, LearnerError, ReplayStorage, VectorSpec};
 
 /// How far a number on a device may be from that of the CPU, as a part of it and of 1: sums have another order there.
 const TOLERANCE: f32 = 1e-4;
@@ -71,12 +71,12 @@ fn flat(weights: Vec<NamedWeights>) -> Vec<f32> {
     weights.into_iter().flat_map(|weights| weights.values).collect()
 }
 
-fn vectors() -> EnvSpec {
+fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
 /// With rows that are no whole number of words.
-fn pictures() -> EnvSpec {
+fn pictures() -> VectorSpec {
     spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
 }
 

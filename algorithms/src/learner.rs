@@ -1,12 +1,12 @@
 use rl_env::Batch;
 
-use crate::{EnvSpec, LearnerError};
+use crate::{LearnerError, VectorSpec};
 
 /// What all learners have in common; [`ppo`](crate::ppo) shows the order of the verbs. How they update, what they report
 /// and what their state is, each says itself.
 pub trait Learner {
     /// The environments that the learner was made for.
-    fn spec(&self) -> &EnvSpec;
+    fn spec(&self) -> &VectorSpec;
 
     /// An action for each row of `batch`, which is the one that `reset` or the last [`observe`](Self::observe) had.
     ///

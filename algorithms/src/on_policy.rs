@@ -14,7 +14,7 @@ use crate::rollout::{Rollout, split};
 use crate::rollout_plan::RolloutPlan;
 use crate::state_bytes::bad;
 use crate::training::{Training, TrainingState};
-use crate::{EnvSpec, LearnerError};
+use crate::{LearnerError, VectorSpec};
 
 /// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
 pub(crate) enum Stream {
@@ -33,7 +33,7 @@ impl Stream {
 
 /// Network, optimiser and rollout of a learner that learns from rollouts, and its randomness.
 pub(crate) struct OnPolicy<N> {
-    pub(crate) spec: EnvSpec,
+    pub(crate) spec: VectorSpec,
     pub(crate) layout: ObservationLayout,
     pub(crate) training: Training<N>,
     pub(crate) rollout: Rollout,
@@ -64,7 +64,7 @@ pub(crate) struct OnPolicyState {
 
 impl<N: Module> OnPolicy<N> {
     pub(crate) fn new(
-        spec: EnvSpec,
+        spec: VectorSpec,
         layout: ObservationLayout,
         training: Training<N>,
         num_steps: usize,

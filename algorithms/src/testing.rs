@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use crate::{EnvSpec, Learner, Task};
+use crate::{Learner, Task, VectorSpec};
 
 thread_local! {
     static AS_IF_A_DEVICE: Cell<bool> = const { Cell::new(false) };
@@ -28,13 +28,13 @@ pub(crate) fn is_as_if_a_device() -> bool {
 /// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
 #[derive(Clone)]
 pub(crate) struct Noise {
-    pub(crate) spec: EnvSpec,
+    pub(crate) spec: VectorSpec,
     rng: ChaCha8Rng,
     pub(crate) batch: Batch,
 }
 
 impl Noise {
-    pub(crate) fn new(spec: EnvSpec) -> Self {
+    pub(crate) fn new(spec: VectorSpec) -> Self {
         let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
         let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
         let mut noise = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
@@ -87,10 +87,10 @@ impl Noise {
 }
 
 /// Four environments of two tasks with 2 and 5 actions.
-pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> EnvSpec {
+pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
     let mut two = Task::new("two", 2);
     two.shared = vec![6, 3];
-    EnvSpec {
+    VectorSpec {
         observation_space,
         tasks: vec![two, Task::new("five", 5)],
         task_ids: vec![0, 1, 1, 0],
@@ -100,7 +100,7 @@ pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> E
 }
 
 /// Up to eleven environments of up to five tasks, each with some of 18 actions in random order.
-pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> EnvSpec {
+pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> VectorSpec {
     let tasks: Vec<Task> = (0..rng.random_range(1..6))
         .map(|index: usize| {
             let mut actions: Vec<usize> = (0..18).collect();
@@ -109,7 +109,7 @@ pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> EnvSpec {
             Task { name: index.to_string(), num_actions: actions.len(), shared: actions }
         })
         .collect();
-    EnvSpec {
+    VectorSpec {
         observation_space: Space::floats(3, -1.0, 1.0),
         task_ids: (0..rng.random_range(1..12)).map(|_| rng.random_range(0..tasks.len())).collect(),
         tasks,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
 use crate::optimizer::{AdamOptimizer, Moments, Scale, clip_scale, clip_scale_on_device, global_norm};
 use crate::step::{Step, StepNumbers, read_steps};
-use crate::{Divergence, EnvSpec, LearnerError};
+use crate::{Divergence, LearnerError, VectorSpec};
 
 /// A network that is being trained, and its optimiser.
 pub(crate) struct Training<N> {
@@ -145,7 +145,7 @@ impl<N: Module> Training<N> {
         error: LearnerError,
         updates: u64,
         learning_rate: f64,
-        (spec, layout): (&EnvSpec, ObservationLayout),
+        (spec, layout): (&VectorSpec, ObservationLayout),
         batch: &Batch,
     ) -> LearnerError {
         let name = |&env: &usize| spec.tasks[spec.task_ids[env]].name.as_str();

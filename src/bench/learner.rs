@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ale::AtariOptions;
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
-use algorithms::{EnvSpec, Learner};
+use algorithms::{Learner, VectorSpec};
 use anyhow::Result;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 use serde_json::json;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
     let config = PpoConfig::default();
     let policy = PolicyConfig { precision: args.precision, ..PolicyConfig::default() };
-    let mut learner = Ppo::new(config.clone(), policy, EnvSpec::of(&env)?, &device, SEED)?;
+    let mut learner = Ppo::new(config.clone(), policy, VectorSpec::of(&env)?, &device, SEED)?;
     let [act, update, steps] =
         measure(&mut env, &mut learner, duration)?.map(|work| work.samples_per_second());
     let num_envs = env.num_envs();

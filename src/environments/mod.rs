@@ -5,7 +5,7 @@ mod padded;
 use std::sync::Arc;
 
 use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
-use algorithms::{EnvSpec, Task};
+use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result};
 use rl_env::{Actions, AutoresetMode, BoxedEnv, EnvError, RescaleObservation, VectorEnv};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
@@ -194,10 +194,10 @@ impl Builder {
         }
     }
 
-    /// What a learner has to know about environments that were built here: that of [`EnvSpec::of`], and which of the
+    /// What a learner has to know about environments that were built here: that of [`VectorSpec::of`], and which of the
     /// console's actions a game's own are.
-    pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<EnvSpec> {
-        let spec = EnvSpec::of(environments)?;
+    pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
+        let spec = VectorSpec::of(environments)?;
         let Tasks::Atari(games) = &self.tasks else { return Ok(spec) };
         let full = self.settings.full_action_space;
         let actions = |task: &Task| {

@@ -4,7 +4,7 @@ mod spectator;
 
 use std::io::Write;
 
-use algorithms::EnvSpec;
+use algorithms::VectorSpec;
 use anyhow::{Result, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -150,7 +150,8 @@ pub(crate) fn of_agent(
     mut spectator: Option<&mut Spectator>,
 ) -> Result<Option<Vec<Scores>>> {
     let mut environments = environments(builder, plan.episodes)?;
-    let mut player = agent.learner.player(&EnvSpec::of(environments.as_ref())?, agent.greedy, plan.seed)?;
+    let mut player =
+        agent.learner.player(&VectorSpec::of(environments.as_ref())?, agent.greedy, plan.seed)?;
     let act = |batch: &Batch| Ok(player.act(batch)?);
     play(environments.as_mut(), plan, act, |environments, actions| match &mut spectator {
         Some(spectator) => spectator.look(environments, actions),

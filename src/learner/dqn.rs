@@ -1,6 +1,6 @@
 use algorithms::dqn::{Dqn, DqnMetrics, Policy};
 use algorithms::networks::NamedWeights;
-use algorithms::{EnvSpec, Learner as _, LearnerError, SpecError};
+use algorithms::{Learner as _, LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
@@ -25,7 +25,7 @@ impl DqnLearner {
 }
 
 impl algorithms::Learner for DqnLearner {
-    fn spec(&self) -> &EnvSpec {
+    fn spec(&self) -> &VectorSpec {
         self.dqn.spec()
     }
 
@@ -75,7 +75,7 @@ impl Learner for DqnLearner {
         self.dqn.torch_weights()
     }
 
-    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let epsilon = if greedy { 0.0 } else { self.dqn.config().eval_epsilon.into() };
         Ok(Box::new(ValuePlayer::new(self.dqn.policy(spec)?, epsilon, seed)))
     }

@@ -9,7 +9,7 @@ use algorithms::dqn::Dqn;
 use algorithms::networks::NamedWeights;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
-use algorithms::{EnvSpec, LearnerError, ReplayStorage, SpecError};
+use algorithms::{LearnerError, ReplayStorage, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
 use rl_env::Batch;
@@ -67,11 +67,11 @@ pub(crate) trait Learner: algorithms::Learner {
 
     /// Someone who plays with what was learned, in environments like `spec`: `greedy`, or with chance as in training, the
     /// chance coming from `seed`.
-    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
+    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
 }
 
 /// A new learner for an experiment.
-pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn Learner>> {
+pub(crate) fn create(experiment: &Experiment, spec: VectorSpec) -> Result<Box<dyn Learner>> {
     let (device, seed) = (experiment.device.open()?, experiment.seed);
     let policy = experiment.policy.clone();
     Ok(match experiment.algorithm {
@@ -89,7 +89,7 @@ pub(crate) fn create(experiment: &Experiment, spec: EnvSpec) -> Result<Box<dyn L
 pub(crate) fn restore(
     experiment: &Experiment,
     device: DeviceName,
-    spec: &EnvSpec,
+    spec: &VectorSpec,
     state: &[u8],
 ) -> Result<Box<dyn Learner>> {
     let storage = match experiment.algorithm {

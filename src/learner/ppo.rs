@@ -1,6 +1,6 @@
 use algorithms::networks::NamedWeights;
 use algorithms::ppo::{Memory, Policy, Ppo, PpoMetrics};
-use algorithms::{EnvSpec, LearnerError, SpecError};
+use algorithms::{LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
@@ -21,7 +21,7 @@ impl Learner for Ppo {
         self.torch_weights()
     }
 
-    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let policy = self.policy(spec)?;
         let memory = policy.memory();

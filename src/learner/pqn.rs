@@ -1,6 +1,6 @@
 use algorithms::networks::NamedWeights;
 use algorithms::pqn::{Pqn, PqnMetrics};
-use algorithms::{EnvSpec, LearnerError, SpecError};
+use algorithms::{LearnerError, SpecError, VectorSpec};
 
 use super::dqn::ValuePlayer;
 use super::{Learner, Player};
@@ -19,7 +19,7 @@ impl Learner for Pqn {
         self.torch_weights()
     }
 
-    fn player(&self, spec: &EnvSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let epsilon = if greedy { 0.0 } else { self.config().eval_epsilon.into() };
         Ok(Box::new(ValuePlayer::new(self.policy(spec)?, epsilon, seed)))
     }

@@ -6,7 +6,7 @@ use std::ops::DerefMut;
 use std::path::Path;
 
 use algorithms::dqn::Dqn;
-use algorithms::{EnvSpec, ReplayStorage};
+use algorithms::{ReplayStorage, VectorSpec};
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
 
@@ -16,7 +16,7 @@ use crate::config::Experiment;
 const RESERVE: u64 = 256 << 20;
 
 /// The storage for the replay of an experiment in the environments of `spec`.
-pub(super) fn of(experiment: &Experiment, spec: &EnvSpec) -> Result<ReplayStorage> {
+pub(super) fn of(experiment: &Experiment, spec: &VectorSpec) -> Result<ReplayStorage> {
     let Some(folder) = &experiment.replay.folder else {
         return Ok(ReplayStorage::Memory { available: available_memory() });
     };

@@ -1,6 +1,6 @@
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
 use algorithms::networks::PolicyConfig;
-use algorithms::{EnvSpec, Learner, ReplayStorage, ValueScale};
+use algorithms::{Learner, ReplayStorage, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
@@ -15,7 +15,7 @@ fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
 fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConfig, seed: u64) -> Dqn {
     let storage = ReplayStorage::Memory { available: 1 << 30 };
     let mut dqn =
-        Dqn::new(config, policy, EnvSpec::of(envs).unwrap(), storage, &Device::flex(), seed).unwrap();
+        Dqn::new(config, policy, VectorSpec::of(envs).unwrap(), storage, &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while !dqn.is_complete() {
         let actions = dqn.act(batch).unwrap();
@@ -127,7 +127,7 @@ fn dqn_balances_the_cart_pole() {
     let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
     let dqn = train(&mut envs, config, 1);
     let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
-    let policy = dqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = dqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 400.0, "mean return {mean}");
 }
@@ -165,7 +165,7 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
     let mut envs = vectorize(1, || rescaled(mountain_car()), AutoresetMode::NextStep);
     let dqn = train_network(&mut envs, config, policy, seed);
     let mut envs = vectorize(100, || rescaled(mountain_car()), AutoresetMode::NextStep);
-    let policy = dqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = dqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= -125.0, "mean return {mean} with seed {seed}");
 }
@@ -186,7 +186,7 @@ fn dqn_swings_up_the_acrobot() {
     let mut envs = vectorize(8, acrobot, AutoresetMode::NextStep);
     let dqn = train_network(&mut envs, config, policy, seed);
     let mut envs = vectorize(100, acrobot, AutoresetMode::NextStep);
-    let policy = dqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = dqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= -100.0, "mean return {mean} with seed {seed}");
 }

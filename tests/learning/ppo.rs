@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{NormAdv, Ppo, PpoConfig};
-use algorithms::{EnvSpec, Learner, ValueScale};
+use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use classic_control::{Probe, ProbeKind};
 use rand::SeedableRng;
@@ -16,7 +16,7 @@ fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
 
 /// The same with a network that is not the usual one.
 fn train_network(envs: &mut dyn VectorEnv, config: PpoConfig, policy: PolicyConfig, seed: u64) -> Ppo {
-    let mut ppo = Ppo::new(config, policy, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let mut ppo = Ppo::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while ppo.updates() < ppo.num_updates() {
         let actions = ppo.act(batch).unwrap();
@@ -80,7 +80,7 @@ fn recollection(lstm: usize, mode: AutoresetMode) -> f64 {
     let mut envs = vectorize(8, || Probe::new(ProbeKind::Recollection), mode);
     let ppo = train_network(&mut envs, config, policy, 1);
     let mut envs = vectorize(100, || Probe::new(ProbeKind::Recollection), mode);
-    let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let (mut memory, mut rng) = (policy.memory(), ChaCha8Rng::seed_from_u64(1));
     mean_return(&mut envs, |batch| policy.act(batch, &mut memory, true, &mut rng).unwrap())
 }
@@ -111,7 +111,7 @@ fn ppo_balances_the_cart_pole() {
     let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
     let ppo = train(&mut envs, config, 1);
     let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
-    let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 475.0, "mean return {mean}");
 }
@@ -136,7 +136,7 @@ fn ppo_swings_up_the_acrobot() {
     let mut envs = vectorize(16, acrobot, AutoresetMode::NextStep);
     let ppo = train_network(&mut envs, config, policy, seed);
     let mut envs = vectorize(100, acrobot, AutoresetMode::NextStep);
-    let policy = ppo.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= -100.0, "mean return {mean} with seed {seed}");
 }

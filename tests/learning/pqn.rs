@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
 use algorithms::pqn::{Pqn, PqnConfig};
-use algorithms::{EnvSpec, Learner, ValueScale};
+use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
@@ -13,7 +13,7 @@ fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
 
 /// The same with a network that is not the usual one.
 fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConfig, seed: u64) -> Pqn {
-    let mut pqn = Pqn::new(config, policy, EnvSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let mut pqn = Pqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while pqn.updates() < pqn.num_updates() {
         let actions = pqn.act(batch).unwrap();
@@ -74,7 +74,7 @@ fn pqn_balances_the_cart_pole() {
     let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
     let pqn = train(&mut envs, config, 1);
     let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
-    let policy = pqn.policy(&EnvSpec::of(&envs).unwrap()).unwrap();
+    let policy = pqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 475.0, "mean return {mean}");
 }

@@ -16,7 +16,7 @@ use crate::networks::{
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::training::{StepSize, Training, host};
-use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
+use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
 /// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
 enum Stream {
@@ -38,7 +38,7 @@ impl Stream {
 pub struct Dqn {
     pub(super) config: DqnConfig,
     pub(super) policy: PolicyConfig,
-    pub(super) spec: EnvSpec,
+    pub(super) spec: VectorSpec,
     pub(super) layout: ObservationLayout,
     pub(super) training: Training<QNetwork>,
     /// The network's weights without gradients: what acts.
@@ -64,7 +64,7 @@ impl Dqn {
     pub fn new(
         config: DqnConfig,
         policy: PolicyConfig,
-        spec: EnvSpec,
+        spec: VectorSpec,
         storage: ReplayStorage,
         device: &Device,
         seed: u64,
@@ -106,7 +106,7 @@ impl Dqn {
     }
 
     /// What the replay of a learner with this configuration takes, before one is made.
-    pub fn replay_size(config: &DqnConfig, spec: &EnvSpec) -> Result<ReplaySize, LearnerError> {
+    pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
         let layout = ObservationLayout::of(&spec.observation_space)?;
         Ok(replay_size(spec, layout, &replay_options(config))?)
     }
@@ -157,7 +157,7 @@ impl Dqn {
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
     /// but their tasks must be among its tasks.
-    pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
+    pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
@@ -286,7 +286,7 @@ impl Dqn {
 }
 
 impl Learner for Dqn {
-    fn spec(&self) -> &EnvSpec {
+    fn spec(&self) -> &VectorSpec {
         &self.spec
     }
 

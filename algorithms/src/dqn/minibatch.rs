@@ -3,7 +3,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use crate::networks::{ObservationLayout, RowTasks};
 use crate::replay::{Draw, ReplayBuffer};
 use crate::returns::NStepReturn;
-use crate::{EnvSpec, Task};
+use crate::{Task, VectorSpec};
 
 /// Steps that were drawn from a replay, one a row.
 pub(super) struct Minibatch {
@@ -25,7 +25,7 @@ impl Minibatch {
     pub(super) fn gather(
         replay: &ReplayBuffer,
         draws: Vec<Draw>,
-        spec: &EnvSpec,
+        spec: &VectorSpec,
         layout: ObservationLayout,
         device: &Device,
     ) -> Self {

@@ -5,7 +5,7 @@ use super::head::Head;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskScales};
-use crate::{EnvSpec, LearnerError, SpecError, categorical};
+use crate::{LearnerError, SpecError, VectorSpec, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Policy {
     }
 
     /// The same policy for other environments, whose tasks it must know.
-    pub(crate) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
+    pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
 

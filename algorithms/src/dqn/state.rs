@@ -11,7 +11,7 @@ use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
 use crate::value_scale::TaskScales;
-use crate::{EnvSpec, LearnerError};
+use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"DQNSTATE", version: 4 };
 
@@ -19,7 +19,7 @@ const HEADER: Header = Header { magic: b"DQNSTATE", version: 4 };
 struct State {
     config: DqnConfig,
     policy: PolicyConfig,
-    spec: EnvSpec,
+    spec: VectorSpec,
     /// Also the position of all schedules.
     steps: u64,
     updates: u64,

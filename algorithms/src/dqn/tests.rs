@@ -9,9 +9,9 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError, ReplayError, ReplayStorage, SpecError, ValueScale};
+use crate::{Learner, LearnerError, ReplayError, ReplayStorage, SpecError, ValueScale, VectorSpec};
 
-fn vectors() -> EnvSpec {
+fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
@@ -57,7 +57,7 @@ fn memory() -> ReplayStorage {
     ReplayStorage::Memory { available: 1 << 30 }
 }
 
-fn learner(config: DqnConfig, spec: EnvSpec) -> Dqn {
+fn learner(config: DqnConfig, spec: VectorSpec) -> Dqn {
     Dqn::new(config, PolicyConfig::default(), spec, memory(), &Device::flex(), 7).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn step(dqn: &mut Dqn, noise: &mut Noise) -> Option<DqnMetrics> {
 }
 
 /// The state after a number of steps.
-fn train(config: DqnConfig, spec: EnvSpec, steps: usize) -> Vec<u8> {
+fn train(config: DqnConfig, spec: VectorSpec, steps: usize) -> Vec<u8> {
     let (mut dqn, mut noise) = (learner(config, spec.clone()), Noise::new(spec));
     for _ in 0..steps {
         step(&mut dqn, &mut noise);

@@ -6,7 +6,7 @@ use super::body::{Body, Hidden, VectorLayers};
 use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowTasks, Sequences, TorsoKind};
-use crate::EnvSpec;
+use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
 /// What a network says about a batch of observations.
@@ -35,7 +35,7 @@ impl ActorCritic {
     /// hidden layers with hyperbolic tangents for vectors.
     pub fn new(
         layout: ObservationLayout,
-        spec: &EnvSpec,
+        spec: &VectorSpec,
         config: &PolicyConfig,
         rng: &mut ChaCha8Rng,
         device: &Device,

@@ -5,7 +5,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use super::rescale::ColumnRescaling;
 use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
 use crate::value_scale::Rescaling;
-use crate::{EnvSpec, Task};
+use crate::{Task, VectorSpec};
 
 /// Which task each row of a batch belongs to, ready for the heads.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub(super) struct ActionColumns {
 }
 
 impl ActionColumns {
-    pub(super) fn new(spec: &EnvSpec, kind: HeadKind) -> Self {
+    pub(super) fn new(spec: &VectorSpec, kind: HeadKind) -> Self {
         Self {
             kind,
             num_tasks: spec.tasks.len(),
@@ -136,7 +136,12 @@ impl Heads {
     /// Heads for the tasks of `spec` over `features` features.
     ///
     /// Each task's heads start as if they were alone: the policy almost uniform (gain 0.01), the value with gain 1.
-    pub fn new(features: usize, spec: &EnvSpec, kind: HeadKind, initializer: &mut Initializer<'_>) -> Self {
+    pub fn new(
+        features: usize,
+        spec: &VectorSpec,
+        kind: HeadKind,
+        initializer: &mut Initializer<'_>,
+    ) -> Self {
         let columns = ActionColumns::new(spec, kind);
         let (layers, actions) = columns.layers();
         Self {
@@ -175,7 +180,7 @@ mod tests {
 
     /// Heads, features and rows of random tasks with random actions.
     struct Case {
-        spec: EnvSpec,
+        spec: VectorSpec,
         heads: Heads,
         features: Tensor<2>,
         rows: RowTasks,

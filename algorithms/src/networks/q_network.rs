@@ -7,7 +7,7 @@ use super::heads::ActionColumns;
 use super::norm::Activation;
 use super::rescale::ColumnRescaling;
 use super::{Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
-use crate::EnvSpec;
+use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
 /// What a learner asks of a [`QNetwork`] beside its [`PolicyConfig`].
@@ -66,7 +66,7 @@ impl QNetwork {
     /// A network for observations of `layout` and the tasks of `spec`.
     pub fn new(
         layout: ObservationLayout,
-        spec: &EnvSpec,
+        spec: &VectorSpec,
         config: &PolicyConfig,
         options: QNetworkOptions,
         rng: &mut ChaCha8Rng,
@@ -173,10 +173,10 @@ mod tests {
 
     const LAYOUT: ObservationLayout = ObservationLayout::Floats { length: 3 };
 
-    fn spec() -> EnvSpec {
+    fn spec() -> VectorSpec {
         let mut two = Task::new("two", 2);
         two.shared = vec![3, 1];
-        EnvSpec {
+        VectorSpec {
             observation_space: Space::floats(3, -1.0, 1.0),
             tasks: vec![two, Task::new("four", 4)],
             task_ids: vec![1, 0, 1],
@@ -315,7 +315,7 @@ mod tests {
     }
 
     /// The columns of the last layer that belong to legal actions of the rows' tasks.
-    fn legal_columns(spec: &EnvSpec, head: HeadKind, atoms: usize) -> Vec<usize> {
+    fn legal_columns(spec: &VectorSpec, head: HeadKind, atoms: usize) -> Vec<usize> {
         let actions = spec.task_ids.iter().flat_map(|&task| match head {
             HeadKind::PerGame => {
                 let first = task * spec.max_actions();

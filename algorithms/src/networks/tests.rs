@@ -8,10 +8,10 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Space};
 
 use super::*;
-use crate::EnvSpec;
+use crate::VectorSpec;
 use crate::testing::spec;
 
-fn pictures(height: usize, width: usize) -> (ObservationLayout, EnvSpec) {
+fn pictures(height: usize, width: usize) -> (ObservationLayout, VectorSpec) {
     let layout = ObservationLayout::Pictures { channels: 4, height, width };
     (layout, spec(Space::bytes([4, height, width]), AutoresetMode::NextStep))
 }
@@ -20,7 +20,7 @@ fn impala() -> PolicyConfig {
     PolicyConfig { torso: TorsoKind::Impala, ..PolicyConfig::default() }
 }
 
-fn network(layout: ObservationLayout, spec: &EnvSpec, config: &PolicyConfig) -> ActorCritic {
+fn network(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -> ActorCritic {
     ActorCritic::new(layout, spec, config, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex().autodiff())
 }
 
@@ -31,7 +31,7 @@ fn observations(count: usize, length: usize) -> Tensor<2> {
 }
 
 /// The names of all parameters with their shapes, as PyTorch has them.
-fn shapes(layout: ObservationLayout, spec: &EnvSpec, config: &PolicyConfig) -> Vec<(String, Vec<usize>)> {
+fn shapes(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -> Vec<(String, Vec<usize>)> {
     let weights = network(layout, spec, config).torch_weights().unwrap();
     weights.into_iter().map(|weights| (weights.name, weights.shape)).collect()
 }

@@ -16,7 +16,7 @@ use crate::on_policy::{OnPolicy, Stream};
 use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
-use crate::{EnvSpec, Learner, LearnerError, SpecError, categorical};
+use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
 /// The optimiser's epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
@@ -58,7 +58,7 @@ impl Ppo {
     pub fn new(
         config: PpoConfig,
         policy: PolicyConfig,
-        spec: EnvSpec,
+        spec: VectorSpec,
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
@@ -131,7 +131,7 @@ impl Ppo {
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
     /// but their tasks must be among its tasks.
-    pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
+    pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
@@ -279,7 +279,7 @@ impl Ppo {
 }
 
 impl Learner for Ppo {
-    fn spec(&self) -> &EnvSpec {
+    fn spec(&self) -> &VectorSpec {
         &self.on_policy.spec
     }
 

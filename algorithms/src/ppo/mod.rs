@@ -2,7 +2,7 @@
 //! details of Huang et al. 2022, "The 37 implementation details of proximal policy optimization".
 //!
 //! ```text
-//! let mut ppo = Ppo::new(config, policy, EnvSpec::of(&envs)?, &device, seed)?;
+//! let mut ppo = Ppo::new(config, policy, VectorSpec::of(&envs)?, &device, seed)?;
 //! envs.reset(seeds)?;
 //! while ppo.updates() < ppo.num_updates() {
 //!     let actions = ppo.act(batch)?;            // what to do in each environment

@@ -6,7 +6,7 @@ use super::memory::starts;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
-use crate::{EnvSpec, LearnerError, SpecError, categorical};
+use crate::{LearnerError, SpecError, VectorSpec, categorical};
 
 /// A trained network that acts in a vector environment and no longer learns.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Policy {
     }
 
     /// The same policy for other environments, whose tasks it must know.
-    pub(super) fn for_envs(&self, spec: &EnvSpec) -> Result<Self, SpecError> {
+    pub(super) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
 

@@ -10,7 +10,7 @@ use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
-use crate::{EnvSpec, LearnerError};
+use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"PPOSTATE", version: 6 };
 
@@ -18,7 +18,7 @@ const HEADER: Header = Header { magic: b"PPOSTATE", version: 6 };
 struct State {
     config: PpoConfig,
     policy: PolicyConfig,
-    spec: EnvSpec,
+    spec: VectorSpec,
     on_policy: OnPolicyState,
     scales: TaskScales,
     recollection: Recollection,

@@ -7,9 +7,9 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError, SpecError, ValueScale};
+use crate::{Learner, LearnerError, SpecError, ValueScale, VectorSpec};
 
-fn vectors() -> EnvSpec {
+fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
@@ -17,7 +17,7 @@ fn config() -> PpoConfig {
     PpoConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PpoConfig::default() }
 }
 
-fn learner(spec: EnvSpec) -> Ppo {
+fn learner(spec: VectorSpec) -> Ppo {
     Ppo::new(config(), PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn step(ppo: &mut Ppo, noise: &mut Noise) -> Option<PpoMetrics> {
 }
 
 /// The last metrics and the state after a number of steps.
-fn train(spec: EnvSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
+fn train(spec: VectorSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
     let (mut ppo, mut noise) = (learner(spec.clone()), Noise::new(spec));
     let mut metrics = None;
     for _ in 0..steps {

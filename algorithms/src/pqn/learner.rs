@@ -11,7 +11,7 @@ use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::schedule::LinearSchedule;
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
-use crate::{EnvSpec, Learner, LearnerError, SpecError};
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// The optimiser's epsilon: the default of its authors.
 const ADAM_EPSILON: f32 = 1e-8;
@@ -31,7 +31,7 @@ impl Pqn {
     pub fn new(
         config: PqnConfig,
         policy: PolicyConfig,
-        spec: EnvSpec,
+        spec: VectorSpec,
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
@@ -115,7 +115,7 @@ impl Pqn {
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
     /// but their tasks must be among its tasks.
-    pub fn policy(&self, spec: &EnvSpec) -> Result<Policy, SpecError> {
+    pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
@@ -186,7 +186,7 @@ impl Pqn {
 }
 
 impl Learner for Pqn {
-    fn spec(&self) -> &EnvSpec {
+    fn spec(&self) -> &VectorSpec {
         &self.on_policy.spec
     }
 

@@ -9,7 +9,7 @@ use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
-use crate::{EnvSpec, LearnerError};
+use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"PQNSTATE", version: 5 };
 
@@ -17,7 +17,7 @@ const HEADER: Header = Header { magic: b"PQNSTATE", version: 5 };
 struct State {
     config: PqnConfig,
     policy: PolicyConfig,
-    spec: EnvSpec,
+    spec: VectorSpec,
     on_policy: OnPolicyState,
     scales: TaskScales,
 }

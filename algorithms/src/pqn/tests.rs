@@ -8,13 +8,13 @@ use rl_env::{AutoresetMode, Space};
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
 use crate::testing::{Noise, spec};
-use crate::{EnvSpec, Learner, LearnerError, ValueScale};
+use crate::{Learner, LearnerError, ValueScale, VectorSpec};
 
-fn vectors(mode: AutoresetMode) -> EnvSpec {
+fn vectors(mode: AutoresetMode) -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), mode)
 }
 
-fn learner(spec: EnvSpec) -> Pqn {
+fn learner(spec: VectorSpec) -> Pqn {
     let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PqnConfig::default() };
     Pqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
@@ -30,7 +30,7 @@ fn step(pqn: &mut Pqn, noise: &mut Noise) -> Option<PqnMetrics> {
     pqn.is_ready().then(|| pqn.update().unwrap())
 }
 
-fn train(spec: EnvSpec, steps: usize) -> Vec<u8> {
+fn train(spec: VectorSpec, steps: usize) -> Vec<u8> {
     let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
     for _ in 0..steps {
         step(&mut pqn, &mut noise);

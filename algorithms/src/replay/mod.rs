@@ -20,7 +20,7 @@ use std::ops::Range;
 use rand::Rng;
 use rl_env::{AutoresetMode, Batch};
 
-use crate::EnvSpec;
+use crate::VectorSpec;
 use crate::networks::ObservationLayout;
 use crate::returns::NStepReturn;
 
@@ -93,7 +93,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(spec: &EnvSpec, stack: Stack, options: &ReplayOptions) -> Result<Self, ReplayError> {
+    fn of(spec: &VectorSpec, stack: Stack, options: &ReplayOptions) -> Result<Self, ReplayError> {
         let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
         let share = |&task: &usize| options.buffer_size / spec.tasks.len() / of_task(task);
         let steps: Vec<usize> = spec.task_ids.iter().map(share).collect();
@@ -133,7 +133,7 @@ fn stack_of(layout: ObservationLayout) -> Stack {
 
 /// What a replay for these environments takes.
 pub(crate) fn replay_size(
-    spec: &EnvSpec,
+    spec: &VectorSpec,
     layout: ObservationLayout,
     options: &ReplayOptions,
 ) -> Result<ReplaySize, ReplayError> {
@@ -159,7 +159,7 @@ pub(crate) fn replay_size(
 impl ReplayBuffer {
     /// An empty replay for the environments of `spec`, or why it cannot be.
     pub(crate) fn new(
-        spec: &EnvSpec,
+        spec: &VectorSpec,
         layout: ObservationLayout,
         options: ReplayOptions,
         storage: ReplayStorage,

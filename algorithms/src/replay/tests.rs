@@ -11,7 +11,7 @@ const SIDE: usize = 36;
 
 /// Environments whose pictures are stacked, with random rewards and ends, as an autoreset mode reports them.
 struct Movies {
-    spec: EnvSpec,
+    spec: VectorSpec,
     stack: usize,
     rng: ChaCha8Rng,
     batch: Batch,
@@ -20,7 +20,7 @@ struct Movies {
 }
 
 impl Movies {
-    fn new(spec: EnvSpec, stack: usize, end: f64, rng: ChaCha8Rng) -> Self {
+    fn new(spec: VectorSpec, stack: usize, end: f64, rng: ChaCha8Rng) -> Self {
         let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
         let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
         let mut movies = Self { spec, stack, rng, batch, end };
@@ -114,10 +114,10 @@ fn naive_return(steps: &[NaiveStep], t: usize, n: usize, gamma: f32) -> Option<(
     (t + n <= steps.len()).then(|| (rewards, discount, &steps[t + n - 1].successor[..]))
 }
 
-fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> EnvSpec {
+fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> VectorSpec {
     let count = tasks.iter().max().unwrap() + 1;
     let task = |index: usize| Task::new(index.to_string(), 4);
-    EnvSpec {
+    VectorSpec {
         observation_space: space,
         tasks: (0..count).map(task).collect(),
         task_ids: tasks.to_vec(),
@@ -126,7 +126,7 @@ fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> EnvSpec {
     }
 }
 
-fn replay(spec: &EnvSpec, options: ReplayOptions) -> ReplayBuffer {
+fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer {
     let layout = ObservationLayout::of(&spec.observation_space).unwrap();
     ReplayBuffer::new(spec, layout, options, ReplayStorage::Memory { available: 1 << 30 }).unwrap()
 }

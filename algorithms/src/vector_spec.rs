@@ -11,7 +11,7 @@ pub struct Task {
     pub name: String,
     /// Number of discrete actions; legal are `0..num_actions`.
     pub num_actions: usize,
-    /// What each of them is among the [actions of all tasks](EnvSpec::shared_actions), each once.
+    /// What each of them is among the [actions of all tasks](VectorSpec::shared_actions), each once.
     pub shared: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Task {
 
 /// All that a learner has to know about a vector environment before the first batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EnvSpec {
+pub struct VectorSpec {
     /// The space of one observation.
     pub observation_space: Space,
     /// The tasks, each once.
@@ -114,7 +114,7 @@ pub enum SpecError {
     },
 }
 
-impl EnvSpec {
+impl VectorSpec {
     /// What a learner has to know about `envs`, or why it cannot work with them.
     pub fn of(envs: &(impl VectorEnv + ?Sized)) -> Result<Self, SpecError> {
         if envs.num_envs() == 0 {
