@@ -14,6 +14,7 @@
 //! * [`networks`]: torsos, heads, action masks, initialisation
 //! * [`returns`], [`schedule`], [`categorical`]: the pure arithmetic, on plain slices
 
+mod action_values;
 mod batch_reader;
 pub mod categorical;
 mod config_error;
@@ -23,6 +24,7 @@ mod device_tests;
 mod divergence;
 pub mod dqn;
 mod error;
+mod host;
 mod learner;
 pub mod networks;
 mod on_policy;
@@ -34,6 +36,7 @@ pub mod returns;
 mod rollout;
 mod rollout_plan;
 pub mod schedule;
+mod seeds;
 mod state_bytes;
 mod step;
 #[cfg(test)]

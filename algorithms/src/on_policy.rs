@@ -2,7 +2,6 @@
 
 use burn::module::Module;
 use burn::tensor::Tensor;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
@@ -12,24 +11,10 @@ use crate::device_rollout::DeviceRollout;
 use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
 use crate::rollout::{Rollout, split};
 use crate::rollout_plan::RolloutPlan;
+use crate::seeds::Stream;
 use crate::state_bytes::bad;
 use crate::training::{Training, TrainingState};
 use crate::{LearnerError, VectorSpec};
-
-/// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
-pub(crate) enum Stream {
-    Initialization,
-    Actions,
-    Shuffling,
-}
-
-impl Stream {
-    pub(crate) fn rng(self, seed: u64) -> ChaCha8Rng {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(self as u64);
-        rng
-    }
-}
 
 /// Network, optimiser and rollout of a learner that learns from rollouts, and its randomness.
 pub(crate) struct OnPolicy<N> {
@@ -76,7 +61,7 @@ impl<N: Module> OnPolicy<N> {
             moved: moved.then(|| DeviceRollout::new(spec.num_envs() * num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
-            shuffle_rng: Stream::Shuffling.rng(seed),
+            shuffle_rng: Stream::Minibatches.rng(seed),
             updates: 0,
             actions: Vec::new(),
             spec,

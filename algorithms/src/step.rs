@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use crate::LearnerError;
-use crate::training::host;
+use crate::host::to_host;
 
 /// A step of the optimiser that was taken.
 pub(crate) enum Step {
@@ -52,7 +52,7 @@ pub(crate) fn read_steps(
         Step::Unread { numbers, .. } => Some(Tensor::clone(numbers)),
     });
     let all: Vec<Tensor<1>> = more.iter().cloned().chain(unread).collect();
-    let numbers = if all.is_empty() { Ok(Vec::new()) } else { host(Tensor::cat(all, 0)) };
+    let numbers = if all.is_empty() { Ok(Vec::new()) } else { to_host(Tensor::cat(all, 0)) };
     let mut numbers = numbers.map_err(|error| (0, error))?.into_iter();
     let more = more.and_then(|_| numbers.next());
     let read = |(index, step)| match step {

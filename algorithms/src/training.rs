@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
+use crate::host::to_host;
 use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
 use crate::optimizer::{AdamOptimizer, Moments, Scale, clip_scale, clip_scale_on_device, global_norm};
 use crate::step::{Step, StepNumbers, read_steps};
@@ -64,7 +65,7 @@ impl<N: Module> Training<N> {
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
         let numbers = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
-            let numbers = StepNumbers::new(&names, host(numbers)?)?;
+            let numbers = StepNumbers::new(&names, to_host(numbers)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(numbers.grad_norm, max_norm));
             (Step::Read(numbers), Scale::Number(scale * unscale))
         } else {
@@ -179,9 +180,4 @@ fn sum_of_squares(module: &impl Module) -> Tensor<1> {
     let mut visitor = SumOfSquares(Vec::new());
     module.visit(&mut visitor);
     Tensor::cat(visitor.0, 0).sum()
-}
-
-/// The numbers of a tensor.
-pub(crate) fn host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LearnerError> {
-    tensor.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
 }

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::action_values::LossKind;
 use crate::config_error::{check, check_count, check_positive, check_unit};
 use crate::networks::PolicyConfig;
 use crate::{ConfigError, ValueScale};
@@ -16,17 +17,6 @@ pub enum Distribution {
     C51,
     /// `num_atoms` quantiles (QR-DQN, Dabney et al. 2018, <https://arxiv.org/abs/1710.10044>).
     Quantile,
-}
-
-/// How wrong a value is, where [`Distribution::Mean`] is learned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LossKind {
-    /// The squared error.
-    #[default]
-    Mse,
-    /// Half the squared error up to 1, the error less a half from there on: what the clipped error of Mnih et al. is.
-    Huber,
 }
 
 /// The hyperparameters of DQN and what was added to it, by the names of the papers. The defaults are those of `CleanRL`'s

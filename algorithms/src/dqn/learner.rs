@@ -1,38 +1,21 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
-use super::head::Head;
-use super::metrics::StepMetrics;
 use super::minibatch::Minibatch;
-use super::policy::explore;
-use super::{DqnConfig, DqnMetrics, Policy, loss};
+use super::{Distribution, DqnConfig, DqnMetrics, Policy};
+use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
+use crate::host::to_host;
 use crate::networks::{
     NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks, soft_update,
 };
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
-use crate::training::{StepSize, Training, host};
+use crate::seeds::Stream;
+use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
-
-/// The streams of a seed: each use of randomness has its own, so that none depends on how often another draws.
-enum Stream {
-    Initialization,
-    Actions,
-    Replay,
-    Noise,
-}
-
-impl Stream {
-    fn rng(self, seed: u64) -> ChaCha8Rng {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(self as u64);
-        rng
-    }
-}
 
 /// A learner of action values. [`dqn`](crate::dqn) shows the order of its methods.
 pub struct Dqn {
@@ -76,7 +59,7 @@ impl Dqn {
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
-        let head = Head::new(&config, policy.scales(spec.tasks.len()));
+        let head = Head::new(return_model(&config), policy.scales(spec.tasks.len()));
         let options = QNetworkOptions {
             num_atoms: head.num_atoms(),
             dueling: config.dueling,
@@ -91,7 +74,7 @@ impl Dqn {
             target: network.valid(),
             training: Training::new(network, config.adam_epsilon, policy.precision, device),
             action_rng: Stream::Actions.rng(seed),
-            replay_rng: Stream::Replay.rng(seed),
+            replay_rng: Stream::Minibatches.rng(seed),
             noise_rng: Stream::Noise.rng(seed),
             steps: 0,
             updates: 0,
@@ -205,7 +188,7 @@ impl Dqn {
         let rows: Vec<&str> =
             draws.iter().map(|draw| self.spec.tasks[self.spec.task_ids[draw.env]].name.as_str()).collect();
         let shape = targets.dims().to_vec();
-        let targets = match host(targets) {
+        let targets = match to_host(targets) {
             Ok(values) => NamedWeights { name: "targets".to_owned(), shape, values },
             Err(error) => return error,
         };
@@ -234,7 +217,7 @@ impl Dqn {
         let plain = self.training.device.clone().without_autodiff();
         let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
         let noise = self.target.draw_noise(&mut self.noise_rng, &plain);
-        let values = host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
+        let values = to_host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
         let choices = if self.config.double {
             Some(self.online_numbers(successors.clone(), rows, &plain)?)
         } else {
@@ -281,7 +264,7 @@ impl Dqn {
         plain: &Device,
     ) -> Result<Vec<f32>, LearnerError> {
         let noise = self.training.network.draw_noise(&mut self.noise_rng, plain);
-        host(self.training.network.valid().forward(observations, rows, noise.as_ref()))
+        to_host(self.training.network.valid().forward(observations, rows, noise.as_ref()))
     }
 }
 
@@ -307,7 +290,7 @@ impl Learner for Dqn {
             self.training.explain_acting(error, self.updates, rate, spec, batch)
         };
         let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(explain)?;
-        self.actions = explore(&values, self.epsilon(), &mut self.action_rng);
+        self.actions = epsilon_greedy(&values, self.epsilon(), &mut self.action_rng);
         self.replay.begin_step(batch, &self.actions);
         Ok(&self.actions)
     }
@@ -354,5 +337,13 @@ fn replay_options(config: &DqnConfig) -> ReplayOptions {
         n_step: config.n_step,
         gamma: config.gamma,
         alpha: config.prioritized.then_some(config.per_alpha),
+    }
+}
+
+fn return_model(config: &DqnConfig) -> ReturnModel {
+    match config.distribution {
+        Distribution::Mean => ReturnModel::Mean(config.loss),
+        Distribution::C51 => ReturnModel::categorical(config.num_atoms, config.v_min, config.v_max),
+        Distribution::Quantile => ReturnModel::Quantile { count: config.num_atoms },
     }
 }

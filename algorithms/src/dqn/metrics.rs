@@ -14,23 +14,3 @@ pub struct DqnMetrics {
     /// Gradient steps made: 1 or more.
     pub gradient_steps: usize,
 }
-
-/// What one gradient step reports.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StepMetrics {
-    pub(crate) td_loss: f32,
-    pub(crate) q_values: f32,
-    pub(crate) grad_norm: f32,
-}
-
-impl StepMetrics {
-    /// The mean of at least one.
-    pub(crate) fn mean(steps: &[Self]) -> Self {
-        let mean = |number: fn(&Self) -> f32| steps.iter().map(number).sum::<f32>() / steps.len() as f32;
-        Self {
-            td_loss: mean(|step| step.td_loss),
-            q_values: mean(|step| step.q_values),
-            grad_norm: mean(|step| step.grad_norm),
-        }
-    }
-}

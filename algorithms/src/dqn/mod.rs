@@ -19,21 +19,14 @@
 //! `train_ratio` says how many gradient steps there are for each step of an environment.
 
 mod config;
-mod head;
 mod learner;
-mod loss;
 mod metrics;
 mod minibatch;
-mod policy;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use head::Head;
-pub(crate) use metrics::StepMetrics;
-pub(crate) use policy::explore;
-
-pub use config::{Distribution, DqnConfig, LossKind};
+pub use crate::action_values::{LossKind, Policy};
+pub use config::{Distribution, DqnConfig};
 pub use learner::Dqn;
 pub use metrics::DqnMetrics;
-pub use policy::Policy;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use self::adam::Stride;
 use crate::LearnerError;
+use crate::host::to_host;
 use crate::networks::on_cpu;
-use crate::training::host;
 
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
@@ -116,7 +116,7 @@ impl State {
             Self::Host(moments) => Ok(moments.clone()),
             Self::Device(state) => {
                 let AdaptiveMomentumState { time, moment_1, moment_2, .. } = &state.momentum;
-                let (first, second) = (host(moment_1.clone())?, host(moment_2.clone())?);
+                let (first, second) = (to_host(moment_1.clone())?, to_host(moment_2.clone())?);
                 Ok(Moments { time: *time as u64, first, second })
             }
         }

@@ -3,8 +3,8 @@ use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnerError;
+use crate::host::to_host;
 use crate::networks::{LstmState, Sequences};
-use crate::training::host;
 
 /// What a recurrent policy remembers of the episodes it is in, one for each environment. One without recurrence
 /// remembers nothing.
@@ -67,7 +67,7 @@ impl Memory {
     /// What a network carries on.
     pub(super) fn carried(state: LstmState) -> Result<Self, LearnerError> {
         let [_, size] = state.hidden.dims();
-        Ok(Self { size, hidden: host(state.hidden)?, cell: host(state.cell)? })
+        Ok(Self { size, hidden: to_host(state.hidden)?, cell: to_host(state.cell)? })
     }
 
     fn has_shape_of(&self, other: &Self) -> bool {

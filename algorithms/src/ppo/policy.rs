@@ -4,6 +4,7 @@ use rl_env::{Batch, ObservationBuffer};
 use super::Memory;
 use super::memory::starts;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::host::to_host;
 use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, SpecError, VectorSpec, categorical};
@@ -119,10 +120,9 @@ impl Policy {
         let sequences = memory.of(&envs).sequences(&vec![false; rows.len()], self.reader.device());
         let (outputs, state) = self.network.forward(observations, &tasks, sequences);
         let memory = state.map_or_else(|| Ok(memory.of(&envs)), Memory::carried)?;
-        let device_error = |error: &dyn ToString| LearnerError::Device(error.to_string());
         let [_, max_actions] = outputs.logits.dims();
-        let logits = outputs.logits.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
-        let values = outputs.values.try_into_vec_as::<f32>().map_err(|error| device_error(&error))?;
+        let logits = to_host(outputs.logits)?;
+        let values = to_host(outputs.values)?;
         let log_probs = envs
             .iter()
             .zip(logits.chunks_exact(max_actions))

@@ -3,12 +3,13 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rl_env::Batch;
 
 use super::{Policy, PqnConfig, PqnMetrics};
+use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
 use crate::batch_reader::{BatchReader, check_rewards, rows};
-use crate::dqn::{Head, LossKind, StepMetrics, explore};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
-use crate::on_policy::{OnPolicy, Stream};
+use crate::on_policy::OnPolicy;
 use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
 use crate::schedule::LinearSchedule;
+use crate::seeds::Stream;
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
@@ -39,7 +40,7 @@ impl Pqn {
         policy.validate()?;
         policy.validate_action_values()?;
         policy.precision.validate_on(device)?;
-        let head = Head::mean_return(LossKind::Mse, policy.scales(spec.tasks.len()));
+        let head = Head::new(ReturnModel::Mean(LossKind::Mse), policy.scales(spec.tasks.len()));
         let layout = ObservationLayout::of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
@@ -199,7 +200,7 @@ impl Learner for Pqn {
         let epsilon = self.epsilon();
         self.on_policy.keep(packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
-        *actions = explore(&values, epsilon, action_rng);
+        *actions = epsilon_greedy(&values, epsilon, action_rng);
         for ((row, &action), value) in rows(batch).into_iter().zip(&*actions).zip(best(&values)) {
             // Nothing asks how probable an action was.
             rollout.begin_step(batch, row, Choice { action, log_prob: 0.0, value });

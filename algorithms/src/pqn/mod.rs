@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use crate::dqn::Policy;
+pub use crate::action_values::Policy;
 pub use config::PqnConfig;
 pub use learner::Pqn;
 pub use metrics::PqnMetrics;

@@ -1,8 +1,9 @@
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
-use super::head::Head;
+use super::Head;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::host::to_host;
 use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskScales};
 use crate::{LearnerError, SpecError, VectorSpec, categorical};
@@ -64,7 +65,7 @@ impl Policy {
         epsilon: f64,
         rng: &mut impl Rng,
     ) -> Result<Vec<i32>, LearnerError> {
-        Ok(explore(&self.values(batch)?, epsilon, rng))
+        Ok(epsilon_greedy(&self.values(batch)?, epsilon, rng))
     }
 
     /// For each environment the values of its legal actions: the discounted sums of the rewards to come, as learners see
@@ -74,7 +75,7 @@ impl Policy {
     }
 
     /// The same with the network's noise.
-    pub(super) fn values_with_noise(
+    pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,
         noise: Option<&Noise>,
@@ -112,8 +113,7 @@ impl Policy {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
         let outputs = self.network.forward(observations, &tasks, noise);
         let [_, actions, atoms] = outputs.dims();
-        let numbers =
-            outputs.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))?;
+        let numbers = to_host(outputs)?;
         let of_row = |(row, numbers): (&BatchRow, &[f32])| {
             let (task, num_actions) = (self.reader.task(row.env), self.reader.num_actions(row.env));
             let values = self.head.values(task, numbers, num_actions);
@@ -133,14 +133,14 @@ impl Policy {
     }
 
     /// Whether a batch is of all of them.
-    pub(super) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
+    pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check_complete(batch)
     }
 }
 
 /// For each row of values a random index with probability `epsilon`, else that of the largest. Two random numbers a
 /// row, whatever comes of them.
-pub(crate) fn explore(values: &[Vec<f32>], epsilon: f64, rng: &mut impl Rng) -> Vec<i32> {
+pub(crate) fn epsilon_greedy(values: &[Vec<f32>], epsilon: f64, rng: &mut impl Rng) -> Vec<i32> {
     let choose = |values: &Vec<f32>| {
         let explores = rng.random::<f64>() < epsilon;
         let random = rng.random_range(0..values.len());
@@ -162,7 +162,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut counts = [[0; 3]; 2];
         for _ in 0..30_000 {
-            for (counts, action) in counts.iter_mut().zip(explore(&values, 0.3, &mut rng)) {
+            for (counts, action) in counts.iter_mut().zip(epsilon_greedy(&values, 0.3, &mut rng)) {
                 counts[action as usize] += 1;
             }
         }
@@ -173,6 +173,6 @@ mod tests {
             near(counts[0][0], 3000) && near(counts[0][2], 3000) && near(counts[1][1], 4500),
             "{counts:?}"
         );
-        assert_eq!(explore(&values, 0.0, &mut rng), [1, 0]);
+        assert_eq!(epsilon_greedy(&values, 0.0, &mut rng), [1, 0]);
     }
 }

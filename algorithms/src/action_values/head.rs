@@ -1,108 +1,106 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Tensor, TensorData};
 
+use super::LossKind;
 use super::loss;
-use super::{Distribution, DqnConfig, LossKind};
 use crate::categorical;
 use crate::returns::NStepReturn;
 use crate::value_scale::TaskScales;
 
-/// What the numbers that a network gives an action mean. What is not differentiated is computed on the host.
+/// Interpretation of a Q-network's outputs. Everything that needs no gradient is computed on the host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Head {
-    form: Form,
-    /// The scales of all these numbers.
+    model: ReturnModel,
+    /// Scale of the returns of each task.
     pub(crate) scales: TaskScales,
 }
 
-/// What is learned of the return of an action.
+/// The statistic of an action's return that the network predicts.
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
-    /// One number: the mean return.
+pub(crate) enum ReturnModel {
+    /// The mean.
     Mean(LossKind),
-    /// Logits of the probabilities of these returns.
+    /// Logits of the probabilities of the returns in `support`, which are evenly spaced and ascending.
     Categorical { support: Vec<f32> },
-    /// So many quantiles, quantile `i` at `(i + 0.5) / count`.
+    /// `count` quantiles, quantile `i` at `(i + 0.5) / count`.
     Quantile { count: usize },
 }
 
-impl Head {
-    pub(super) fn new(config: &DqnConfig, scales: TaskScales) -> Self {
-        let form = match config.distribution {
-            Distribution::Mean => Form::Mean(config.loss),
-            Distribution::C51 => Form::Categorical { support: support(config) },
-            Distribution::Quantile => Form::Quantile { count: config.num_atoms },
-        };
-        Self { form, scales }
+impl ReturnModel {
+    /// A categorical distribution over `num_atoms` returns from `v_min` to `v_max`.
+    pub(crate) fn categorical(num_atoms: usize, v_min: f32, v_max: f32) -> Self {
+        let step = (v_max - v_min) / (num_atoms - 1) as f32;
+        Self::Categorical { support: (0..num_atoms).map(|atom| v_min + atom as f32 * step).collect() }
     }
+}
 
-    /// One number for each action: its mean return.
-    pub(crate) fn mean_return(loss: LossKind, scales: TaskScales) -> Self {
-        Self { form: Form::Mean(loss), scales }
+impl Head {
+    pub(crate) fn new(model: ReturnModel, scales: TaskScales) -> Self {
+        Self { model, scales }
     }
 
     /// Numbers of an action.
-    pub(super) fn num_atoms(&self) -> usize {
-        match &self.form {
-            Form::Mean(_) => 1,
-            Form::Categorical { support } => support.len(),
-            Form::Quantile { count } => *count,
+    pub(crate) fn num_atoms(&self) -> usize {
+        match &self.model {
+            ReturnModel::Mean(_) => 1,
+            ReturnModel::Categorical { support } => support.len(),
+            ReturnModel::Quantile { count } => *count,
         }
     }
 
     /// The mean return that the numbers of an action of a task stand for.
     pub(crate) fn mean(&self, task: usize, numbers: &[f32]) -> f32 {
         let expand = |number: f32| self.scales.expand(task, number);
-        match &self.form {
-            Form::Mean(_) => expand(numbers[0]),
-            Form::Categorical { support } => probabilities(numbers)
+        match &self.model {
+            ReturnModel::Mean(_) => expand(numbers[0]),
+            ReturnModel::Categorical { support } => probabilities(numbers)
                 .iter()
                 .zip(support)
                 .map(|(probability, &value)| probability * expand(value))
                 .sum(),
-            Form::Quantile { count } => {
+            ReturnModel::Quantile { count } => {
                 numbers.iter().map(|&number| expand(number)).sum::<f32>() / *count as f32
             }
         }
     }
 
     /// The mean return of each of the first `num_actions` actions, which are the legal ones of a task, of a row of numbers.
-    pub(super) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
+    pub(crate) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
         row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(task, numbers)).collect()
     }
 
     /// The returns that an action's numbers are to stand for: rewards, and what the numbers `next` of the action that comes after
     /// it stand for, discounted. With the categorical head they are those of all its atoms, whatever their probabilities.
-    pub(super) fn returns(&self, task: usize, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        let atoms = match &self.form {
-            Form::Mean(_) | Form::Quantile { .. } => next,
-            Form::Categorical { support } => support,
+    pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
+        let atoms = match &self.model {
+            ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => next,
+            ReturnModel::Categorical { support } => support,
         };
         atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
     }
 
     /// What an action's numbers are to become, so that they stand for `returns`, which came of `next`. For the categorical head
     /// these are probabilities.
-    pub(super) fn target(&self, task: usize, returns: &[f32], next: &[f32]) -> Vec<f32> {
+    pub(crate) fn target(&self, task: usize, returns: &[f32], next: &[f32]) -> Vec<f32> {
         let squashed = returns.iter().map(|&value| self.scales.squash(task, value));
-        match &self.form {
-            Form::Mean(_) | Form::Quantile { .. } => squashed.collect(),
-            Form::Categorical { support } => project(support, squashed.zip(probabilities(next))),
+        match &self.model {
+            ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => squashed.collect(),
+            ReturnModel::Categorical { support } => project(support, squashed.zip(probabilities(next))),
         }
     }
 
     /// How far numbers are from their targets, both `[rows, num_atoms]`: `[rows]`.
-    pub(super) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
-        match &self.form {
-            Form::Mean(kind) => {
+    pub(crate) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+        match &self.model {
+            ReturnModel::Mean(kind) => {
                 let errors = (numbers - targets).squeeze_dim(1);
                 match kind {
                     LossKind::Mse => errors.square(),
                     LossKind::Huber => loss::huber(errors),
                 }
             }
-            Form::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
-            Form::Quantile { count } => {
+            ReturnModel::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
+            ReturnModel::Quantile { count } => {
                 let levels: Vec<f32> =
                     (0..*count).map(|index| (index as f32 + 0.5) / *count as f32).collect();
                 let levels = Tensor::from_data(TensorData::new(levels, [1, *count]), &numbers.device());
@@ -112,21 +110,15 @@ impl Head {
     }
 
     /// How wrong the network was about each row, for priorities: the absolute error of means, else the loss.
-    pub(super) fn errors(&self, losses: &[f32]) -> Vec<f32> {
-        let error = |&loss: &f32| match &self.form {
-            Form::Mean(LossKind::Mse) => loss.sqrt(),
-            Form::Mean(LossKind::Huber) if loss < 0.5 => (2.0 * loss).sqrt(),
-            Form::Mean(LossKind::Huber) => loss + 0.5,
-            Form::Categorical { .. } | Form::Quantile { .. } => loss,
+    pub(crate) fn errors(&self, losses: &[f32]) -> Vec<f32> {
+        let error = |&loss: &f32| match &self.model {
+            ReturnModel::Mean(LossKind::Mse) => loss.sqrt(),
+            ReturnModel::Mean(LossKind::Huber) if loss < 0.5 => (2.0 * loss).sqrt(),
+            ReturnModel::Mean(LossKind::Huber) => loss + 0.5,
+            ReturnModel::Categorical { .. } | ReturnModel::Quantile { .. } => loss,
         };
         losses.iter().map(error).collect()
     }
-}
-
-/// The returns whose probabilities are learned: `num_atoms` from `v_min` to `v_max`.
-fn support(config: &DqnConfig) -> Vec<f32> {
-    let step = (config.v_max - config.v_min) / (config.num_atoms - 1) as f32;
-    (0..config.num_atoms).map(|atom| config.v_min + atom as f32 * step).collect()
 }
 
 fn probabilities(logits: &[f32]) -> Vec<f32> {
@@ -181,44 +173,41 @@ mod tests {
         head.target(0, &head.returns(0, of, next), next)
     }
 
-    fn head(distribution: Distribution, num_atoms: usize) -> Head {
-        Head::new(
-            &DqnConfig { distribution, num_atoms, v_min: -2.0, v_max: 2.0, ..DqnConfig::default() },
-            plain(),
-        )
+    fn mean(loss: LossKind) -> Head {
+        Head::new(ReturnModel::Mean(loss), plain())
+    }
+
+    fn quantiles(count: usize) -> Head {
+        Head::new(ReturnModel::Quantile { count }, plain())
+    }
+
+    fn categorical(num_atoms: usize) -> Head {
+        Head::new(ReturnModel::categorical(num_atoms, -2.0, 2.0), plain())
     }
 
     #[test]
     fn targets_of_means_and_quantiles_by_hand() {
-        assert_eq!(target(&head(Distribution::Mean, 5), &RETURN, &[4.0]), [3.0]);
-        assert_eq!(target(&head(Distribution::Quantile, 2), &RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
+        assert_eq!(target(&mean(LossKind::Mse), &RETURN, &[4.0]), [3.0]);
+        assert_eq!(target(&quantiles(2), &RETURN, &[-2.0, 4.0]), [0.0, 3.0]);
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
-        assert_eq!(target(&head(Distribution::Quantile, 2), &terminated, &[-2.0, 4.0]), [1.0, 1.0]);
+        assert_eq!(target(&quantiles(2), &terminated, &[-2.0, 4.0]), [1.0, 1.0]);
     }
 
     #[test]
     fn targets_in_another_scale_by_hand() {
         // Numbers are ln(x + 1): 3 stands for e^3 - 1, whose half and 1 is (e^3 + 1) / 2.
-        let mean = Head::mean_return(LossKind::Mse, symlog());
+        let mean = Head::new(ReturnModel::Mean(LossKind::Mse), symlog());
         let of_three = (3f32.exp().midpoint(1.0) + 1.0).ln();
         close(&target(&mean, &RETURN, &[3.0]), &[of_three]);
         close(&[mean.mean(0, &[3.0])], &[3f32.exp() - 1.0]);
         // Greedy actions are those of the highest mean return, not of the highest mean number.
-        let config = DqnConfig { distribution: Distribution::Quantile, num_atoms: 2, ..DqnConfig::default() };
-        let quantiles = Head::new(&config, symlog());
+        let quantiles = Head::new(ReturnModel::Quantile { count: 2 }, symlog());
         close(
             &quantiles.values(0, &[0.0, 3.0, 1.6, 1.6], 2),
             &[(3f32.exp() - 1.0) / 2.0, 1.6f32.exp() - 1.0],
         );
         // Support -2, 0 and 2. All probability on 2, which stands for e^2 - 1; half of it and 1 is (e^2 + 1) / 2.
-        let config = DqnConfig {
-            distribution: Distribution::C51,
-            num_atoms: 3,
-            v_min: -2.0,
-            v_max: 2.0,
-            ..DqnConfig::default()
-        };
-        let categorical = Head::new(&config, symlog());
+        let categorical = Head::new(ReturnModel::categorical(3, -2.0, 2.0), symlog());
         let place = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
         close(&target(&categorical, &RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
     }
@@ -228,7 +217,7 @@ mod tests {
         // Returns 1 and 5 of the second task: mean 3, deviation 2.
         let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 2);
         scales.observe(&[(1, 1.0), (1, 5.0)]);
-        let mean = Head::mean_return(LossKind::Mse, scales);
+        let mean = Head::new(ReturnModel::Mean(LossKind::Mse), scales);
         // 4 stands for 11, half of it and 1 is 6.5, which is 1.75 deviations above the mean.
         assert_eq!(mean.returns(1, &RETURN, &[4.0]), [6.5]);
         assert_eq!(mean.target(1, &[6.5], &[4.0]), [1.75]);
@@ -246,7 +235,7 @@ mod tests {
 
     #[test]
     fn categorical_targets_by_hand() {
-        let head = head(Distribution::C51, 5);
+        let head = categorical(5);
         // Probabilities 1/4 and 3/4 on -2 and 2: on 1 - 1 = 0 and 1 + 1 = 2 after the shift.
         let never = -1e30;
         let next = [0.0, never, never, never, 3f32.ln()];
@@ -262,13 +251,8 @@ mod tests {
         for seed in 0..200 {
             println!("seed {seed}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let config = DqnConfig {
-                num_atoms: rng.random_range(2..60),
-                v_min: -3.0,
-                v_max: 7.0,
-                ..DqnConfig::default()
-            };
-            let support = support(&config);
+            let model = ReturnModel::categorical(rng.random_range(2..60), -3.0, 7.0);
+            let ReturnModel::Categorical { support } = model else { unreachable!() };
             let logits: Vec<f32> = support.iter().map(|_| rng.random_range(-3.0..3.0)).collect();
             let probabilities = probabilities(&logits);
             let (rewards, discount) = (rng.random_range(-1.0..1.0), rng.random_range(0.0..0.6));
@@ -284,16 +268,15 @@ mod tests {
 
     #[test]
     fn priorities_are_absolute_errors_where_means_are_learned() {
-        let config = |loss| DqnConfig { loss, ..DqnConfig::default() };
         // Errors 0.5 and 3: squares 0.25 and 9; Huber 0.125 and 2.5.
-        close(&Head::new(&config(LossKind::Mse), plain()).errors(&[0.25, 9.0]), &[0.5, 3.0]);
-        close(&Head::new(&config(LossKind::Huber), plain()).errors(&[0.125, 2.5]), &[0.5, 3.0]);
-        close(&head(Distribution::C51, 5).errors(&[0.25]), &[0.25]);
+        close(&mean(LossKind::Mse).errors(&[0.25, 9.0]), &[0.5, 3.0]);
+        close(&mean(LossKind::Huber).errors(&[0.125, 2.5]), &[0.5, 3.0]);
+        close(&categorical(5).errors(&[0.25]), &[0.25]);
     }
 
     #[test]
     fn values_are_of_legal_actions_alone() {
-        let head = head(Distribution::Quantile, 2);
+        let head = quantiles(2);
         assert_eq!(head.values(0, &[1.0, 3.0, -2.0, 2.0, 9.0, 99.0], 2), [2.0, 0.0]);
     }
 }

@@ -1,9 +1,21 @@
 //! The losses of action values and of distributions of returns, one for each row of a minibatch.
 
 use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+/// Loss of the error of a value, where the mean return is learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossKind {
+    /// The squared error.
+    #[default]
+    Mse,
+    /// Half the squared error up to 1 and linear beyond, which equals the clipped error of Mnih et al. 2015.
+    Huber,
+}
 
 /// `x^2 / 2` for errors `x` within -1..=1, `|x| - 1/2` outside, element by element.
-pub(super) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
+pub(crate) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
     let size = errors.abs();
     let quadratic = size.clone().clamp_max(1.0);
     let linear = size - quadratic.clone();
@@ -12,7 +24,7 @@ pub(super) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
 
 /// The cross-entropy of log-probabilities and the probabilities that they are to become, both `[rows, atoms]`:
 /// `-sum over i of p_i * log q_i`.
-pub(super) fn cross_entropy(log_probs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+pub(crate) fn cross_entropy(log_probs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
     (log_probs * targets).sum_dim(1).neg().squeeze_dim(1)
 }
 
@@ -22,7 +34,7 @@ pub(super) fn cross_entropy(log_probs: Tensor<2>, targets: Tensor<2>) -> Tensor<
 /// ```text
 /// sum over i of mean over j of |tau_i - 1{u_ij < 0}| * huber(u_ij),  u_ij = target_j - theta_i
 /// ```
-pub(super) fn quantile_huber(theta: Tensor<2>, targets: Tensor<2>, levels: Tensor<2>) -> Tensor<1> {
+pub(crate) fn quantile_huber(theta: Tensor<2>, targets: Tensor<2>, levels: Tensor<2>) -> Tensor<1> {
     let errors = targets.unsqueeze_dim::<3>(1) - theta.unsqueeze_dim::<3>(2);
     let below = errors.clone().detach().lower_elem(0.0).float();
     let weights = (levels.unsqueeze_dim::<3>(2) - below).abs();
@@ -30,7 +42,7 @@ pub(super) fn quantile_huber(theta: Tensor<2>, targets: Tensor<2>, levels: Tenso
 }
 
 /// The mean of the rows' losses, each as heavy as its weight.
-pub(super) fn weighted_mean(losses: Tensor<1>, weights: Tensor<1>) -> Tensor<1> {
+pub(crate) fn weighted_mean(losses: Tensor<1>, weights: Tensor<1>) -> Tensor<1> {
     (losses * weights).mean()
 }
 
