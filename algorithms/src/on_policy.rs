@@ -7,13 +7,14 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
+use crate::batch_reader::{BatchRow, check_rewards, rows};
 use crate::device_rollout::DeviceRollout;
 use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
-use crate::rollout::{Rollout, split};
+use crate::rollout::{Rollout, rows_with_final_values, split};
 use crate::rollout_plan::RolloutPlan;
 use crate::seeds::Stream;
 use crate::state_bytes::bad;
-use crate::training::{Training, TrainingState};
+use crate::training::{StepSize, Training, TrainingState};
 use crate::{LearnerError, VectorSpec};
 
 /// Network, optimiser and rollout of a learner that learns from rollouts, and its randomness.
@@ -21,6 +22,7 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) spec: VectorSpec,
     pub(crate) layout: ObservationLayout,
     pub(crate) training: Training<N>,
+    pub(crate) plan: RolloutPlan,
     pub(crate) rollout: Rollout,
     /// Its observations on the device, where that is not the CPU.
     moved: Option<DeviceRollout>,
@@ -52,13 +54,13 @@ impl<N: Module> OnPolicy<N> {
         spec: VectorSpec,
         layout: ObservationLayout,
         training: Training<N>,
-        num_steps: usize,
+        plan: RolloutPlan,
         seed: u64,
     ) -> Self {
         let moved = !on_cpu(&training.device);
         Self {
-            rollout: Rollout::new(spec.num_envs(), num_steps, layout.row_bytes()),
-            moved: moved.then(|| DeviceRollout::new(spec.num_envs() * num_steps)),
+            rollout: Rollout::new(spec.num_envs(), plan.num_steps, layout.row_bytes()),
+            moved: moved.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
@@ -67,7 +69,23 @@ impl<N: Module> OnPolicy<N> {
             spec,
             layout,
             training,
+            plan,
         }
+    }
+
+    /// Returns the number of updates in `total_steps` steps.
+    pub(crate) fn num_updates(&self) -> u64 {
+        self.plan.num_updates(self.spec.num_envs())
+    }
+
+    /// Returns true once all planned updates are done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.updates >= self.num_updates()
+    }
+
+    /// Returns the step size of the current update.
+    pub(crate) fn step_size(&self) -> StepSize {
+        self.plan.step_size(self.updates, self.num_updates())
     }
 
     /// The task of an entry of the rollout.
@@ -85,15 +103,48 @@ impl<N: Module> OnPolicy<N> {
         in_order(self.can_act(batch), "act came before the last actions were observed and learned from")
     }
 
-    /// Fails where it is not time to observe what the environments of a batch did.
+    /// Fails if the environments of a batch did not act, or a reward is not finite.
     pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
         let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
-        in_order(possible, "observe came without an act before it")
+        in_order(possible, "observe came without an act before it")?;
+        check_rewards(batch)
     }
 
-    /// Fails where it is not time to learn.
-    pub(crate) fn check_update(&self) -> Result<(), LearnerError> {
-        in_order(self.rollout.is_full(), "update came before a rollout was complete")
+    /// Returns for each row the value of its final observation, where the next observation is another one. `evaluate`
+    /// returns the values of the final observations of the given rows.
+    pub(crate) fn final_values(
+        &self,
+        batch: &Batch,
+        evaluate: impl FnOnce(&[BatchRow]) -> Result<Vec<f32>, LearnerError>,
+    ) -> Result<Vec<Option<f32>>, LearnerError> {
+        let rows = rows_with_final_values(batch, self.spec.autoreset_mode);
+        let mut final_values = vec![None; batch.len()];
+        if !rows.is_empty() {
+            let values = evaluate(&rows)?;
+            for (row, value) in rows.into_iter().zip(values) {
+                final_values[row.row] = Some(value);
+            }
+        }
+        Ok(final_values)
+    }
+
+    /// Ends the steps of a batch. `evaluate` returns the values of all its observations; it is called if a step is the
+    /// last one of its environment in the rollout.
+    pub(crate) fn end_steps(
+        &mut self,
+        batch: &Batch,
+        final_values: Vec<Option<f32>>,
+        evaluate: impl FnOnce() -> Result<Vec<f32>, LearnerError>,
+    ) -> Result<(), LearnerError> {
+        if batch.env_ids.iter().any(|&env| self.rollout.ends_with_step(env)) {
+            for (&env, value) in batch.env_ids.iter().zip(evaluate()?) {
+                self.last_values[env] = value;
+            }
+        }
+        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
+            self.rollout.end_step(batch, row, final_value);
+        }
+        Ok(())
     }
 
     /// Keeps what was moved to a device to choose the actions for a batch, before their steps [begin](Rollout::begin_step).
@@ -103,9 +154,11 @@ impl<N: Module> OnPolicy<N> {
         }
     }
 
-    /// Called before the first [`observations`](Self::observations) of an update.
-    pub(crate) fn begin_update(&mut self) {
+    /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
+    pub(crate) fn begin_update(&mut self) -> Result<(), LearnerError> {
+        in_order(self.rollout.is_full(), "update came before a rollout was complete")?;
         self.moved.iter_mut().for_each(DeviceRollout::join);
+        Ok(())
     }
 
     /// The observations of some entries, `[entries, length]`, to learn from.
@@ -154,14 +207,9 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// The same of observations that the network could not judge.
-    pub(crate) fn explain_acting(
-        &self,
-        error: LearnerError,
-        batch: &Batch,
-        plan: &RolloutPlan,
-    ) -> LearnerError {
+    pub(crate) fn explain_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
         let Self { spec, layout, training, updates, .. } = self;
-        let rate = plan.step_size(*updates, plan.num_updates(spec.num_envs())).learning_rate;
+        let rate = self.step_size().learning_rate;
         training.explain_acting(error, *updates, rate, (spec, *layout), batch)
     }
 

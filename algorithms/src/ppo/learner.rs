@@ -10,10 +10,10 @@ use super::memory::Recollection;
 use super::metrics::explained_variance;
 use super::minibatch::{Minibatch, scale_by_task};
 use super::{Policy, PpoConfig, PpoMetrics};
-use crate::batch_reader::{BatchReader, check_rewards, rows};
+use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::OnPolicy;
-use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
+use crate::rollout::{Choice, Estimates, last_part};
 use crate::seeds::Stream;
 use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
@@ -76,7 +76,7 @@ impl Ppo {
         let actor = Policy::new(network.valid(), reader, scales, policy.lstm);
         let recollection = Recollection::new(spec.num_envs(), policy.lstm);
         let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
-        let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
+        let on_policy = OnPolicy::new(spec, layout, training, config.plan(), seed);
         Ok(Self { config, policy, on_policy, actor, recollection })
     }
 
@@ -87,16 +87,15 @@ impl Ppo {
 
     /// Updates in `total_steps` steps; the learning rate is annealed over them.
     pub fn num_updates(&self) -> u64 {
-        self.config.plan().num_updates(self.on_policy.spec.num_envs())
+        self.on_policy.num_updates()
     }
 
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
     /// whose minibatches are read together, those of the last sound reading.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
-        self.on_policy.check_update()?;
-        self.on_policy.begin_update();
+        self.on_policy.begin_update()?;
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
-        let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
+        let step_size = self.on_policy.step_size();
         let rollout = &self.on_policy.rollout;
         let mut estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
         let entries = rollout.transitions();
@@ -135,20 +134,6 @@ impl Ppo {
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
-    }
-
-    /// For each row the value of its final observation, where that is not what comes next in its environment.
-    fn final_values(&self, batch: &Batch) -> Result<Vec<Option<f32>>, LearnerError> {
-        let rows = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
-        let mut final_values = vec![None; batch.len()];
-        if !rows.is_empty() {
-            let evaluation =
-                self.actor.evaluate(&batch.final_observations, &rows, &self.recollection.memory)?;
-            for (row, value) in rows.into_iter().zip(evaluation.values) {
-                final_values[row.row] = Some(value);
-            }
-        }
-        Ok(final_values)
     }
 
     /// Lets the scale of values follow the returns, without a change of what the network predicts, and brings advantages to
@@ -289,7 +274,7 @@ impl Learner for Ppo {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
         let evaluation = self.actor.evaluate_batch(batch, &self.recollection.present());
-        let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
+        let explain = |error| self.on_policy.explain_acting(error, batch);
         let evaluation = evaluation.map_err(explain)?;
         let step_of = |env| self.on_policy.rollout.steps(env);
         self.recollection.carry_on(&batch.env_ids, &evaluation.memory, step_of);
@@ -310,19 +295,15 @@ impl Learner for Ppo {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        check_rewards(batch)?;
-        let final_values = self.final_values(batch)?;
+        let evaluate = |rows: &[BatchRow]| {
+            let evaluation =
+                self.actor.evaluate(&batch.final_observations, rows, &self.recollection.memory)?;
+            Ok(evaluation.values)
+        };
+        let final_values = self.on_policy.final_values(batch, evaluate)?;
         self.recollection.observe(batch, self.on_policy.spec.autoreset_mode);
-        if batch.env_ids.iter().any(|&env| self.on_policy.rollout.ends_with_step(env)) {
-            let values = self.actor.evaluate_batch(batch, &self.recollection.present())?.values;
-            for (&env, value) in batch.env_ids.iter().zip(values) {
-                self.on_policy.last_values[env] = value;
-            }
-        }
-        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
-            self.on_policy.rollout.end_step(batch, row, final_value);
-        }
-        Ok(())
+        let evaluate = || Ok(self.actor.evaluate_batch(batch, &self.recollection.present())?.values);
+        self.on_policy.end_steps(batch, final_values, evaluate)
     }
 
     fn can_act(&self, batch: &Batch) -> bool {
@@ -342,6 +323,6 @@ impl Learner for Ppo {
     }
 
     fn is_complete(&self) -> bool {
-        self.on_policy.updates >= self.num_updates()
+        self.on_policy.is_complete()
     }
 }

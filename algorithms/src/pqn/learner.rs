@@ -4,10 +4,10 @@ use rl_env::Batch;
 
 use super::{Policy, PqnConfig, PqnMetrics};
 use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
-use crate::batch_reader::{BatchReader, check_rewards, rows};
+use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::OnPolicy;
-use crate::rollout::{Choice, Estimates, last_part, rows_with_final_values};
+use crate::rollout::{Choice, Estimates, last_part};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::step::{Step, StepNumbers};
@@ -49,7 +49,7 @@ impl Pqn {
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let actor = Policy::new(network.valid(), head, reader);
         let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
-        let on_policy = OnPolicy::new(spec, layout, training, config.num_steps, seed);
+        let on_policy = OnPolicy::new(spec, layout, training, config.plan(), seed);
         Ok(Self { config, policy, on_policy, actor })
     }
 
@@ -60,7 +60,7 @@ impl Pqn {
 
     /// Updates in `total_steps` steps; the schedules go over them.
     pub fn num_updates(&self) -> u64 {
-        self.config.plan().num_updates(self.on_policy.spec.num_envs())
+        self.on_policy.num_updates()
     }
 
     /// The probability of a random action in the present rollout.
@@ -74,10 +74,9 @@ impl Pqn {
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
     /// whose minibatches are read together, those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
-        self.on_policy.check_update()?;
-        self.on_policy.begin_update();
+        self.on_policy.begin_update()?;
         let epsilon = self.epsilon();
-        let step_size = self.config.plan().step_size(self.on_policy.updates, self.num_updates());
+        let step_size = self.on_policy.step_size();
         // With values of the best action, lambda-returns are those of the paper:
         // R_t = r_t + gamma * (lambda * R_{t+1} + (1 - lambda) * max over a of Q(s_{t+1}, a)).
         let PqnConfig { gamma, q_lambda, .. } = self.config;
@@ -195,7 +194,7 @@ impl Learner for Pqn {
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
-        let explain = |error| self.on_policy.explain_acting(error, batch, &self.config.plan());
+        let explain = |error| self.on_policy.explain_acting(error, batch);
         let (values, packed) = self.actor.judge_batch(batch, None).map_err(explain)?;
         let epsilon = self.epsilon();
         self.on_policy.keep(packed, batch);
@@ -211,24 +210,10 @@ impl Learner for Pqn {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        check_rewards(batch)?;
-        let mut final_values = vec![None; batch.len()];
-        let truncated = rows_with_final_values(batch, self.on_policy.spec.autoreset_mode);
-        if !truncated.is_empty() {
-            let values = self.actor.values_of(&batch.final_observations, &truncated, None)?;
-            for (row, value) in truncated.into_iter().zip(best(&values)) {
-                final_values[row.row] = Some(value);
-            }
-        }
-        if batch.env_ids.iter().any(|&env| self.on_policy.rollout.ends_with_step(env)) {
-            for (&env, value) in batch.env_ids.iter().zip(best(&self.actor.values(batch)?)) {
-                self.on_policy.last_values[env] = value;
-            }
-        }
-        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
-            self.on_policy.rollout.end_step(batch, row, final_value);
-        }
-        Ok(())
+        let evaluate =
+            |rows: &[BatchRow]| Ok(best(&self.actor.values_of(&batch.final_observations, rows, None)?));
+        let final_values = self.on_policy.final_values(batch, evaluate)?;
+        self.on_policy.end_steps(batch, final_values, || Ok(best(&self.actor.values(batch)?)))
     }
 
     fn can_act(&self, batch: &Batch) -> bool {
@@ -248,7 +233,7 @@ impl Learner for Pqn {
     }
 
     fn is_complete(&self) -> bool {
-        self.on_policy.updates >= self.num_updates()
+        self.on_policy.is_complete()
     }
 }
 
