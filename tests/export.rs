@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use algorithms::dqn::Dqn;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
-use algorithms::{Learner, LearnerError, ReplayStorage};
+use algorithms::{Learner, LearnerError};
 use burn::tensor::Device;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,7 +31,6 @@ type Judge = Box<dyn Fn(&Batch) -> Result<Vec<Vec<f32>>, LearnerError>>;
 /// How a learner that was restored from a checkpoint judges, and how many environments it has.
 fn judge(algorithm: &str, state: &[u8]) -> Result<(Judge, usize), LearnerError> {
     let device = Device::flex();
-    let storage = ReplayStorage::Memory { available: u64::MAX };
     Ok(match algorithm {
         "ppo" => {
             let ppo = Ppo::from_state(state, &device)?;
@@ -39,7 +38,7 @@ fn judge(algorithm: &str, state: &[u8]) -> Result<(Judge, usize), LearnerError> 
             (Box::new(move |batch| policy.log_probs(batch)), ppo.spec().num_envs())
         }
         "dqn" => {
-            let dqn = Dqn::from_state(state, storage, &device)?;
+            let dqn = Dqn::from_state(state, &device)?;
             let policy = dqn.policy(dqn.spec())?;
             (Box::new(move |batch| policy.values(batch)), dqn.spec().num_envs())
         }

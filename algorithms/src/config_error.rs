@@ -3,6 +3,7 @@ use thiserror::Error;
 /// A hyperparameter outside its range.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{field} = {value} is not possible: it must be {allowed}")]
+#[non_exhaustive]
 pub struct ConfigError {
     /// The name of the field in the algorithm's configuration.
     pub field: &'static str,

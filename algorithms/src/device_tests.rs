@@ -18,7 +18,7 @@ use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{Noise, as_if_a_device, spec};
 use crate::training::{StepSize, Training};
-use crate::{Learner, LearnerError, ReplayStorage, VectorSpec};
+use crate::{Learner, LearnerError, VectorSpec};
 
 /// How far a number on a device may be from that of the CPU, as a part of it and of 1: sums have another order there.
 const TOLERANCE: f32 = 1e-4;
@@ -180,8 +180,8 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
     };
     for (spec, config) in [(vectors(), &plain), (pictures(), &plain), (pictures(), &rainbow)] {
         let (expected, courses) = on_all(|device| {
-            let (policy, memory) = (PolicyConfig::default(), ReplayStorage::Memory { available: 1 << 30 });
-            let mut dqn = Dqn::new(config.clone(), policy, spec.clone(), memory, device, 7).unwrap();
+            let policy = PolicyConfig::default();
+            let mut dqn = Dqn::new(config.clone(), policy, spec.clone(), device, 7).unwrap();
             let mut course = train(&mut dqn, &mut Noise::new(spec.clone()), 12, |dqn| {
                 let metrics = dqn.update().unwrap();
                 vec![metrics.td_loss, metrics.q_values, metrics.grad_norm]

@@ -4,6 +4,7 @@ use crate::{ConfigError, Divergence, ReplayError, SpecError};
 
 /// What can go wrong in a learner.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum LearnerError {
     /// A hyperparameter is outside its range.
     #[error(transparent)]

@@ -1,5 +1,6 @@
 use rl_env::Batch;
 
+use crate::networks::NamedWeights;
 use crate::{LearnerError, VectorSpec};
 
 /// What all learners have in common; [`ppo`](crate::ppo) shows the order of the verbs. How they update, what they report
@@ -24,11 +25,17 @@ pub trait Learner {
     fn is_ready(&self) -> bool;
 
     /// Whether nothing has been begun that the next update needs: a good moment to stop. A state is small then.
-    fn is_resting(&self) -> bool;
+    fn is_idle(&self) -> bool;
 
     /// Updates made so far.
     fn updates(&self) -> u64;
 
-    /// Whether the planned training is done.
+    /// Returns true once the planned training is done.
     fn is_complete(&self) -> bool;
+
+    /// Returns the complete state as bytes, from which the learner's `from_state` continues bit for bit.
+    fn state(&self) -> Result<Vec<u8>, LearnerError>;
+
+    /// Returns all parameters of the current network, with the names and axes of PyTorch.
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;
 }

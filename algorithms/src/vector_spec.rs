@@ -47,6 +47,7 @@ pub struct VectorSpec {
 
 /// A vector environment that the learners cannot work with.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SpecError {
     /// No environments.
     #[error("the vector environment has no environments; learners need at least one")]

@@ -53,8 +53,16 @@ impl algorithms::Learner for DqnLearner {
         self.dqn.is_complete()
     }
 
-    fn is_resting(&self) -> bool {
+    fn is_idle(&self) -> bool {
         true
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        if self.replay_in_checkpoint { self.dqn.state() } else { self.dqn.state_without_replay() }
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.dqn.torch_weights()
     }
 }
 
@@ -65,14 +73,6 @@ impl Learner for DqnLearner {
         // Told by the count alone, so that a run that was resumed reports at the same moments.
         let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
         Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
-    }
-
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        self.dqn.state(self.replay_in_checkpoint)
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.dqn.torch_weights()
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

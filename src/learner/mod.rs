@@ -6,7 +6,6 @@ mod pqn;
 mod replay_storage;
 
 use algorithms::dqn::Dqn;
-use algorithms::networks::NamedWeights;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
 use algorithms::{LearnerError, ReplayStorage, SpecError, VectorSpec};
@@ -59,12 +58,6 @@ pub(crate) trait Learner: algorithms::Learner {
     /// Learns, and reports what there is to report; nothing where a report would be the same as the one before.
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError>;
 
-    /// The state for a checkpoint.
-    fn state(&self) -> Result<Vec<u8>, LearnerError>;
-
-    /// The network's parameters, as PyTorch would have them.
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;
-
     /// Someone who plays with what was learned, in environments like `spec`: `greedy`, or with chance as in training, the
     /// chance coming from `seed`.
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
@@ -78,7 +71,7 @@ pub(crate) fn create(experiment: &Experiment, spec: VectorSpec) -> Result<Box<dy
         Algorithm::Ppo => Box::new(Ppo::new(experiment.ppo.clone(), policy, spec, &device, seed)?),
         Algorithm::Dqn => {
             let storage = replay_storage::of(experiment, &spec)?;
-            let dqn = Dqn::new(experiment.dqn.clone(), policy, spec, storage, &device, seed)?;
+            let dqn = Dqn::with_storage(experiment.dqn.clone(), policy, spec, storage, &device, seed)?;
             Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
         }
         Algorithm::Pqn => Box::new(Pqn::new(experiment.pqn.clone(), policy, spec, &device, seed)?),
@@ -114,7 +107,7 @@ fn from_state(
     Ok(match experiment.algorithm {
         Algorithm::Ppo => Box::new(Ppo::from_state(state, device)?),
         Algorithm::Dqn => {
-            let dqn = Dqn::from_state(state, storage, device)?;
+            let dqn = Dqn::from_state_with_storage(state, storage, device)?;
             Box::new(DqnLearner::new(dqn, experiment.replay.in_checkpoint))
         }
         Algorithm::Pqn => Box::new(Pqn::from_state(state, device)?),

@@ -1,4 +1,3 @@
-use algorithms::networks::NamedWeights;
 use algorithms::ppo::{Memory, Policy, Ppo, PpoMetrics};
 use algorithms::{LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
@@ -11,14 +10,6 @@ use crate::telemetry::{Metric, Sample};
 impl Learner for Ppo {
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
         self.update().map(|metrics| samples(&metrics))
-    }
-
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        self.state()
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.torch_weights()
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

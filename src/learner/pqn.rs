@@ -1,4 +1,3 @@
-use algorithms::networks::NamedWeights;
 use algorithms::pqn::{Pqn, PqnMetrics};
 use algorithms::{LearnerError, SpecError, VectorSpec};
 
@@ -9,14 +8,6 @@ use crate::telemetry::{Metric, Sample};
 impl Learner for Pqn {
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
         self.update().map(|metrics| samples(&metrics))
-    }
-
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        self.state()
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.torch_weights()
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

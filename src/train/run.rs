@@ -124,13 +124,12 @@ impl Run {
         );
         let mut collection = self.begin(rounds, telemetry)?;
         let mut evaluations = self.evaluations();
-        let is_over = |learner: &dyn Learner| {
-            learner.is_complete() || (interrupt.is_requested() && learner.is_resting())
-        };
+        let is_over =
+            |learner: &dyn Learner| learner.is_complete() || (interrupt.is_requested() && learner.is_idle());
         let mut has_updated = false;
         loop {
             // Before a checkpoint, which notes its score; and where a run goes on whose evaluation was interrupted.
-            if self.learner.is_resting() {
+            if self.learner.is_idle() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
             let is_due = has_updated && keeper.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());

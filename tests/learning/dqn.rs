@@ -1,6 +1,6 @@
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
 use algorithms::networks::PolicyConfig;
-use algorithms::{Learner, ReplayStorage, ValueScale, VectorSpec};
+use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
@@ -13,9 +13,7 @@ fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
 
 /// The same with a network that is not the usual one.
 fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConfig, seed: u64) -> Dqn {
-    let storage = ReplayStorage::Memory { available: 1 << 30 };
-    let mut dqn =
-        Dqn::new(config, policy, VectorSpec::of(envs).unwrap(), storage, &Device::flex(), seed).unwrap();
+    let mut dqn = Dqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while !dqn.is_complete() {
         let actions = dqn.act(batch).unwrap();

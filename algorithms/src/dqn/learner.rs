@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
 use super::minibatch::Minibatch;
-use super::{Distribution, DqnConfig, DqnMetrics, Policy};
+use super::{Distribution, DqnConfig, DqnMetrics, Policy, state};
 use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::host::to_host;
@@ -42,9 +42,20 @@ pub struct Dqn {
 }
 
 impl Dqn {
-    /// A learner with fresh weights for the environments of `spec`, and an empty replay in `storage`. All randomness
-    /// comes from `seed`.
+    /// Creates a learner with fresh weights for the environments of `spec`, and an empty replay buffer in memory. All
+    /// randomness comes from `seed`.
     pub fn new(
+        config: DqnConfig,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        Self::with_storage(config, policy, spec, ReplayStorage::UNLIMITED, device, seed)
+    }
+
+    /// Like [`new`](Self::new), with the replay buffer in `storage`.
+    pub fn with_storage(
         config: DqnConfig,
         policy: PolicyConfig,
         spec: VectorSpec,
@@ -131,11 +142,6 @@ impl Dqn {
             replay_steps: self.replay.len(),
             gradient_steps: steps.len(),
         })
-    }
-
-    /// All parameters of the present network, as PyTorch would have them.
-    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
@@ -318,7 +324,7 @@ impl Learner for Dqn {
         !self.replay.is_acting() && !self.is_ready()
     }
 
-    fn is_resting(&self) -> bool {
+    fn is_idle(&self) -> bool {
         true
     }
 
@@ -328,6 +334,14 @@ impl Learner for Dqn {
 
     fn is_complete(&self) -> bool {
         self.steps >= self.config.total_steps
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        state::encode(self, true)
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.training.network.torch_weights()
     }
 }
 

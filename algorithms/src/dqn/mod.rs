@@ -3,7 +3,7 @@
 //! layers, all of which together are Rainbow (Hessel et al. 2018, <https://arxiv.org/abs/1710.02298>).
 //!
 //! ```text
-//! let mut dqn = Dqn::new(config, policy, VectorSpec::of(&envs)?, storage, &device, seed)?;
+//! let mut dqn = Dqn::new(config, policy, VectorSpec::of(&envs)?, &device, seed)?;
 //! envs.reset(seeds)?;
 //! while !dqn.is_complete() {
 //!     let actions = dqn.act(batch)?;            // what to do in each environment

@@ -33,43 +33,55 @@ struct State {
     replay: Option<ReplayState>,
 }
 
+/// Returns the complete state, with or without the replay buffer.
+pub(super) fn encode(dqn: &Dqn, with_replay: bool) -> Result<Vec<u8>, LearnerError> {
+    HEADER.encode(&State {
+        config: dqn.config.clone(),
+        policy: dqn.policy.clone(),
+        spec: dqn.spec.clone(),
+        steps: dqn.steps,
+        updates: dqn.updates,
+        due: dqn.due,
+        training: dqn.training.state()?,
+        target: weights(&dqn.target)?,
+        scales: dqn.actor.head().scales.clone(),
+        action_rng: dqn.action_rng.clone(),
+        replay_rng: dqn.replay_rng.clone(),
+        noise_rng: dqn.noise_rng.clone(),
+        replay: with_replay.then(|| dqn.replay.state()),
+    })
+}
+
 impl Dqn {
-    /// The complete state as bytes, at any moment.
-    ///
-    /// Without the replay it is small, and learning pauses after a restart until the replay has seen
-    /// `learning_starts` steps again; it must not be taken between `act` and `observe` then.
-    pub fn state(&self, with_replay: bool) -> Result<Vec<u8>, LearnerError> {
-        if !with_replay && self.replay.is_acting() {
+    /// Returns the state without the replay buffer, which is small. After a restart learning pauses until the replay
+    /// buffer holds `learning_starts` steps again. Fails between `act` and `observe`.
+    pub fn state_without_replay(&self) -> Result<Vec<u8>, LearnerError> {
+        if self.replay.is_acting() {
             return Err(LearnerError::OutOfOrder(
                 "a state without replay was asked for between act and observe",
             ));
         }
-        HEADER.encode(&State {
-            config: self.config.clone(),
-            policy: self.policy.clone(),
-            spec: self.spec.clone(),
-            steps: self.steps,
-            updates: self.updates,
-            due: self.due,
-            training: self.training.state()?,
-            target: weights(&self.target)?,
-            scales: self.actor.head().scales.clone(),
-            action_rng: self.action_rng.clone(),
-            replay_rng: self.replay_rng.clone(),
-            noise_rng: self.noise_rng.clone(),
-            replay: with_replay.then(|| self.replay.state()),
-        })
+        encode(self, false)
     }
 
-    /// The learner that [`state`](Self::state) described, its replay in `storage`. Whether the environments at hand
-    /// are the ones it was made for can be seen by comparing [`spec`](crate::Learner::spec).
-    pub fn from_state(bytes: &[u8], storage: ReplayStorage, device: &Device) -> Result<Self, LearnerError> {
+    /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare
+    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
+    pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
+        Self::from_state_with_storage(bytes, ReplayStorage::UNLIMITED, device)
+    }
+
+    /// Like [`from_state`](Self::from_state), with the replay buffer in `storage`.
+    pub fn from_state_with_storage(
+        bytes: &[u8],
+        storage: ReplayStorage,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         if !state.spec.is_sound() {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.
-        let mut dqn = Self::new(state.config, state.policy, state.spec, storage, device, 0)?;
+        let mut dqn = Self::with_storage(state.config, state.policy, state.spec, storage, device, 0)?;
         dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
         dqn.actor.scales_mut().restore(state.scales)?;

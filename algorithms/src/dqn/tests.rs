@@ -53,16 +53,13 @@ fn variants() -> Vec<DqnConfig> {
     vec![config(), rainbow(), quantile, polyak, prioritized]
 }
 
-fn memory() -> ReplayStorage {
-    ReplayStorage::Memory { available: 1 << 30 }
-}
-
 fn learner(config: DqnConfig, spec: VectorSpec) -> Dqn {
-    Dqn::new(config, PolicyConfig::default(), spec, memory(), &Device::flex(), 7).unwrap()
+    Dqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
 fn restored(dqn: &Dqn, with_replay: bool) -> Dqn {
-    Dqn::from_state(&dqn.state(with_replay).unwrap(), memory(), &Device::flex()).unwrap()
+    let state = if with_replay { dqn.state() } else { dqn.state_without_replay() };
+    Dqn::from_state(&state.unwrap(), &Device::flex()).unwrap()
 }
 
 /// One step of the learner in the noise, and an update if one is due.
@@ -83,7 +80,7 @@ fn train(config: DqnConfig, spec: VectorSpec, steps: usize) -> Vec<u8> {
         step(&mut dqn, &mut noise);
     }
     assert!(dqn.updates() > 0);
-    dqn.state(true).unwrap()
+    dqn.state().unwrap()
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
                 for _ in 0..20 {
                     assert_eq!(step(&mut dqn, &mut noise), step(&mut other, &mut copy));
                 }
-                assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+                assert!(dqn.state().unwrap() == other.state().unwrap());
             }
         }
     }
@@ -133,7 +130,7 @@ fn states_may_be_taken_between_act_and_observe() {
     for _ in 0..10 {
         dqn.act(&noise.batch).unwrap();
         let mut other = restored(&dqn, true);
-        assert!(matches!(dqn.state(false), Err(LearnerError::OutOfOrder(_))));
+        assert!(matches!(dqn.state_without_replay(), Err(LearnerError::OutOfOrder(_))));
         noise.step();
         for dqn in [&mut dqn, &mut other] {
             dqn.observe(&noise.batch).unwrap();
@@ -141,7 +138,7 @@ fn states_may_be_taken_between_act_and_observe() {
                 dqn.update().unwrap();
             }
         }
-        assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+        assert!(dqn.state().unwrap() == other.state().unwrap());
     }
 }
 
@@ -220,8 +217,7 @@ fn a_double_target_takes_the_value_of_the_target_network() {
     let (mut dqn, mut noise) = (learner(config, spec.clone()), Noise::new(spec.clone()));
     // Another target network than the trained one.
     dqn.target = learner(DqnConfig::default(), spec.clone()).target;
-    let other =
-        Dqn::new(DqnConfig::default(), PolicyConfig::default(), spec, memory(), &Device::flex(), 99).unwrap();
+    let other = Dqn::new(DqnConfig::default(), PolicyConfig::default(), spec, &Device::flex(), 99).unwrap();
     dqn.target = other.target;
     for _ in 0..20 {
         step(&mut dqn, &mut noise);
@@ -263,7 +259,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
         let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
         let config = DqnConfig { learning_rate: 1e-30, distribution, ..of_returns };
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
-        let mut dqn = Dqn::new(config, policy, vectors(), memory(), &Device::flex(), 7).unwrap();
+        let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
         let mut noise = Noise::new(vectors());
         let online = |dqn: &Dqn, noise: &Noise| dqn.actor.values(&noise.batch).unwrap();
         let of_target = |dqn: &Dqn, noise: &Noise| {
@@ -289,14 +285,14 @@ fn statistics_of_returns_change_and_predictions_do_not() {
         for _ in 0..20 {
             assert_eq!(step(&mut dqn, &mut noise), step(&mut other, &mut copy));
         }
-        assert!(dqn.state(true).unwrap() == other.state(true).unwrap());
+        assert!(dqn.state().unwrap() == other.state().unwrap());
     }
 }
 
 #[test]
 fn scales_of_games_are_for_heads_of_games_that_say_returns() {
     let new = |config: DqnConfig, policy: PolicyConfig| {
-        Dqn::new(config, policy, vectors(), memory(), &Device::flex(), 7).err().unwrap().to_string()
+        Dqn::new(config, policy, vectors(), &Device::flex(), 7).err().unwrap().to_string()
     };
     let popart = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
     let shared = PolicyConfig { head: HeadKind::Shared, ..popart.clone() };
@@ -365,7 +361,7 @@ const ILLEGAL: [(HeadKind, usize, Range<usize>); 2] =
 fn illegal_actions_have_no_part_in_anything() {
     for (head, columns, illegal) in ILLEGAL {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
-        let mut dqn = Dqn::new(config(), policy, vectors(), memory(), &Device::flex(), 7).unwrap();
+        let mut dqn = Dqn::new(config(), policy, vectors(), &Device::flex(), 7).unwrap();
         let mut noise = Noise::new(vectors());
         // With enormous values for them.
         let mut parameters = weights(&dqn.training.network).unwrap();
@@ -476,7 +472,9 @@ fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
     let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
     let size = Dqn::replay_size(&config, &pictures).unwrap();
     assert!(size.total_bytes() > 7_000_000_000_000);
-    let refused = Dqn::new(config, PolicyConfig::default(), pictures, memory(), &Device::flex(), 7).err();
+    let memory = ReplayStorage::Memory { available: 1 << 30 };
+    let refused =
+        Dqn::with_storage(config, PolicyConfig::default(), pictures, memory, &Device::flex(), 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }
 
@@ -484,8 +482,8 @@ fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
 fn damaged_states_are_refused() {
     let (mut dqn, mut noise) = (learner(config(), vectors()), Noise::new(vectors()));
     step(&mut dqn, &mut noise);
-    let state = dqn.state(true).unwrap();
-    let refused = |bytes: &[u8]| match Dqn::from_state(bytes, memory(), &Device::flex()) {
+    let state = dqn.state().unwrap();
+    let refused = |bytes: &[u8]| match Dqn::from_state(bytes, &Device::flex()) {
         Err(LearnerError::BadState(problem)) => problem,
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("{} bytes were accepted", bytes.len()),

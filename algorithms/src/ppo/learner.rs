@@ -9,7 +9,7 @@ use super::loss::{self, PolicyChange};
 use super::memory::Recollection;
 use super::metrics::explained_variance;
 use super::minibatch::{Minibatch, scale_by_task};
-use super::{Policy, PpoConfig, PpoMetrics};
+use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::OnPolicy;
@@ -122,11 +122,6 @@ impl Ppo {
             epochs,
             transitions,
         })
-    }
-
-    /// All parameters of the present network, as PyTorch would have them.
-    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.on_policy.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
@@ -314,7 +309,7 @@ impl Learner for Ppo {
         self.on_policy.rollout.is_full()
     }
 
-    fn is_resting(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.on_policy.rollout.is_empty()
     }
 
@@ -324,5 +319,13 @@ impl Learner for Ppo {
 
     fn is_complete(&self) -> bool {
         self.on_policy.is_complete()
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        state::encode(self)
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.on_policy.training.network.torch_weights()
     }
 }

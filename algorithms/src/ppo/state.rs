@@ -24,20 +24,20 @@ struct State {
     recollection: Recollection,
 }
 
-impl Ppo {
-    /// The complete state as bytes, at any moment. Just after an update it is small, since no rollout is under way.
-    pub fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        HEADER.encode(&State {
-            config: self.config.clone(),
-            policy: self.policy.clone(),
-            spec: self.on_policy.spec.clone(),
-            on_policy: self.on_policy.state()?,
-            scales: self.actor.scales.clone(),
-            recollection: self.recollection.clone(),
-        })
-    }
+/// Returns the complete state at any moment. Just after an update it is small, because no rollout is in progress.
+pub(super) fn encode(ppo: &Ppo) -> Result<Vec<u8>, LearnerError> {
+    HEADER.encode(&State {
+        config: ppo.config.clone(),
+        policy: ppo.policy.clone(),
+        spec: ppo.on_policy.spec.clone(),
+        on_policy: ppo.on_policy.state()?,
+        scales: ppo.actor.scales.clone(),
+        recollection: ppo.recollection.clone(),
+    })
+}
 
-    /// The learner that [`state`](Self::state) described. Whether the environments at hand are the ones it was made
+impl Ppo {
+    /// The learner that [`state`](crate::Learner::state) described. Whether the environments at hand are the ones it was made
     /// for can be seen by comparing [`spec`](crate::Learner::spec).
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;

@@ -2,7 +2,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rl_env::Batch;
 
-use super::{Policy, PqnConfig, PqnMetrics};
+use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
@@ -106,11 +106,6 @@ impl Pqn {
         let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
         let learning_rate = step_size.learning_rate;
         Ok(PqnMetrics { td_loss, q_values, grad_norm, learning_rate, epsilon, transitions })
-    }
-
-    /// All parameters of the present network, as PyTorch would have them.
-    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.on_policy.training.network.torch_weights()
     }
 
     /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
@@ -224,7 +219,7 @@ impl Learner for Pqn {
         self.on_policy.rollout.is_full()
     }
 
-    fn is_resting(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.on_policy.rollout.is_empty()
     }
 
@@ -234,6 +229,14 @@ impl Learner for Pqn {
 
     fn is_complete(&self) -> bool {
         self.on_policy.is_complete()
+    }
+
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        state::encode(self)
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.on_policy.training.network.torch_weights()
     }
 }
 

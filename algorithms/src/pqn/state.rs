@@ -22,19 +22,19 @@ struct State {
     scales: TaskScales,
 }
 
-impl Pqn {
-    /// The complete state as bytes, at any moment. Just after an update it is small, since no rollout is under way.
-    pub fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        HEADER.encode(&State {
-            config: self.config.clone(),
-            policy: self.policy.clone(),
-            spec: self.on_policy.spec.clone(),
-            on_policy: self.on_policy.state()?,
-            scales: self.actor.head().scales.clone(),
-        })
-    }
+/// Returns the complete state at any moment. Just after an update it is small, because no rollout is in progress.
+pub(super) fn encode(pqn: &Pqn) -> Result<Vec<u8>, LearnerError> {
+    HEADER.encode(&State {
+        config: pqn.config.clone(),
+        policy: pqn.policy.clone(),
+        spec: pqn.on_policy.spec.clone(),
+        on_policy: pqn.on_policy.state()?,
+        scales: pqn.actor.head().scales.clone(),
+    })
+}
 
-    /// The learner that [`state`](Self::state) described. Whether the environments at hand are the ones it was made
+impl Pqn {
+    /// The learner that [`state`](crate::Learner::state) described. Whether the environments at hand are the ones it was made
     /// for can be seen by comparing [`spec`](crate::Learner::spec).
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;

@@ -15,6 +15,11 @@ pub enum ReplayStorage {
     External(Box<dyn DerefMut<Target = [u8]> + Send>),
 }
 
+impl ReplayStorage {
+    /// Process memory without a limit.
+    pub const UNLIMITED: Self = Self::Memory { available: u64::MAX };
+}
+
 impl fmt::Debug for ReplayStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -44,6 +49,7 @@ impl ReplaySize {
 
 /// A replay that cannot be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// It needs more than there is.
     #[error(
