@@ -98,7 +98,7 @@ impl BatchReader {
             return ReadRows { observations: layout.tensor(bytes, device), tasks, packed: None };
         }
         let packed = PackedRows::new(*layout, bytes, device);
-        ReadRows { observations: packed.numbers(*layout), tasks, packed: Some(packed) }
+        ReadRows { observations: packed.unpack(*layout), tasks, packed: Some(packed) }
     }
 
     pub(crate) fn num_envs(&self) -> usize {

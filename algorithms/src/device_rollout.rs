@@ -1,7 +1,7 @@
 use crate::networks::PackedRows;
 
 /// The observations of a rollout, kept on the device that they were moved to for acting, so that no epoch moves them
-/// again. The rollout has them too, for checkpoints and to explain what went wrong.
+/// again. The rollout has them too, for checkpoints and to diagnose what went wrong.
 #[derive(Debug)]
 pub(crate) struct DeviceRollout {
     /// Rows in the order of their coming.
@@ -66,7 +66,7 @@ mod tests {
             rollout.push(first.into_iter(), rows([0, 51]));
             rollout.push(second.into_iter(), rows([102, 153]));
             rollout.join();
-            rollout.select(&[0, 1, 2, 3]).numbers(layout).try_into_vec_as().unwrap()
+            rollout.select(&[0, 1, 2, 3]).unpack(layout).try_into_vec_as().unwrap()
         };
         assert_eq!(picked([0, 2], [1, 3]), [0.0, 0.4, 0.2, 0.6]);
         assert_eq!(picked([3, 1], [0, 2]), [0.4, 0.2, 0.6, 0.0]);

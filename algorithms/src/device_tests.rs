@@ -16,7 +16,7 @@ use crate::networks::{
 };
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
-use crate::testing::{Noise, as_if_a_device, spec};
+use crate::testing::{RandomEnvs, simulate_device, spec};
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, VectorSpec};
 
@@ -36,20 +36,20 @@ fn gpu() -> Option<Device> {
 }
 
 /// What `run` gives on the CPU, and on each device.
-fn on_all<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
-    let pretended = as_if_a_device(|| run(&Device::flex()));
-    (run(&Device::flex()), std::iter::once(pretended).chain(gpu().map(|gpu| run(&gpu))).collect())
+fn on_cpu_and_devices<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
+    let simulated = simulate_device(|| run(&Device::flex()));
+    (run(&Device::flex()), std::iter::once(simulated).chain(gpu().map(|gpu| run(&gpu))).collect())
 }
 
 /// What a learner did, reported and learned.
 #[derive(Default)]
-struct Course {
+struct Trace {
     actions: Vec<i32>,
     metrics: Vec<f32>,
     weights: Vec<f32>,
 }
 
-impl Course {
+impl Trace {
     fn assert_is(&self, expected: &Self) {
         assert_eq!(self.actions, expected.actions);
         near("metrics", &self.metrics, &expected.metrics);
@@ -76,27 +76,27 @@ fn vectors() -> VectorSpec {
 }
 
 /// With rows that are no whole number of words.
-fn pictures() -> VectorSpec {
+fn images() -> VectorSpec {
     spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
 }
 
 /// Lets a learner act and observe until it has made `updates` updates.
 fn train<L: Learner>(
     learner: &mut L,
-    noise: &mut Noise,
+    envs: &mut RandomEnvs,
     updates: u64,
     mut update: impl FnMut(&mut L) -> Vec<f32>,
-) -> Course {
-    let mut course = Course::default();
+) -> Trace {
+    let mut trace = Trace::default();
     while learner.updates() < updates {
-        course.actions.extend(learner.act(&noise.batch).unwrap());
-        noise.step();
-        learner.observe(&noise.batch).unwrap();
+        trace.actions.extend(learner.act(&envs.batch).unwrap());
+        envs.step();
+        learner.observe(&envs.batch).unwrap();
         if learner.is_ready() {
-            course.metrics.extend(update(learner));
+            trace.metrics.extend(update(learner));
         }
     }
-    course
+    trace
 }
 
 fn ppo_config() -> PpoConfig {
@@ -123,34 +123,36 @@ fn ppo_acts_and_learns_as_on_the_cpu() {
     for (spec, policy, config) in [
         (vectors(), PolicyConfig::default(), ppo_config()),
         (vectors(), recurrent, ppo_config()),
-        (pictures(), PolicyConfig::default(), target_kl),
+        (images(), PolicyConfig::default(), target_kl),
     ] {
-        let (expected, courses) = on_all(|device| {
+        let (expected, traces) = on_cpu_and_devices(|device| {
             let mut ppo = Ppo::new(config.clone(), policy.clone(), spec.clone(), device, 7).unwrap();
-            let mut course = train(&mut ppo, &mut Noise::new(spec.clone()), 2, ppo_update);
-            course.weights = flat(ppo.torch_weights().unwrap());
-            course
+            let mut trace = train(&mut ppo, &mut RandomEnvs::new(spec.clone()), 2, ppo_update);
+            trace.weights = flat(ppo.torch_weights().unwrap());
+            trace
         });
-        for course in courses {
-            course.assert_is(&expected);
+        for trace in traces {
+            trace.assert_is(&expected);
         }
     }
 }
 
 #[test]
 fn pqn_acts_and_learns_as_on_the_cpu() {
-    for spec in [vectors(), pictures()] {
+    for spec in [vectors(), images()] {
         let config = PqnConfig { total_steps: 320, num_steps: 16, ..PqnConfig::default() };
-        let (expected, courses) = on_all(|device| {
+        let (expected, traces) = on_cpu_and_devices(|device| {
             let policy = PolicyConfig::default();
             let mut pqn = Pqn::new(config.clone(), policy, spec.clone(), device, 7).unwrap();
-            train(&mut pqn, &mut Noise::new(spec.clone()), 2, |pqn| {
+            let mut trace = train(&mut pqn, &mut RandomEnvs::new(spec.clone()), 2, |pqn| {
                 let metrics = pqn.update().unwrap();
                 vec![metrics.td_loss, metrics.q_values, metrics.grad_norm]
-            })
+            });
+            trace.weights = flat(pqn.torch_weights().unwrap());
+            trace
         });
-        for course in courses {
-            course.assert_is(&expected);
+        for trace in traces {
+            trace.assert_is(&expected);
         }
     }
 }
@@ -178,55 +180,55 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
         max_grad_norm: Some(0.5),
         ..plain.clone()
     };
-    for (spec, config) in [(vectors(), &plain), (pictures(), &plain), (pictures(), &rainbow)] {
-        let (expected, courses) = on_all(|device| {
+    for (spec, config) in [(vectors(), &plain), (images(), &plain), (images(), &rainbow)] {
+        let (expected, traces) = on_cpu_and_devices(|device| {
             let policy = PolicyConfig::default();
             let mut dqn = Dqn::new(config.clone(), policy, spec.clone(), device, 7).unwrap();
-            let mut course = train(&mut dqn, &mut Noise::new(spec.clone()), 12, |dqn| {
+            let mut trace = train(&mut dqn, &mut RandomEnvs::new(spec.clone()), 12, |dqn| {
                 let metrics = dqn.update().unwrap();
                 vec![metrics.td_loss, metrics.q_values, metrics.grad_norm]
             });
-            course.weights = flat(dqn.torch_weights().unwrap());
-            course
+            trace.weights = flat(dqn.torch_weights().unwrap());
+            trace
         });
-        for course in courses {
-            course.assert_is(&expected);
+        for trace in traces {
+            trace.assert_is(&expected);
         }
     }
 }
 
 #[test]
 fn a_rollout_of_a_checkpoint_is_moved_to_the_device_again() {
-    for spec in [vectors(), pictures()] {
+    for spec in [vectors(), images()] {
         // At the start, within a rollout and at its end, each between the two halves of a step too.
         for (pause, acting) in [(0, true), (5, false), (5, true), (15, true), (16, false)] {
             let run = |device: &Device, interrupted: bool| {
                 let policy = PolicyConfig::default();
                 let mut ppo = Ppo::new(ppo_config(), policy, spec.clone(), device, 7).unwrap();
-                let mut noise = Noise::new(spec.clone());
+                let mut envs = RandomEnvs::new(spec.clone());
                 for _ in 0..pause {
-                    ppo.act(&noise.batch).unwrap();
-                    noise.step();
-                    ppo.observe(&noise.batch).unwrap();
+                    ppo.act(&envs.batch).unwrap();
+                    envs.step();
+                    ppo.observe(&envs.batch).unwrap();
                 }
                 if acting {
-                    ppo.act(&noise.batch).unwrap();
+                    ppo.act(&envs.batch).unwrap();
                 }
                 if interrupted {
                     ppo = Ppo::from_state(&ppo.state().unwrap(), device).unwrap();
                 }
                 if acting {
-                    noise.step();
-                    ppo.observe(&noise.batch).unwrap();
+                    envs.step();
+                    ppo.observe(&envs.batch).unwrap();
                 }
                 if ppo.is_ready() {
-                    return Course { metrics: ppo_update(&mut ppo), ..Course::default() };
+                    return Trace { metrics: ppo_update(&mut ppo), ..Trace::default() };
                 }
-                train(&mut ppo, &mut noise, 1, ppo_update)
+                train(&mut ppo, &mut envs, 1, ppo_update)
             };
-            let (_, courses) = on_all(|device| (run(device, true), run(device, false)));
-            for (interrupted, course) in courses {
-                interrupted.assert_is(&course);
+            let (_, traces) = on_cpu_and_devices(|device| (run(device, true), run(device, false)));
+            for (interrupted, trace) in traces {
+                interrupted.assert_is(&trace);
             }
         }
     }
@@ -237,14 +239,14 @@ fn what_is_not_finite_on_a_device_undoes_what_was_not_read() {
     // After the first step of the optimiser nothing is finite.
     let config = PpoConfig { learning_rate: 1e38, anneal_lr: false, ..ppo_config() };
     let policy = PolicyConfig::default();
-    let (_, undone) = on_all(|device| {
+    let (_, undone) = on_cpu_and_devices(|device| {
         let mut ppo = Ppo::new(config.clone(), policy.clone(), vectors(), device, 7).unwrap();
         let before = ppo.torch_weights().unwrap();
-        let mut noise = Noise::new(vectors());
+        let mut envs = RandomEnvs::new(vectors());
         while !ppo.is_ready() {
-            ppo.act(&noise.batch).unwrap();
-            noise.step();
-            ppo.observe(&noise.batch).unwrap();
+            ppo.act(&envs.batch).unwrap();
+            envs.step();
+            ppo.observe(&envs.batch).unwrap();
         }
         let error = ppo.update().unwrap_err();
         assert!(matches!(&error, LearnerError::Diverged(_)), "{error}");
@@ -255,7 +257,7 @@ fn what_is_not_finite_on_a_device_undoes_what_was_not_read() {
 
 /// Logits and values of random observations, and the gradient of every parameter along their squares.
 fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
-    let (layout, spec) = (ObservationLayout::Pictures { channels: 4, height: 44, width: 36 }, vectors());
+    let (layout, spec) = (ObservationLayout::Images { channels: 4, height: 44, width: 36 }, vectors());
     let device = device.clone().autodiff();
     let network = ActorCritic::new(layout, &spec, policy, &mut ChaCha8Rng::seed_from_u64(1), &device);
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -293,7 +295,7 @@ fn networks_and_their_gradients_are_those_of_the_cpu() {
                 hidden_size: Some(32),
                 ..PolicyConfig::default()
             };
-            let (expected, found) = on_all(|device| gradients(&policy, device));
+            let (expected, found) = on_cpu_and_devices(|device| gradients(&policy, device));
             for found in found {
                 let names = ["logits", "values", "gradients"];
                 for (name, (found, expected)) in names.into_iter().zip(found.iter().zip(&expected)) {
@@ -332,7 +334,7 @@ fn networks_of_16_bits_say_about_the_same() {
             precision,
             ..PolicyConfig::default()
         };
-        let (_, distances) = on_all(|device| {
+        let (_, distances) = on_cpu_and_devices(|device| {
             let exact = gradients(&policy(Precision::F32), device);
             let compare = |precision: Precision| {
                 let found = gradients(&policy(precision), device);
@@ -363,12 +365,12 @@ fn the_cpu_has_32_bits_whatever_is_asked_for() {
 
 #[test]
 fn learners_of_16_bits_learn_about_the_same() {
-    let (_, found) = on_all(|device| {
+    let (_, found) = on_cpu_and_devices(|device| {
         let learn = |precision| {
             let policy = PolicyConfig { precision, ..PolicyConfig::default() };
-            let mut ppo = Ppo::new(ppo_config(), policy, pictures(), device, 7).unwrap();
+            let mut ppo = Ppo::new(ppo_config(), policy, images(), device, 7).unwrap();
             let before = flat(ppo.torch_weights().unwrap());
-            let metrics = train(&mut ppo, &mut Noise::new(pictures()), 1, ppo_update).metrics;
+            let metrics = train(&mut ppo, &mut RandomEnvs::new(images()), 1, ppo_update).metrics;
             let after = flat(ppo.torch_weights().unwrap());
             let steps: Vec<f32> = after.iter().zip(before).map(|(after, before)| after - before).collect();
             (metrics, steps)
@@ -389,13 +391,13 @@ fn learners_of_16_bits_learn_about_the_same() {
 
 #[test]
 fn gradients_too_small_for_f16_are_not_lost() {
-    let (_, moved) = on_all(|device| {
+    let (_, moved) = on_cpu_and_devices(|device| {
         let device = device.clone().autodiff();
         let policy = PolicyConfig { precision: Precision::F16, ..PolicyConfig::default() };
-        let layout = ObservationLayout::of(&pictures().observation_space).unwrap();
+        let layout = ObservationLayout::of(&images().observation_space).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let network = ActorCritic::new(layout, &pictures(), &policy, &mut rng, &device);
-        let rows = RowTasks::new([0].into_iter(), &pictures().tasks, &device);
+        let network = ActorCritic::new(layout, &images(), &policy, &mut rng, &device);
+        let rows = RowTasks::new([0].into_iter(), &images().tasks, &device);
         let mut training = Training::new(network, 1e-30, policy.precision, device.clone());
         let before = weights(&training.network).unwrap();
         let observations = layout.tensor([vec![200; layout.row_bytes()].as_slice()].into_iter(), &device);
@@ -417,10 +419,11 @@ fn gradients_too_small_for_f16_are_not_lost() {
 }
 
 #[test]
+#[cfg(feature = "wgpu")]
 fn a_precision_that_a_device_has_not_is_refused() {
     let Some(gpu) = gpu() else { return };
     let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
-    let refused = Ppo::new(ppo_config(), policy, pictures(), &gpu, 7).err().expect("WGSL has no bf16");
+    let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("WGSL has no bf16");
     let expected = "precision = bf16 is not possible: it must be f32 or f16 on this device";
     assert!(refused.to_string().contains(expected), "{refused}");
 }

@@ -29,6 +29,7 @@ mod learner;
 pub mod networks;
 mod on_policy;
 mod optimizer;
+mod optimizer_step;
 pub mod ppo;
 pub mod pqn;
 mod replay;
@@ -38,7 +39,6 @@ mod rollout_plan;
 pub mod schedule;
 mod seeds;
 mod state_bytes;
-mod step;
 #[cfg(test)]
 mod testing;
 mod training;

@@ -25,7 +25,7 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) plan: RolloutPlan,
     pub(crate) rollout: Rollout,
     /// Its observations on the device, where that is not the CPU.
-    moved: Option<DeviceRollout>,
+    uploaded: Option<DeviceRollout>,
     /// For each environment the value of the observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
@@ -57,10 +57,10 @@ impl<N: Module> OnPolicy<N> {
         plan: RolloutPlan,
         seed: u64,
     ) -> Self {
-        let moved = !on_cpu(&training.device);
+        let on_device = !on_cpu(&training.device);
         Self {
             rollout: Rollout::new(spec.num_envs(), plan.num_steps, layout.row_bytes()),
-            moved: moved.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
+            uploaded: on_device.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
@@ -136,7 +136,7 @@ impl<N: Module> OnPolicy<N> {
         final_values: Vec<Option<f32>>,
         evaluate: impl FnOnce() -> Result<Vec<f32>, LearnerError>,
     ) -> Result<(), LearnerError> {
-        if batch.env_ids.iter().any(|&env| self.rollout.ends_with_step(env)) {
+        if batch.env_ids.iter().any(|&env| self.rollout.is_last_step(env)) {
             for (&env, value) in batch.env_ids.iter().zip(evaluate()?) {
                 self.last_values[env] = value;
             }
@@ -148,23 +148,23 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// Keeps what was moved to a device to choose the actions for a batch, before their steps [begin](Rollout::begin_step).
-    pub(crate) fn keep(&mut self, packed: Option<PackedRows>, batch: &Batch) {
-        if let (Some(moved), Some(rows)) = (&mut self.moved, packed) {
-            moved.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
+    pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
+        if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {
+            uploaded.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
         }
     }
 
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
     pub(crate) fn begin_update(&mut self) -> Result<(), LearnerError> {
         in_order(self.rollout.is_full(), "update came before a rollout was complete")?;
-        self.moved.iter_mut().for_each(DeviceRollout::join);
+        self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(())
     }
 
     /// The observations of some entries, `[entries, length]`, to learn from.
     pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
-        if let Some(moved) = &self.moved {
-            return Tensor::from_inner(moved.select(entries).numbers(self.layout));
+        if let Some(uploaded) = &self.uploaded {
+            return Tensor::from_inner(uploaded.select(entries).unpack(self.layout));
         }
         let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
         self.layout.tensor(rows, &self.training.device)
@@ -182,7 +182,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Adds to an error about a number what the batch was: the given entries of the rollout, and `columns` of a number for
     /// each of them.
-    pub(crate) fn explain(
+    pub(crate) fn diagnose(
         &self,
         error: LearnerError,
         entries: &[usize],
@@ -202,21 +202,21 @@ impl<N: Module> OnPolicy<N> {
             shape: vec![values.len()],
             values,
         });
-        let batch = columns.chain([layout.numbers("observations", observations)]).collect();
-        training.explain(error, self.updates, learning_rate, &rows, batch)
+        let batch = columns.chain([layout.named_tensor("observations", observations)]).collect();
+        training.diagnose(error, self.updates, learning_rate, &rows, batch)
     }
 
     /// The same of observations that the network could not judge.
-    pub(crate) fn explain_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
+    pub(crate) fn diagnose_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
         let Self { spec, layout, training, updates, .. } = self;
         let rate = self.step_size().learning_rate;
-        training.explain_acting(error, *updates, rate, (spec, *layout), batch)
+        training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
     /// Begins the next rollout.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
-        self.moved.iter_mut().for_each(DeviceRollout::clear);
+        self.uploaded.iter_mut().for_each(DeviceRollout::clear);
         self.updates += 1;
     }
 
@@ -239,7 +239,7 @@ impl<N: Module> OnPolicy<N> {
                 return Err(bad("its rollout has another shape than its configuration"));
             }
             self.rollout = rollout;
-            self.move_again();
+            self.upload_again();
         }
         if state.last_values.len() != self.spec.num_envs() {
             return Err(bad("its last values are not one for each environment"));
@@ -251,8 +251,8 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// Moves the observations of a rollout that was put back to the device.
-    fn move_again(&mut self) {
-        let Some(moved) = &mut self.moved else { return };
+    fn upload_again(&mut self) {
+        let Some(uploaded) = &mut self.uploaded else { return };
         let entries = self.rollout.begun();
         if entries.is_empty() {
             return;
@@ -260,8 +260,8 @@ impl<N: Module> OnPolicy<N> {
         let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
         let device = self.training.device.clone().without_autodiff();
         let rows = PackedRows::new(self.layout, rows, &device);
-        moved.clear();
-        moved.push(entries.into_iter(), rows);
+        uploaded.clear();
+        uploaded.push(entries.into_iter(), rows);
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Rollout {
 
 /// What was done in a step, and what was thought of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Choice {
+pub(crate) struct Decision {
     pub(crate) action: i32,
     /// How probable the action was.
     pub(crate) log_prob: f32,
@@ -95,7 +95,7 @@ impl Rollout {
     }
 
     /// Whether the step of an environment that has begun is its last one.
-    pub(crate) fn ends_with_step(&self, env: usize) -> bool {
+    pub(crate) fn is_last_step(&self, env: usize) -> bool {
         self.steps[env] + 1 == self.num_steps
     }
 
@@ -131,13 +131,13 @@ impl Rollout {
     }
 
     /// Writes what was seen and done in a row of a batch.
-    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, choice: Choice) {
+    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision) {
         let entry = self.entry(row.env);
         let start = entry * self.row_bytes;
         self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(row.row));
-        self.actions[entry] = choice.action;
-        self.log_probs[entry] = choice.log_prob;
-        self.values[entry] = choice.value;
+        self.actions[entry] = decision.action;
+        self.log_probs[entry] = decision.log_prob;
+        self.values[entry] = decision.value;
         self.acting[row.env] = true;
     }
 
@@ -246,7 +246,7 @@ pub(crate) fn split(entries: &[usize], count: usize) -> impl Iterator<Item = &[u
 }
 
 /// The last of these parts.
-pub(crate) fn last_part(entries: &[usize], count: usize) -> &[usize] {
+pub(crate) fn last_minibatch(entries: &[usize], count: usize) -> &[usize] {
     split(entries, count).last().unwrap_or_default()
 }
 
@@ -270,7 +270,7 @@ mod tests {
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
-            rollout.begin_step(&batch, row, Choice { value: step as f32 + 1.0, ..Choice::default() });
+            rollout.begin_step(&batch, row, Decision { value: step as f32 + 1.0, ..Decision::default() });
             batch.rewards[0] = outcome.reward;
             batch.terminated[0] = outcome.terminated;
             batch.truncated[0] = outcome.truncated;
@@ -353,10 +353,10 @@ mod tests {
             batch.env_ids[0] = env;
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
             let action = if env == 0 { i32::from(step) } else { 5 };
-            let choice = Choice { action, log_prob: f32::from(step), value: f32::from(step) };
-            rollout.begin_step(&batch, BatchRow { row: 0, env }, choice);
+            let decision = Decision { action, log_prob: f32::from(step), value: f32::from(step) };
+            rollout.begin_step(&batch, BatchRow { row: 0, env }, decision);
             assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
-            assert_eq!(rollout.ends_with_step(env), step == 1);
+            assert_eq!(rollout.is_last_step(env), step == 1);
             rollout.end_step(&batch, BatchRow { row: 0, env }, None);
         }
         assert!(!rollout.can_begin(0));

@@ -10,36 +10,36 @@ use rl_env::{AutoresetMode, Batch, Space};
 use crate::{Learner, Task, VectorSpec};
 
 thread_local! {
-    static AS_IF_A_DEVICE: Cell<bool> = const { Cell::new(false) };
+    static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs what is made to believe that the CPU is another device, so that it goes the ways of devices.
-pub(crate) fn as_if_a_device<T>(run: impl FnOnce() -> T) -> T {
-    AS_IF_A_DEVICE.set(true);
+pub(crate) fn simulate_device<T>(run: impl FnOnce() -> T) -> T {
+    SIMULATE_DEVICE.set(true);
     let result = run();
-    AS_IF_A_DEVICE.set(false);
+    SIMULATE_DEVICE.set(false);
     result
 }
 
-pub(crate) fn is_as_if_a_device() -> bool {
-    AS_IF_A_DEVICE.get()
+pub(crate) fn is_device_simulated() -> bool {
+    SIMULATE_DEVICE.get()
 }
 
 /// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
 #[derive(Clone)]
-pub(crate) struct Noise {
+pub(crate) struct RandomEnvs {
     pub(crate) spec: VectorSpec,
     rng: ChaCha8Rng,
     pub(crate) batch: Batch,
 }
 
-impl Noise {
+impl RandomEnvs {
     pub(crate) fn new(spec: VectorSpec) -> Self {
         let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
         let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
-        let mut noise = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
-        noise.observe();
-        noise
+        let mut envs = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
+        envs.observe();
+        envs
     }
 
     fn observe(&mut self) {

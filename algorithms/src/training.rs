@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::to_host;
 use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
-use crate::optimizer::{AdamOptimizer, Moments, Scale, clip_scale, clip_scale_on_device, global_norm};
-use crate::step::{Step, StepNumbers, read_steps};
+use crate::optimizer::{
+    AdamOptimizer, GradientScale, Moments, clip_scale, clip_scale_on_device, global_norm,
+};
+use crate::optimizer_step::{OptimizerStep, StepResult, read_steps};
 use crate::{Divergence, LearnerError, VectorSpec};
 
 /// A network that is being trained, and its optimiser.
@@ -19,7 +21,7 @@ pub(crate) struct Training<N> {
     /// Factor of the loss whose gradient is calculated.
     loss_scale: f32,
     /// Network and optimiser before the steps that were not read yet, where these are on a device.
-    sound: Option<(N, AdamOptimizer)>,
+    last_finite: Option<(N, AdamOptimizer)>,
 }
 
 /// How far an optimiser goes.
@@ -41,7 +43,7 @@ impl<N: Module> Training<N> {
     /// A network of the given precision whose parameters track gradients on `device`.
     pub(crate) fn new(network: N, adam_epsilon: f32, precision: Precision, device: Device) -> Self {
         let (optimizer, loss_scale) = (AdamOptimizer::new(adam_epsilon), precision.loss_scale(&device));
-        Self { device, network, optimizer, loss_scale, sound: None }
+        Self { device, network, optimizer, loss_scale, last_finite: None }
     }
 
     /// One step of the optimiser against the gradient of `loss`. To be read are `terms`, each one number with its name,
@@ -55,7 +57,7 @@ impl<N: Module> Training<N> {
         terms: Vec<(&'static str, Tensor<1>)>,
         details: Tensor<1>,
         size: StepSize,
-    ) -> Result<Step, LearnerError> {
+    ) -> Result<OptimizerStep, LearnerError> {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let mut gradients = GradientsParams::from_grads(scaled_loss.backward(), &self.network);
         let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
@@ -63,17 +65,17 @@ impl<N: Module> Training<N> {
         let tensors = tensors.into_iter().map(Tensor::inner);
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
-        let numbers = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
+        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
-            let numbers = StepNumbers::new(&names, to_host(numbers)?)?;
-            let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(numbers.grad_norm, max_norm));
-            (Step::Read(numbers), Scale::Number(scale * unscale))
+            let result = StepResult::new(&names, to_host(values)?)?;
+            let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
+            (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
-            self.sound.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
-            let scale = size.max_grad_norm.map_or(Scale::Number(unscale), |max_norm| {
-                Scale::OnDevice(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
+            self.last_finite.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
+            let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
+                GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
-            (Step::Unread { names, numbers: Box::new(numbers) }, scale)
+            (OptimizerStep::Pending { names, values: Box::new(values) }, scale)
         };
         let network = self.network.clone();
         self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);
@@ -82,31 +84,36 @@ impl<N: Module> Training<N> {
 
     /// The numbers of all steps taken since the last reading; a device is waited for once. Where one of them is not finite
     /// there, or a weight afterwards is not, none of the steps is left; the error comes with the index of the step.
-    pub(crate) fn read(&mut self, steps: Vec<Step>) -> Result<Vec<StepNumbers>, (usize, LearnerError)> {
+    pub(crate) fn read(
+        &mut self,
+        steps: Vec<OptimizerStep>,
+    ) -> Result<Vec<StepResult>, (usize, LearnerError)> {
         let last = steps.len().saturating_sub(1);
-        let Some(sound) = self.sound.take() else { return read_steps(steps, None).map(|(steps, _)| steps) };
+        let Some(last_finite) = self.last_finite.take() else {
+            return read_steps(steps, None).map(|(steps, _)| steps);
+        };
         let read = read_steps(steps, Some(sum_of_squares(&self.network)));
-        let sound_numbers = read.and_then(|(steps, squares)| {
+        let result = read.and_then(|(steps, squares)| {
             // The squares may be too large where the weights are not.
             if squares.is_some_and(|squares| !squares.is_finite()) {
-                self.sound_weights().map_err(|error| (last, error))?;
+                self.finite_weights().map_err(|error| (last, error))?;
             }
             Ok(steps)
         });
-        if sound_numbers.is_err() {
-            (self.network, self.optimizer) = sound;
+        if result.is_err() {
+            (self.network, self.optimizer) = last_finite;
         }
-        sound_numbers
+        result
     }
 
     /// The same of one step.
-    pub(crate) fn read_one(&mut self, step: Step) -> Result<StepNumbers, LearnerError> {
-        let numbers = self.read(vec![step]).map_err(|(_, error)| error)?;
-        Ok(numbers.into_iter().next().expect("one step has one step's numbers"))
+    pub(crate) fn read_one(&mut self, step: OptimizerStep) -> Result<StepResult, LearnerError> {
+        let results = self.read(vec![step]).map_err(|(_, error)| error)?;
+        Ok(results.into_iter().next().expect("one step has one step's numbers"))
     }
 
     /// All parameters; fails if one is not finite.
-    fn sound_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+    fn finite_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let weights = weights(&self.network)?;
         for parameter in &weights {
             if parameter.values.iter().any(|value| !value.is_finite()) {
@@ -118,11 +125,11 @@ impl<N: Module> Training<N> {
 
     /// Fails if a weight is not finite. On a device that comes to light when steps are [read](Self::read).
     pub(crate) fn check_weights(&self) -> Result<(), LearnerError> {
-        if on_cpu(&self.device) { self.sound_weights().map(drop) } else { Ok(()) }
+        if on_cpu(&self.device) { self.finite_weights().map(drop) } else { Ok(()) }
     }
 
     /// Adds to an error about a number what the batch was, whose `rows` are of the given tasks.
-    pub(crate) fn explain(
+    pub(crate) fn diagnose(
         &self,
         error: LearnerError,
         updates: u64,
@@ -141,7 +148,7 @@ impl<N: Module> Training<N> {
     }
 
     /// The same of observations that a network could not judge, of environments of `spec`.
-    pub(crate) fn explain_acting(
+    pub(crate) fn diagnose_acting(
         &self,
         error: LearnerError,
         updates: u64,
@@ -152,13 +159,13 @@ impl<N: Module> Training<N> {
         let name = |&env: &usize| spec.tasks[spec.task_ids[env]].name.as_str();
         let rows: Vec<&str> = batch.env_ids.iter().map(name).collect();
         let observations = (0..batch.len()).map(|row| batch.observations.row(row));
-        let observations = layout.numbers("observations", observations);
-        self.explain(error, updates, learning_rate, &rows, vec![observations])
+        let observations = layout.named_tensor("observations", observations);
+        self.diagnose(error, updates, learning_rate, &rows, vec![observations])
     }
 
     /// Fails if a parameter is not finite, so that no checkpoint has such.
     pub(crate) fn state(&self) -> Result<TrainingState, LearnerError> {
-        Ok(TrainingState { weights: self.sound_weights()?, moments: self.optimizer.moments()? })
+        Ok(TrainingState { weights: self.finite_weights()?, moments: self.optimizer.moments()? })
     }
 
     /// Puts back what [`state`](Self::state) described.

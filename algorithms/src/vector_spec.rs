@@ -22,7 +22,7 @@ impl Task {
     }
 
     /// Whether each action is another one of `count`.
-    fn is_sound(&self, count: usize) -> bool {
+    fn is_consistent(&self, count: usize) -> bool {
         let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
         distinct.len() == self.num_actions
             && self.shared.len() == self.num_actions
@@ -146,7 +146,7 @@ impl VectorSpec {
             if let Some(shared) = actions(task) {
                 task.shared = shared;
             }
-            if !task.is_sound(count) {
+            if !task.is_consistent(count) {
                 return Err(SpecError::SharedActions {
                     task: task.name.clone(),
                     actions: task.shared.clone(),
@@ -158,8 +158,8 @@ impl VectorSpec {
     }
 
     /// Whether every environment has a task and every task an environment: false for a damaged specification.
-    pub(crate) fn is_sound(&self) -> bool {
-        self.tasks.iter().all(|task| task.is_sound(self.shared_actions))
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }

@@ -121,5 +121,5 @@ pub(crate) struct BenchLearnerArgs {
 /// Of the names of precisions.
 fn precision_parser() -> impl TypedValueParser<Value = Precision> {
     let names = PossibleValuesParser::new(Precision::ALL.map(Precision::name));
-    names.map(|name| Precision::named(&name).expect("a possible value has a precision"))
+    names.map(|name| Precision::from_name(&name).expect("a possible value has a precision"))
 }

@@ -1,4 +1,4 @@
-use algorithms::ppo::{Memory, Policy, Ppo, PpoMetrics};
+use algorithms::ppo::{Policy, Ppo, PpoMetrics, RecurrentState};
 use algorithms::{LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -15,7 +15,7 @@ impl Learner for Ppo {
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let policy = self.policy(spec)?;
-        let memory = policy.memory();
+        let memory = policy.initial_state();
         Ok(Box::new(PolicyPlayer { policy, past: memory.clone(), memory, greedy, rng }))
     }
 }
@@ -23,9 +23,9 @@ impl Learner for Ppo {
 /// Draws actions as a policy says, or takes the most probable ones.
 struct PolicyPlayer {
     policy: Policy,
-    memory: Memory,
+    memory: RecurrentState,
     /// What was remembered before the last action, which is what that was chosen with.
-    past: Memory,
+    past: RecurrentState,
     greedy: bool,
     rng: ChaCha8Rng,
 }
@@ -37,7 +37,7 @@ impl Player for PolicyPlayer {
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        let (log_probs, values) = self.policy.judge(batch, &self.past)?;
+        let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.past)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {
             let probabilities = log_probs.into_iter().map(f32::exp).collect();
             Reading::Policy { probabilities, value }

@@ -81,7 +81,7 @@ fn recollection(lstm: usize, mode: AutoresetMode) -> f64 {
     let ppo = train_network(&mut envs, config, policy, 1);
     let mut envs = vectorize(100, || Probe::new(ProbeKind::Recollection), mode);
     let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
-    let (mut memory, mut rng) = (policy.memory(), ChaCha8Rng::seed_from_u64(1));
+    let (mut memory, mut rng) = (policy.initial_state(), ChaCha8Rng::seed_from_u64(1));
     mean_return(&mut envs, |batch| policy.act(batch, &mut memory, true, &mut rng).unwrap())
 }
 

@@ -52,14 +52,14 @@ mod tests {
 
     use super::*;
 
-    fn row<const N: usize>(numbers: [f32; N]) -> Tensor<2> {
-        Tensor::from_floats([numbers], &Device::flex().autodiff())
+    fn row<const N: usize>(values: [f32; N]) -> Tensor<2> {
+        Tensor::from_floats([values], &Device::flex().autodiff())
     }
 
     fn close(tensor: Tensor<1>, expected: &[f32]) {
-        let numbers: Vec<f32> = tensor.try_into_vec_as().unwrap();
+        let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
         let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
-        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+        assert!(values.len() == expected.len() && values.iter().zip(expected).all(near), "{values:?}");
     }
 
     #[test]
@@ -71,8 +71,8 @@ mod tests {
         // The gradient is the error, clipped to -1..=1.
         let gradients = losses.sum().backward();
         let gradient = errors.grad(&gradients).unwrap();
-        let numbers: Vec<f32> = gradient.try_into_vec_as().unwrap();
-        assert_eq!([numbers[1], numbers[3], numbers[4]], [0.5, 1.0, -1.0]);
+        let values: Vec<f32> = gradient.try_into_vec_as().unwrap();
+        assert_eq!([values[1], values[3], values[4]], [0.5, 1.0, -1.0]);
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn weights_are_of_rows() {
-        let tensor = |numbers: [f32; 2]| Tensor::<1>::from_floats(numbers, &Device::flex());
+        let tensor = |values: [f32; 2]| Tensor::<1>::from_floats(values, &Device::flex());
         close(weighted_mean(tensor([2.0, 4.0]), tensor([1.0, 0.25])), &[1.5]);
     }
 }

@@ -39,7 +39,7 @@ impl Policy {
 
     /// Lets the scales of values follow returns, each with its task, without a change of what the network predicts. What other
     /// networks of the same scales have to do to go on predicting the same.
-    pub(crate) fn follow(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
+    pub(crate) fn update_scales(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
         let changes = self.head.scales.observe(returns);
         if !changes.is_empty() {
             self.network = self.network.clone().rescale_values(&changes);
@@ -80,31 +80,31 @@ impl Policy {
         batch: &Batch,
         noise: Option<&Noise>,
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.judge_batch(batch, noise)?.0)
+        Ok(self.evaluate_batch(batch, noise)?.0)
     }
 
     /// The same, and the observations where they are on a device.
-    pub(crate) fn judge_batch(
+    pub(crate) fn evaluate_batch(
         &self,
         batch: &Batch,
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         self.check(batch)?;
-        self.judge(&batch.observations, &rows(batch), noise)
+        self.evaluate(&batch.observations, &rows(batch), noise)
     }
 
     /// The same of the given rows of `observations`.
-    pub(crate) fn values_of(
+    pub(crate) fn values_of_rows(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
         noise: Option<&Noise>,
     ) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.judge(observations, rows, noise)?.0)
+        Ok(self.evaluate(observations, rows, noise)?.0)
     }
 
     /// The same, and the observations.
-    fn judge(
+    fn evaluate(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],

@@ -178,18 +178,18 @@ impl Dqn {
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
         let step = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
-        let numbers = step.and_then(|step| self.training.read_one(step));
-        let numbers = numbers.map_err(|error| self.explain(error, &minibatch, checked_targets))?;
-        let (losses, predicted) = numbers.details.split_at(rows);
-        let numbers_of = predicted.chunks_exact(head.num_atoms()).zip(&minibatch.tasks);
-        let values = numbers_of.map(|(numbers, &task)| head.mean(task, numbers));
+        let result = step.and_then(|step| self.training.read_one(step));
+        let result = result.map_err(|error| self.diagnose(error, &minibatch, checked_targets))?;
+        let (losses, predicted) = result.details.split_at(rows);
+        let outputs = predicted.chunks_exact(head.num_atoms()).zip(&minibatch.tasks);
+        let values = outputs.map(|(atoms, &task)| head.mean(task, atoms));
         let q_values = values.sum::<f32>() / rows as f32;
         self.replay.set_errors(&minibatch.draws, &head.errors(losses));
-        Ok(StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm })
+        Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm })
     }
 
     /// Adds to an error about a number what the minibatch was.
-    fn explain(&self, error: LearnerError, minibatch: &Minibatch, targets: Tensor<2>) -> LearnerError {
+    fn diagnose(&self, error: LearnerError, minibatch: &Minibatch, targets: Tensor<2>) -> LearnerError {
         let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
         let rows: Vec<&str> =
             draws.iter().map(|draw| self.spec.tasks[self.spec.task_ids[draw.env]].name.as_str()).collect();
@@ -203,18 +203,18 @@ impl Dqn {
             shape: vec![values.len()],
             values,
         };
-        let pictures =
-            |name: &str, bytes: &[u8]| layout.numbers(name, bytes.chunks_exact(layout.row_bytes()));
+        let observations =
+            |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
         let batch = vec![
             column("rewards", minibatch.returns.iter().map(|of| of.rewards).collect()),
             column("discounts", minibatch.returns.iter().map(|of| of.discount).collect()),
             column("weights", draws.iter().map(|draw| draw.weight).collect()),
             targets,
             column("actions", draws.iter().map(|draw| replay.action(draw) as f32).collect()),
-            pictures("observations", &replay.observations(draws)),
-            pictures("successors", &replay.successors(draws)),
+            observations("observations", &replay.observations(draws)),
+            observations("successors", &replay.successors(draws)),
         ];
-        self.training.explain(error, self.updates, self.config.learning_rate, &rows, batch)
+        self.training.diagnose(error, self.updates, self.config.learning_rate, &rows, batch)
     }
 
     /// What the numbers of each row's action are to become, `[rows, num_atoms]`. The scale of values follows the returns that they
@@ -225,7 +225,7 @@ impl Dqn {
         let noise = self.target.draw_noise(&mut self.noise_rng, &plain);
         let values = to_host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
         let choices = if self.config.double {
-            Some(self.online_numbers(successors.clone(), rows, &plain)?)
+            Some(self.online_outputs(successors.clone(), rows, &plain)?)
         } else {
             None
         };
@@ -233,18 +233,18 @@ impl Dqn {
         let atoms = head.num_atoms();
         let width = self.spec.max_actions() * atoms;
         let mut returns = Vec::with_capacity(minibatch.returns.len());
-        let mut next_numbers = Vec::with_capacity(minibatch.returns.len());
+        let mut next_outputs = Vec::with_capacity(minibatch.returns.len());
         for (row, (of, &task)) in minibatch.returns.iter().zip(&minibatch.tasks).enumerate() {
             let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
             let num_actions = self.spec.tasks[task].num_actions;
             let action = categorical::argmax(&head.values(task, judged, num_actions));
             let next = &values[row * width + action * atoms..][..atoms];
             returns.push(head.returns(task, of, next));
-            next_numbers.push(next);
+            next_outputs.push(next);
         }
         self.rescale(&minibatch.tasks, &returns);
         let head = self.actor.head();
-        let rows = minibatch.tasks.iter().zip(&returns).zip(next_numbers);
+        let rows = minibatch.tasks.iter().zip(&returns).zip(next_outputs);
         let targets: Vec<f32> =
             rows.flat_map(|((&task, returns), next)| head.target(task, returns, next)).collect();
         let shape = [minibatch.returns.len(), atoms];
@@ -255,7 +255,7 @@ impl Dqn {
     fn rescale(&mut self, tasks: &[usize], returns: &[Vec<f32>]) {
         let rows = tasks.iter().zip(returns);
         let returns = rows.flat_map(|(&task, returns)| returns.iter().map(move |&value| (task, value)));
-        let changes = self.actor.follow(&returns.collect::<Vec<_>>());
+        let changes = self.actor.update_scales(&returns.collect::<Vec<_>>());
         if !changes.is_empty() {
             self.training.network = self.training.network.clone().rescale_values(&changes);
             self.target = self.target.clone().rescale_values(&changes);
@@ -263,7 +263,7 @@ impl Dqn {
     }
 
     /// What the trained network says about observations, without gradients.
-    fn online_numbers(
+    fn online_outputs(
         &mut self,
         observations: Tensor<2>,
         rows: &RowTasks,
@@ -291,11 +291,11 @@ impl Learner for Dqn {
             .training
             .network
             .draw_noise(&mut self.noise_rng, &self.training.device.clone().without_autodiff());
-        let explain = |error| {
+        let diagnose = |error| {
             let (rate, spec) = (self.config.learning_rate, (&self.spec, self.layout));
-            self.training.explain_acting(error, self.updates, rate, spec, batch)
+            self.training.diagnose_acting(error, self.updates, rate, spec, batch)
         };
-        let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(explain)?;
+        let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(diagnose)?;
         self.actions = epsilon_greedy(&values, self.epsilon(), &mut self.action_rng);
         self.replay.begin_step(batch, &self.actions);
         Ok(&self.actions)

@@ -77,7 +77,7 @@ impl Dqn {
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
-        if !state.spec.is_sound() {
+        if !state.spec.is_consistent() {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.

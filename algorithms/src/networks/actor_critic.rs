@@ -46,13 +46,13 @@ impl ActorCritic {
         let vector = VectorLayers { width, tanh: true };
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let inputs = body.features();
-        let pictures = matches!(layout, ObservationLayout::Pictures { .. });
-        let width = if pictures { config.picture_hidden_size() } else { width };
+        let images = matches!(layout, ObservationLayout::Images { .. });
+        let width = if images { config.image_hidden_size() } else { width };
         let linear = match config.torso {
-            TorsoKind::Impala if pictures => initializer.uniform_linear(inputs, width),
+            TorsoKind::Impala if images => initializer.uniform_linear(inputs, width),
             _ => initializer.linear(inputs, width, 2f64.sqrt()),
         };
-        let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !pictures, device));
+        let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !images, device));
         let lstm = (config.lstm > 0).then(|| Lstm::new(width, config.lstm, &mut initializer));
         let features = if config.lstm > 0 { config.lstm } else { width };
         let heads = Heads::new(features, spec, config.head, &mut initializer);

@@ -6,18 +6,18 @@ use super::impala::Impala;
 use super::init::standard_normal;
 use super::nature::Nature;
 use super::norm::Activation;
-use super::precision::{fully_connected, to_meet};
+use super::precision::{cast_like, fully_connected};
 use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
 /// All layers of a network up to the last hidden one, and the games' embedding beside their features.
 #[derive(Module, Debug)]
 pub(super) struct Body {
     layers: Layers,
-    /// `[tasks, numbers]`.
+    /// `[tasks, values]`.
     embedding: Option<Param<Tensor<2>>>,
     /// Height, width and channels of the pictures that are the features; those of vectors count as one pixel.
     #[module(skip)]
-    picture: [usize; 3],
+    feature_map: [usize; 3],
     #[module(skip)]
     input: [usize; 3],
     /// Of what is calculated of pictures.
@@ -70,20 +70,20 @@ impl Body {
         vector: VectorLayers,
         initializer: &mut Initializer<'_>,
     ) -> Self {
-        let (layers, input, picture) = match layout {
-            ObservationLayout::Pictures { channels, height, width } => {
+        let (layers, input, feature_map) = match layout {
+            ObservationLayout::Images { channels, height, width } => {
                 let input = [height, width, channels];
-                let (layers, picture) = match config.torso {
+                let (layers, feature_map) = match config.torso {
                     TorsoKind::Nature => {
-                        let (nature, picture) = Nature::new(input, layer_norm, config, initializer);
-                        (Layers::Nature(nature), picture)
+                        let (nature, feature_map) = Nature::new(input, layer_norm, config, initializer);
+                        (Layers::Nature(nature), feature_map)
                     }
                     TorsoKind::Impala => {
-                        let (impala, picture) = Impala::new(input, layer_norm, config, initializer);
-                        (Layers::Impala(impala), picture)
+                        let (impala, feature_map) = Impala::new(input, layer_norm, config, initializer);
+                        (Layers::Impala(impala), feature_map)
                     }
                 };
-                (layers, input, picture)
+                (layers, input, feature_map)
             }
             ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => {
                 let linear = initializer.linear(length, vector.width, 2f64.sqrt());
@@ -93,38 +93,44 @@ impl Body {
         };
         let embedding = (config.game_embedding > 0).then(|| {
             let shape = [num_tasks, config.game_embedding];
-            let numbers: Vec<f32> =
+            let values: Vec<f32> =
                 (0..shape[0] * shape[1]).map(|_| standard_normal(initializer.rng) as f32).collect();
-            Param::from_data(TensorData::new(numbers, shape), initializer.device)
+            Param::from_data(TensorData::new(values, shape), initializer.device)
         });
-        Self { layers, embedding, picture, input, precision: config.precision.on(initializer.device) }
+        Self {
+            layers,
+            embedding,
+            feature_map,
+            input,
+            precision: config.precision.effective_on(initializer.device),
+        }
     }
 
     /// Numbers that come out for each row, the embedding's included.
     pub(super) fn features(&self) -> usize {
         let embedding = self.embedding.as_ref().map_or(0, |embedding| embedding.dims()[1]);
-        self.picture.iter().product::<usize>() + embedding
+        self.feature_map.iter().product::<usize>() + embedding
     }
 
     /// Height, width and channels of the pictures that are the features, without the embedding.
-    pub(super) fn picture(&self) -> [usize; 3] {
-        self.picture
+    pub(super) fn feature_map(&self) -> [usize; 3] {
+        self.feature_map
     }
 
     /// Features `[rows, features]` of observations `[rows, length]`; those of pictures are of the configured precision.
     pub(super) fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let [count, _] = observations.dims();
         let [height, width, channels] = self.input;
-        let pictures =
+        let images =
             |flat: Tensor<2>| flat.cast(self.precision.dtype()).reshape([count, height, width, channels]);
         let features = match &self.layers {
-            Layers::Nature(nature) => nature.forward(pictures(observations)).flatten(1, 3),
-            Layers::Impala(impala) => impala.forward(pictures(observations)).flatten(1, 3),
+            Layers::Nature(nature) => nature.forward(images(observations)).flatten(1, 3),
+            Layers::Impala(impala) => impala.forward(images(observations)).flatten(1, 3),
             Layers::Vector(hidden) => hidden.forward(observations),
         };
         match &self.embedding {
             Some(embedding) => {
-                let embedding = to_meet(rows.embed(embedding.val()), &features);
+                let embedding = cast_like(rows.embed(embedding.val()), &features);
                 Tensor::cat(vec![features, embedding], 1)
             }
             None => features,

@@ -3,7 +3,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
 use super::max_pool::{max_pool, pooled_side};
-use super::norm::PictureNorm;
+use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
 /// The convolutions of Espeholt et al. 2018, "IMPALA: Scalable distributed deep-RL with importance weighted actor-learner
@@ -15,7 +15,7 @@ pub(super) struct Impala {
     section0: Section,
     section1: Section,
     section2: Section,
-    norm: Option<PictureNorm>,
+    norm: Option<ImageNorm>,
 }
 
 /// A convolution, a maximum of 3 x 3 pixels at every second one, and two residual blocks.
@@ -31,29 +31,29 @@ struct Section {
 struct ResidualBlock {
     conv0: Conv,
     conv1: Conv,
-    norm0: Option<PictureNorm>,
-    norm1: Option<PictureNorm>,
+    norm0: Option<ImageNorm>,
+    norm1: Option<ImageNorm>,
 }
 
 impl Impala {
     /// Convolutions for pictures of `[height, width, channels]`; and the pictures that they make of them.
     pub(super) fn new(
-        picture: [usize; 3],
+        image: [usize; 3],
         layer_norm: bool,
         config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> (Self, [usize; 3]) {
-        let mut picture = picture;
+        let mut image = image;
         let [section0, section1, section2] = [16, 32, 32].map(|of_paper| {
             let outputs = config.channels(of_paper);
-            let conv = initializer.uniform_conv([picture[2], outputs], false);
-            picture = [pooled_side(picture[0]), pooled_side(picture[1]), outputs];
+            let conv = initializer.uniform_conv([image[2], outputs], false);
+            image = [pooled_side(image[0]), pooled_side(image[1]), outputs];
             let [res_block0, res_block1] =
-                [(); 2].map(|()| ResidualBlock::new(picture, layer_norm, initializer));
+                [(); 2].map(|()| ResidualBlock::new(image, layer_norm, initializer));
             Section { conv, res_block0, res_block1 }
         });
-        let norm = layer_norm.then(|| PictureNorm::new(picture, initializer.device));
-        (Self { section0, section1, section2, norm }, picture)
+        let norm = layer_norm.then(|| ImageNorm::new(image, initializer.device));
+        (Self { section0, section1, section2, norm }, image)
     }
 
     /// Rectified maps `[rows, height, width, channels]` of pictures of the same form with values in 0..=1.
@@ -73,9 +73,9 @@ impl Section {
 }
 
 impl ResidualBlock {
-    fn new(picture: [usize; 3], layer_norm: bool, initializer: &mut Initializer<'_>) -> Self {
-        let channels = [picture[2]; 2];
-        let norm = || layer_norm.then(|| PictureNorm::new(picture, initializer.device));
+    fn new(image: [usize; 3], layer_norm: bool, initializer: &mut Initializer<'_>) -> Self {
+        let channels = [image[2]; 2];
+        let norm = || layer_norm.then(|| ImageNorm::new(image, initializer.device));
         let (norm0, norm1) = (norm(), norm());
         Self {
             conv0: initializer.uniform_conv(channels, !layer_norm),
@@ -97,7 +97,7 @@ impl ResidualBlock {
 }
 
 /// A rectifier, after the normalisation that there may be.
-fn rectify(norm: Option<&PictureNorm>, maps: Tensor<4>) -> Tensor<4> {
+fn rectify(norm: Option<&ImageNorm>, maps: Tensor<4>) -> Tensor<4> {
     match norm {
         Some(norm) => norm.forward(maps),
         None => relu(maps),

@@ -75,8 +75,8 @@ mod tests {
         Device::flex().autodiff()
     }
 
-    fn tensor(numbers: &[f32], shape: [usize; 2]) -> Tensor<2> {
-        Tensor::from_data(TensorData::new(numbers.to_vec(), shape), &device())
+    fn tensor(values: &[f32], shape: [usize; 2]) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values.to_vec(), shape), &device())
     }
 
     fn linear(weights: &[f32; 4], bias: [f32; 4]) -> Linear {
@@ -123,8 +123,8 @@ mod tests {
         let (h10, c10) = by_hand(0.4, h00, c00);
         let (h11, c11) = by_hand(0.9, 0.0, 0.0);
         let near = |tensor: Tensor<2>, expected: &[f64]| {
-            let numbers: Vec<f32> = tensor.try_into_vec_as().unwrap();
-            for (number, expected) in numbers.iter().zip(expected) {
+            let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
+            for (number, expected) in values.iter().zip(expected) {
                 assert!((f64::from(*number) - expected).abs() < 1e-6, "{number} and {expected}");
             }
         };
@@ -135,22 +135,22 @@ mod tests {
 
     #[test]
     fn gradients_equal_finite_differences_and_end_where_an_episode_begins() {
-        let loss = |numbers: &[f32], keep: f32| -> (Tensor<2>, Tensor<1>) {
-            let inputs = tensor(numbers, [3, 1]).require_grad();
+        let loss = |values: &[f32], keep: f32| -> (Tensor<2>, Tensor<1>) {
+            let inputs = tensor(values, [3, 1]).require_grad();
             let sequences =
                 Sequences { state: state(&[0.5], &[1.0]), keep: tensor(&[1.0, keep, 1.0], [3, 1]) };
             let (outputs, _) = lstm().forward(inputs.clone(), sequences);
             (inputs, outputs.narrow(0, 2, 1).sum())
         };
-        let numbers = [0.7, -0.2, 0.4];
+        let values = [0.7, -0.2, 0.4];
         for keep in [1.0, 0.0] {
-            let (inputs, last) = loss(&numbers, keep);
+            let (inputs, last) = loss(&values, keep);
             let gradient: Vec<f32> = inputs.grad(&last.backward()).unwrap().try_into_vec_as().unwrap();
             for index in 0..3 {
                 let at = |step: f32| {
-                    let mut numbers = numbers;
-                    numbers[index] += step;
-                    loss(&numbers, keep).1.into_scalar::<f32>()
+                    let mut values = values;
+                    values[index] += step;
+                    loss(&values, keep).1.into_scalar::<f32>()
                 };
                 let slope = (at(1e-2) - at(-1e-2)) / 2e-2;
                 assert!((slope - gradient[index]).abs() < 1e-3, "{index}: {slope} and {}", gradient[index]);

@@ -24,12 +24,12 @@ pub(super) fn max_pool(input: Tensor<4>) -> Tensor<4> {
     if input.device() == Device::flex() && input.dtype() == DType::F32 {
         Tensor::from_dispatch(<Dispatch as MaxPool>::max_pool(input.into_dispatch()))
     } else {
-        stock(input)
+        burn_max_pool(input)
     }
 }
 
 /// The same by burn's operations, on any device.
-fn stock(input: Tensor<4>) -> Tensor<4> {
+fn burn_max_pool(input: Tensor<4>) -> Tensor<4> {
     let options = MaxPoolOptions::new([3; 2]).with_stride([2; 2]).with_padding([1; 2]);
     max_pool2d(input.permute([0, 3, 1, 2]), options).permute([0, 2, 3, 1])
 }
@@ -47,8 +47,8 @@ impl MaxPool for Flex {
         let [rows, height, width, channels] = shape;
         let pooled = [rows, pooled_side(height), pooled_side(width), channels];
         let mut output = vec![f32::NEG_INFINITY; pooled.iter().product()];
-        let pictures = numbers(&input).par_chunks(height * width * channels);
-        pictures.zip(output.par_chunks_mut(pooled[1] * pooled[2] * channels)).for_each(|(input, output)| {
+        let images = values(&input).par_chunks(height * width * channels);
+        images.zip(output.par_chunks_mut(pooled[1] * pooled[2] * channels)).for_each(|(input, output)| {
             for (index, output) in output.chunks_exact_mut(channels).enumerate() {
                 for pixel in window(index, height, width) {
                     let input = &input[pixel * channels..][..channels];
@@ -88,10 +88,10 @@ impl Backward<Flex, 1> for MaxPoolBackward {
         let input = input.to_contiguous();
         let [rows, height, width, channels] = input.shape().dims();
         let mut result = vec![0.0; rows * height * width * channels];
-        let picture = height * width * channels;
+        let image = height * width * channels;
         let pooled = pooled_side(height) * pooled_side(width) * channels;
-        let outputs = numbers(&output).par_chunks(pooled).zip(numbers(&gradient).par_chunks(pooled));
-        let inputs = numbers(&input).par_chunks(picture).zip(result.par_chunks_mut(picture));
+        let outputs = values(&output).par_chunks(pooled).zip(values(&gradient).par_chunks(pooled));
+        let inputs = values(&input).par_chunks(image).zip(result.par_chunks_mut(image));
         inputs.zip(outputs).for_each(|((input, result), (output, gradient))| {
             let mut left = vec![0.0; channels];
             let pixels = output.chunks_exact(channels).zip(gradient.chunks_exact(channels));
@@ -119,13 +119,13 @@ fn window(index: usize, height: usize, width: usize) -> impl Iterator<Item = usi
     side(y, height).flat_map(move |y| side(x, width).map(move |x| y * width + x))
 }
 
-/// The numbers of a contiguous tensor of `f32`.
-fn numbers(tensor: &FlexTensor) -> &[f32] {
+/// The values of a contiguous tensor of `f32`.
+fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("a contiguous tensor of f32")
 }
 
-fn tensor(numbers: Vec<f32>, shape: [usize; 4]) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(numbers, shape))
+fn tensor(values: Vec<f32>, shape: [usize; 4]) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(values, shape))
 }
 
 #[cfg(test)]
@@ -140,14 +140,14 @@ mod tests {
 
     /// Numbers that differ by at least a tenth, in random order.
     fn input(shape: [usize; 4]) -> Vec<f32> {
-        let mut numbers: Vec<f32> =
+        let mut values: Vec<f32> =
             (0..shape.iter().product()).map(|index: usize| index as f32 / 10.0).collect();
-        numbers.shuffle(&mut ChaCha8Rng::seed_from_u64(3));
-        numbers
+        values.shuffle(&mut ChaCha8Rng::seed_from_u64(3));
+        values
     }
 
-    fn with_gradient(numbers: Vec<f32>, shape: [usize; 4]) -> Tensor<4> {
-        Tensor::from_data(TensorData::new(numbers, shape), &Device::flex().autodiff()).require_grad()
+    fn with_gradient(values: Vec<f32>, shape: [usize; 4]) -> Tensor<4> {
+        Tensor::from_data(TensorData::new(values, shape), &Device::flex().autodiff()).require_grad()
     }
 
     fn host(tensor: Tensor<4>) -> Vec<f32> {
@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn outputs_and_gradients_equal_the_stock_pooling() {
         for shape in SHAPES {
-            let ((output, gradient), (expected, of_stock)) = (run(shape, max_pool), run(shape, stock));
+            let ((output, gradient), (expected, of_stock)) =
+                (run(shape, max_pool), run(shape, burn_max_pool));
             assert_eq!(output, expected, "{shape:?}");
             let near = |(ours, theirs): (&f32, &f32)| (ours - theirs).abs() < 1e-6;
             assert!(gradient.iter().zip(&of_stock).all(near), "{shape:?}");
@@ -185,9 +186,9 @@ mod tests {
         let (_, gradient) = run(shape, max_pool);
         for index in 0..gradient.len() {
             let value = |step: f32| -> f32 {
-                let mut numbers = input(shape);
-                numbers[index] += step;
-                loss(max_pool(with_gradient(numbers, shape))).into_scalar()
+                let mut values = input(shape);
+                values[index] += step;
+                loss(max_pool(with_gradient(values, shape))).into_scalar()
             };
             // The largest ones change places only beyond a tenth.
             let slope = (value(0.04) - value(-0.04)) / 0.08;

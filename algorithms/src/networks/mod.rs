@@ -44,7 +44,7 @@ pub use weights::{NamedWeights, load_weights, weights};
 /// Whether a device is the CPU, with gradients or without.
 pub(crate) fn on_cpu(device: &Device) -> bool {
     #[cfg(test)]
-    if crate::testing::is_as_if_a_device() {
+    if crate::testing::is_device_simulated() {
         return false;
     }
     *device == Device::flex()

@@ -1,7 +1,7 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use super::norm::PictureNorm;
+use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
 /// The least height and width of a picture: smaller ones leave nothing for the third convolution.
@@ -16,19 +16,19 @@ pub(super) struct Nature {
     conv2: Conv,
     conv3: Conv,
     /// Layer normalisation between convolution and rectifier.
-    norms: Option<[PictureNorm; 3]>,
+    norms: Option<[ImageNorm; 3]>,
 }
 
 impl Nature {
     /// Convolutions for pictures of `[height, width, channels]`, each side at least [`MIN_SIDE`]; and the pictures that
     /// they make of them.
     pub(super) fn new(
-        picture: [usize; 3],
+        image: [usize; 3],
         layer_norm: bool,
         config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> (Self, [usize; 3]) {
-        let [mut height, mut width, mut channels] = picture;
+        let [mut height, mut width, mut channels] = image;
         let wide = [32, 64, 64].map(|of_paper| config.channels(of_paper));
         let conv1 = initializer.conv([channels, wide[0]], 8, 4, !layer_norm);
         let conv2 = initializer.conv([wide[0], wide[1]], 4, 2, !layer_norm);
@@ -36,7 +36,7 @@ impl Nature {
         let norms = [&conv1, &conv2, &conv3].map(|conv| {
             (height, width) = (conv.output_side(height), conv.output_side(width));
             channels = conv.bias.dims()[0];
-            layer_norm.then(|| PictureNorm::new([height, width, channels], initializer.device))
+            layer_norm.then(|| ImageNorm::new([height, width, channels], initializer.device))
         });
         let norms = match norms {
             [Some(first), Some(second), Some(third)] => Some([first, second, third]),

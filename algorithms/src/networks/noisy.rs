@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Initializer;
 use super::init::standard_normal;
-use super::precision::{fully_connected, to_meet};
+use super::precision::{cast_like, fully_connected};
 
 /// A fully connected layer whose weights carry learned noise, by which an agent explores (Fortunato et al. 2018,
 /// "Noisy networks for exploration", <https://arxiv.org/abs/1706.10295>), in the factorised form.
@@ -40,7 +40,7 @@ impl NoisyLinear {
     /// Outputs `[rows, outputs]` of `[rows, inputs]`, of the input's precision; without noise, those of the mean weights.
     pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
         let layer = |weight: &Param<Tensor<2>>, bias: &Param<Tensor<1>>, input: Tensor<2>| {
-            let (weight, bias) = (to_meet(weight.val(), &input), to_meet(bias.val(), &input));
+            let (weight, bias) = (cast_like(weight.val(), &input), cast_like(bias.val(), &input));
             input.matmul(weight) + bias.unsqueeze()
         };
         let output = layer(&self.weight, &self.bias, input.clone());
@@ -48,26 +48,26 @@ impl NoisyLinear {
             // The outer product need not be made: its factors go to both sides of the product.
             Some(noise) => {
                 let [inputs, outputs] =
-                    [&noise.inputs, &noise.outputs].map(|noise| to_meet(noise.clone(), &input));
+                    [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
                 output + layer(&self.weight_sigma, &self.bias_sigma, input * inputs) * outputs
             }
             None => output,
         }
     }
 
-    /// New noise: normal numbers `x`, each as `sign(x) * sqrt(|x|)`.
+    /// New noise: normal values `x`, each as `sign(x) * sqrt(|x|)`.
     pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> LayerNoise {
         let [inputs, outputs] = self.weight.dims();
-        let mut numbers = |count: usize| {
-            let numbers: Vec<f32> = (0..count)
+        let mut values = |count: usize| {
+            let values: Vec<f32> = (0..count)
                 .map(|_| {
                     let number = standard_normal(rng);
                     (number.signum() * number.abs().sqrt()) as f32
                 })
                 .collect();
-            Tensor::from_data(TensorData::new(numbers, [1, count]), device)
+            Tensor::from_data(TensorData::new(values, [1, count]), device)
         };
-        LayerNoise { inputs: numbers(inputs), outputs: numbers(outputs) }
+        LayerNoise { inputs: values(inputs), outputs: values(outputs) }
     }
 }
 
@@ -118,12 +118,12 @@ mod tests {
 
     use super::*;
 
-    fn tensor<const N: usize>(numbers: [f32; N], shape: [usize; 2]) -> Tensor<2> {
-        Tensor::from_data(TensorData::new(numbers.to_vec(), shape), &Device::flex())
+    fn tensor<const N: usize>(values: [f32; N], shape: [usize; 2]) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values.to_vec(), shape), &Device::flex())
     }
 
     fn layer() -> NoisyLinear {
-        let flat = |numbers: [f32; 2]| Param::from_tensor(tensor(numbers, [1, 2]).squeeze_dim(0));
+        let flat = |values: [f32; 2]| Param::from_tensor(tensor(values, [1, 2]).squeeze_dim(0));
         NoisyLinear {
             weight: Param::from_tensor(tensor([1.0, 2.0, 3.0, 4.0], [2, 2])),
             bias: flat([10.0, 20.0]),
@@ -152,8 +152,8 @@ mod tests {
         let device = Device::flex();
         let layer = Initializer { rng: &mut rng, device: &device }.noisy_linear(1000, 1000, 0.5);
         let noise = layer.draw_noise(&mut rng, &device);
-        let numbers: Vec<f32> = noise.inputs.try_into_vec_as().unwrap();
-        let mean = |power: i32| numbers.iter().map(|number| number.powi(power)).sum::<f32>() / 1000.0;
+        let values: Vec<f32> = noise.inputs.try_into_vec_as().unwrap();
+        let mean = |power: i32| values.iter().map(|number| number.powi(power)).sum::<f32>() / 1000.0;
         // Symmetric, and squares are |x|, whose mean is sqrt(2 / pi) = 0.798 with a deviation of 0.603.
         assert!(mean(1).abs() < 5.0 * 0.893 / 1000f32.sqrt(), "{}", mean(1));
         assert!((mean(2) - 0.798).abs() < 5.0 * 0.603 / 1000f32.sqrt(), "{}", mean(2));

@@ -6,21 +6,21 @@ use burn::tensor::{DType, Device, Tensor};
 /// What layer normalisation adds to a variance.
 const EPSILON: f64 = 1e-5;
 
-/// Layer normalisation of whole pictures, channels last, over all of their numbers, and then a rectifier.
+/// Layer normalisation of whole pictures, channels last, over all of their values, and then a rectifier.
 #[derive(Module, Debug)]
-pub(super) struct PictureNorm {
+pub(super) struct ImageNorm {
     /// `[height, width, channels]`.
     gamma: Param<Tensor<3>>,
     /// `[height, width, channels]`.
     beta: Param<Tensor<3>>,
 }
 
-impl PictureNorm {
+impl ImageNorm {
     /// For pictures of `[height, width, channels]`.
-    pub(super) fn new(picture: [usize; 3], device: &Device) -> Self {
+    pub(super) fn new(image: [usize; 3], device: &Device) -> Self {
         Self {
-            gamma: Param::from_tensor(Tensor::ones(picture, device)),
-            beta: Param::from_tensor(Tensor::zeros(picture, device)),
+            gamma: Param::from_tensor(Tensor::ones(image, device)),
+            beta: Param::from_tensor(Tensor::zeros(image, device)),
         }
     }
 
@@ -49,12 +49,12 @@ impl Activation {
     }
 
     /// Of `[rows, width]`, of any precision, in 32 bits.
-    pub(super) fn forward(&self, numbers: Tensor<2>) -> Tensor<2> {
-        let numbers = numbers.cast(DType::F32);
-        let numbers = match &self.norm {
-            Some(norm) => norm.forward(numbers),
-            None => numbers,
+    pub(super) fn forward(&self, values: Tensor<2>) -> Tensor<2> {
+        let values = values.cast(DType::F32);
+        let values = match &self.norm {
+            Some(norm) => norm.forward(values),
+            None => values,
         };
-        if self.tanh { numbers.tanh() } else { relu(numbers) }
+        if self.tanh { values.tanh() } else { relu(values) }
     }
 }

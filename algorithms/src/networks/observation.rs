@@ -9,7 +9,7 @@ use crate::SpecError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservationLayout {
     /// Bytes of shape (channels, height, width): divided by 255, channels moved last.
-    Pictures {
+    Images {
         /// Stacked frames, or colours.
         channels: usize,
         /// Pixels.
@@ -37,7 +37,7 @@ impl ObservationLayout {
         };
         let layout = match (dtype, shape.as_slice()) {
             (Dtype::U8, &[channels, height, width]) if height.min(width) >= MIN_SIDE => {
-                Self::Pictures { channels, height, width }
+                Self::Images { channels, height, width }
             }
             (Dtype::U8, &[length]) => Self::Bytes { length },
             (Dtype::F32, &[length]) => Self::Floats { length },
@@ -52,7 +52,7 @@ impl ObservationLayout {
     /// Numbers in one observation.
     pub fn length(self) -> usize {
         match self {
-            Self::Pictures { channels, height, width } => channels * height * width,
+            Self::Images { channels, height, width } => channels * height * width,
             Self::Bytes { length } | Self::Floats { length } => length,
         }
     }
@@ -60,7 +60,7 @@ impl ObservationLayout {
     /// Bytes in one observation.
     pub fn row_bytes(self) -> usize {
         match self {
-            Self::Pictures { .. } | Self::Bytes { .. } => self.length(),
+            Self::Images { .. } | Self::Bytes { .. } => self.length(),
             Self::Floats { length } => length * size_of::<f32>(),
         }
     }
@@ -69,14 +69,14 @@ impl ObservationLayout {
     /// the CPU are given.
     pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
         if !on_cpu(device) {
-            return PackedRows::new(self, rows, device).numbers(self);
+            return PackedRows::new(self, rows, device).unpack(self);
         }
         let (shape, numbers) = self.decode_all(rows);
         Tensor::from_data(TensorData::new(numbers, shape), device)
     }
 
     /// The same on the host, with a name.
-    pub fn numbers<'a>(self, name: &str, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> NamedWeights {
+    pub fn named_tensor<'a>(self, name: &str, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> NamedWeights {
         let (shape, values) = self.decode_all(rows);
         NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
     }
@@ -92,7 +92,7 @@ impl ObservationLayout {
 
     fn decode(self, row: &[u8], numbers: &mut [f32]) {
         match self {
-            Self::Pictures { channels, height, width } => {
+            Self::Images { channels, height, width } => {
                 channels_last(row, height * width, channels, numbers);
             }
             Self::Bytes { .. } => {
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn torsos_exist_for_pictures_from_36_pixels_and_for_vectors() {
         let layout = |space: Space| ObservationLayout::of(&space);
-        let pictures = ObservationLayout::Pictures { channels: 4, height: 84, width: 84 };
-        assert_eq!(layout(Space::bytes([4, 84, 84])), Ok(pictures));
+        let images = ObservationLayout::Images { channels: 4, height: 84, width: 84 };
+        assert_eq!(layout(Space::bytes([4, 84, 84])), Ok(images));
         assert!(layout(Space::bytes([1, 36, 36])).is_ok());
         assert_eq!(layout(Space::bytes([128])), Ok(ObservationLayout::Bytes { length: 128 }));
         assert_eq!(layout(Space::floats(4, -1.0, 1.0)), Ok(ObservationLayout::Floats { length: 4 }));

@@ -7,7 +7,7 @@ const BYTES: usize = 4;
 
 /// Rows of observations on a device, no larger than they are on the host.
 ///
-/// Bytes travel four to a word: not every device has numbers of one byte (WGSL has none). They become numbers on the
+/// Bytes travel four to a word: not every device has values of one byte (WGSL has none). They become values on the
 /// device, when a network reads them.
 #[derive(Clone, Debug)]
 pub(crate) enum PackedRows {
@@ -33,7 +33,7 @@ impl PackedRows {
         }
         let words = bytes.as_chunks().0.iter();
         match layout {
-            ObservationLayout::Pictures { .. } | ObservationLayout::Bytes { .. } => {
+            ObservationLayout::Images { .. } | ObservationLayout::Bytes { .. } => {
                 let words: Vec<i32> = words.map(|&word| i32::from_le_bytes(word)).collect();
                 Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
             }
@@ -71,7 +71,7 @@ impl PackedRows {
     }
 
     /// What a network reads, as [`ObservationLayout::tensor`] has it: `[rows, length]`.
-    pub(crate) fn numbers(&self, layout: ObservationLayout) -> Tensor<2> {
+    pub(crate) fn unpack(&self, layout: ObservationLayout) -> Tensor<2> {
         let words = match self {
             Self::Bytes(words) => words.clone(),
             Self::Floats(floats) => return floats.clone(),
@@ -79,15 +79,15 @@ impl PackedRows {
         let [rows, count] = words.dims();
         let shifts = Tensor::<1, Int>::from_data([0, 8, 16, 24], (&words.device(), DType::I32));
         let bytes = words.unsqueeze_dim::<3>(2).bitwise_right_shift(shifts.reshape([1, 1, BYTES]));
-        let numbers = bytes.bitwise_and_scalar(255).float().div_scalar(255.0);
+        let values = bytes.bitwise_and_scalar(255).float().div_scalar(255.0);
         let length = layout.length();
-        let numbers = numbers.reshape([rows, count * BYTES]).narrow(1, 0, length);
+        let values = values.reshape([rows, count * BYTES]).narrow(1, 0, length);
         match layout {
-            ObservationLayout::Pictures { channels, height, width } => {
-                let pictures = numbers.reshape([rows, channels, height, width]);
-                pictures.permute([0, 2, 3, 1]).reshape([rows, length])
+            ObservationLayout::Images { channels, height, width } => {
+                let images = values.reshape([rows, channels, height, width]);
+                images.permute([0, 2, 3, 1]).reshape([rows, length])
             }
-            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => numbers,
+            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => values,
         }
     }
 }
@@ -100,8 +100,8 @@ mod tests {
     use super::*;
 
     const LAYOUTS: [ObservationLayout; 4] = [
-        ObservationLayout::Pictures { channels: 4, height: 36, width: 40 },
-        ObservationLayout::Pictures { channels: 1, height: 37, width: 39 },
+        ObservationLayout::Images { channels: 4, height: 36, width: 40 },
+        ObservationLayout::Images { channels: 1, height: 37, width: 39 },
         ObservationLayout::Bytes { length: 9 },
         ObservationLayout::Floats { length: 3 },
     ];
@@ -110,7 +110,7 @@ mod tests {
         tensor.try_into_vec_as().unwrap()
     }
 
-    /// Rows of bytes below 127, so that those of floats are numbers too.
+    /// Rows of bytes below 127, so that those of floats are values too.
     fn rows(layout: ObservationLayout, count: usize) -> Vec<Vec<u8>> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let high = if matches!(layout, ObservationLayout::Floats { .. }) { 126 } else { 255 };
@@ -124,7 +124,7 @@ mod tests {
             let rows = rows(layout, 5);
             let slices = || rows.iter().map(Vec::as_slice);
             let packed = PackedRows::new(layout, slices(), &device);
-            assert_eq!(host(packed.numbers(layout)), host(layout.tensor(slices(), &device)), "{layout:?}");
+            assert_eq!(host(packed.unpack(layout)), host(layout.tensor(slices(), &device)), "{layout:?}");
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
             let picked = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]).select(&[4, 0, 0]);
             let expected = [&rows[4], &rows[0], &rows[0]].map(Vec::as_slice);
             let expected = layout.tensor(expected.into_iter(), &device);
-            assert_eq!(host(picked.numbers(layout)), host(expected), "{layout:?}");
+            assert_eq!(host(picked.unpack(layout)), host(expected), "{layout:?}");
         }
     }
 }

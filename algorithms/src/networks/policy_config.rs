@@ -112,7 +112,7 @@ impl PolicyConfig {
     }
 
     /// Width of the last hidden layer behind pictures.
-    pub(super) fn picture_hidden_size(&self) -> usize {
+    pub(super) fn image_hidden_size(&self) -> usize {
         self.hidden_size.unwrap_or(match self.torso {
             TorsoKind::Nature => 512,
             TorsoKind::Impala => 256,

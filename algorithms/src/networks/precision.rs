@@ -13,7 +13,7 @@ use super::on_cpu;
 use crate::ConfigError;
 use crate::config_error::check;
 
-/// The numbers that layers behind pictures calculate with on a device. The processor, which would not be faster with fewer
+/// The values that layers behind pictures calculate with on a device. The processor, which would not be faster with fewer
 /// bits, has `f32` always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +32,7 @@ impl Precision {
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
 
     /// Of its name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|precision| precision.name() == name)
     }
 
@@ -45,16 +45,16 @@ impl Precision {
         }
     }
 
-    /// Fails if `device` cannot calculate with such numbers.
+    /// Fails if `device` cannot calculate with such values.
     pub(crate) fn validate_on(self, device: &Device) -> Result<(), ConfigError> {
-        let works = |precision: &Self| device.supports_dtype(precision.on(device).dtype());
+        let works = |precision: &Self| device.supports_dtype(precision.effective_on(device).dtype());
         let possible: Vec<&str> =
             Self::ALL.iter().filter(|precision| works(precision)).map(|precision| precision.name()).collect();
         check("precision", &self.name(), works(&self), format!("{} on this device", possible.join(" or ")))
     }
 
     /// What comes of it on `device`.
-    pub(super) fn on(self, device: &Device) -> Self {
+    pub(super) fn effective_on(self, device: &Device) -> Self {
         if on_cpu(device) { Self::F32 } else { self }
     }
 
@@ -70,21 +70,24 @@ impl Precision {
     /// nothing is rounded by it. In `f16` a gradient below 6e-8 would be 0; with this one below 2e-10 is, and one above 255
     /// is infinite, which ends the training.
     pub(crate) fn loss_scale(self, device: &Device) -> f32 {
-        match self.on(device) {
+        match self.effective_on(device) {
             Self::F16 => 256.0,
             Self::F32 | Self::Bf16 => 1.0,
         }
     }
 }
 
-/// A parameter as the kind of numbers that it meets. Its gradient is of its own kind again.
-pub(super) fn to_meet<const D: usize, const E: usize>(parameter: Tensor<D>, other: &Tensor<E>) -> Tensor<D> {
+/// A parameter as the kind of values that it meets. Its gradient is of its own kind again.
+pub(super) fn cast_like<const D: usize, const E: usize>(
+    parameter: Tensor<D>,
+    other: &Tensor<E>,
+) -> Tensor<D> {
     parameter.cast(other.dtype())
 }
 
-/// What a fully connected layer makes of `[rows, inputs]`: `[rows, outputs]`, as the same kind of numbers.
+/// What a fully connected layer makes of `[rows, inputs]`: `[rows, outputs]`, as the same kind of values.
 pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>) -> Tensor<2> {
-    let weight = to_meet(layer.weight.val(), &input);
-    let bias = layer.bias.as_ref().map(|bias| to_meet(bias.val(), &input));
+    let weight = cast_like(layer.weight.val(), &input);
+    let bias = layer.bias.as_ref().map(|bias| cast_like(bias.val(), &input));
     linear(input, weight, bias)
 }

@@ -25,7 +25,7 @@ pub struct QNetworkOptions {
 
 /// A hidden layer with a rectifier, and an output layer.
 #[derive(Module, Debug)]
-pub(super) struct Stream {
+pub(super) struct QHead {
     hidden: Dense,
     activation: Activation,
     output: Dense,
@@ -33,7 +33,7 @@ pub(super) struct Stream {
 
 /// The noise of a stream's layers.
 #[derive(Clone, Debug)]
-struct StreamNoise {
+struct QHeadNoise {
     hidden: Option<LayerNoise>,
     output: Option<LayerNoise>,
 }
@@ -41,8 +41,8 @@ struct StreamNoise {
 /// The noise of a network, for one or more passes.
 #[derive(Clone, Debug)]
 pub struct Noise {
-    advantage: StreamNoise,
-    value: Option<StreamNoise>,
+    advantage: QHeadNoise,
+    value: Option<QHeadNoise>,
 }
 
 /// Action values, or the distributions of returns, of every task: the network of Mnih et al. 2015 or of Espeholt et al.
@@ -53,8 +53,8 @@ pub struct Noise {
 #[derive(Module, Debug)]
 pub struct QNetwork {
     pub(super) body: Body,
-    advantage: Stream,
-    pub(super) value: Option<Stream>,
+    advantage: QHead,
+    pub(super) value: Option<QHead>,
     columns: ActionColumns,
     num_atoms: usize,
 }
@@ -79,18 +79,18 @@ impl QNetwork {
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let features = body.features();
         let width = match layout {
-            ObservationLayout::Pictures { .. } => config.picture_hidden_size(),
+            ObservationLayout::Images { .. } => config.image_hidden_size(),
             ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => vector.width,
         };
         let columns = ActionColumns::new(spec, config.head);
         let (layers, actions) = columns.layers();
-        let mut stream = |columns: usize| Stream {
+        let mut head = |columns: usize| QHead {
             hidden: Dense::new(features, width, 2f64.sqrt(), noisy_sigma, &mut initializer),
             activation: Activation::new(width, layer_norm, false, device),
             output: Dense::new(width, layers * columns * num_atoms, 1.0, noisy_sigma, &mut initializer),
         };
-        let advantage = stream(actions);
-        let value = dueling.then(|| stream(1));
+        let advantage = head(actions);
+        let value = dueling.then(|| head(1));
         Self { body, advantage, value, columns, num_atoms }
     }
 
@@ -117,7 +117,7 @@ impl QNetwork {
         let value = ColumnRescaling::new(changes, self.num_atoms);
         Self {
             advantage: self.advantage.rescale(&advantage),
-            value: self.value.map(|stream| stream.rescale(&value)),
+            value: self.value.map(|head| head.rescale(&value)),
             ..self
         }
     }
@@ -132,10 +132,10 @@ impl QNetwork {
     }
 }
 
-impl Stream {
-    fn forward(&self, features: Tensor<2>, noise: Option<&StreamNoise>) -> Tensor<2> {
+impl QHead {
+    fn forward(&self, features: Tensor<2>, noise: Option<&QHeadNoise>) -> Tensor<2> {
         let layer =
-            |layer: fn(&StreamNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
+            |layer: fn(&QHeadNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
         let hidden = self.activation.forward(self.hidden.forward(features, layer(|noise| &noise.hidden)));
         self.output.forward(hidden, layer(|noise| &noise.output))
     }
@@ -144,8 +144,8 @@ impl Stream {
         Self { output: change.dense(self.output), ..self }
     }
 
-    fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> StreamNoise {
-        StreamNoise {
+    fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> QHeadNoise {
+        QHeadNoise {
             hidden: self.hidden.draw_noise(rng, device),
             output: self.output.draw_noise(rng, device),
         }
@@ -230,12 +230,12 @@ mod tests {
     #[test]
     fn layer_norm_takes_scale_and_shift_out_of_every_layer() {
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
-        let layout = ObservationLayout::Pictures { channels: 2, height: 36, width: 44 };
+        let layout = ObservationLayout::Images { channels: 2, height: 36, width: 44 };
         let network = network_of(layout, HeadKind::PerGame, options);
         let numbers: Vec<f32> = (0..3 * layout.length()).map(|index| (index % 97) as f32 / 97.0).collect();
-        let pictures = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([3, layout.length()]);
+        let images = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([3, layout.length()]);
         let outputs = |scale: f32| -> Vec<f32> {
-            network.forward(pictures.clone().mul_scalar(scale), &rows(), None).try_into_vec_as().unwrap()
+            network.forward(images.clone().mul_scalar(scale), &rows(), None).try_into_vec_as().unwrap()
         };
         // Biases are 0 at the beginning, so that the scale of the picture does not matter.
         let (once, tenfold) = (outputs(1.0), outputs(10.0));

@@ -11,8 +11,8 @@ use super::*;
 use crate::VectorSpec;
 use crate::testing::spec;
 
-fn pictures(height: usize, width: usize) -> (ObservationLayout, VectorSpec) {
-    let layout = ObservationLayout::Pictures { channels: 4, height, width };
+fn images(height: usize, width: usize) -> (ObservationLayout, VectorSpec) {
+    let layout = ObservationLayout::Images { channels: 4, height, width };
     (layout, spec(Space::bytes([4, height, width]), AutoresetMode::NextStep))
 }
 
@@ -38,7 +38,7 @@ fn shapes(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -
 
 #[test]
 fn impala_has_fifteen_convolutions_and_the_names_of_cleanrl() {
-    let (layout, spec) = pictures(84, 84);
+    let (layout, spec) = images(84, 84);
     let shapes = shapes(layout, &spec, &impala());
     let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
     assert_eq!(shapes.iter().filter(|(_, shape)| shape.len() == 4).count(), 15);
@@ -52,7 +52,7 @@ fn impala_has_fifteen_convolutions_and_the_names_of_cleanrl() {
 
 #[test]
 fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
-    let (layout, spec) = pictures(36, 44);
+    let (layout, spec) = images(36, 44);
     let config = PolicyConfig {
         width: 0.5,
         layer_norm: Some(true),
@@ -79,7 +79,7 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
 /// The gradient of a whole network along itself is the squared length of that gradient.
 #[test]
 fn gradients_of_whole_networks_equal_finite_differences() {
-    let (layout, spec) = pictures(36, 36);
+    let (layout, spec) = images(36, 36);
     for torso in [TorsoKind::Nature, TorsoKind::Impala] {
         for layer_norm in [false, true] {
             let config = PolicyConfig {
@@ -140,7 +140,7 @@ fn moved(network: &ActorCritic, gradients: &[Vec<f32>], step: f64) -> ActorCriti
 #[test]
 fn an_embedding_tells_games_apart_that_share_everything_else() {
     let config = PolicyConfig { head: HeadKind::Shared, ..PolicyConfig::default() };
-    let (layout, spec) = pictures(36, 36);
+    let (layout, spec) = images(36, 36);
     let says = |game_embedding: usize, task: usize| -> Vec<f32> {
         let network = network(layout, &spec, &PolicyConfig { game_embedding, ..config.clone() });
         let rows = RowTasks::new([task].into_iter(), &spec.tasks, &Device::flex().autodiff());

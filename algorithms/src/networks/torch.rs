@@ -25,8 +25,8 @@ impl ActorCritic {
                 names.pairs.push((place, format!("lstm.{parameter}_{theirs}_l0")));
             }
         }
-        let picture = self.body.picture();
-        Ok(weights.into_iter().map(|weights| names.for_torch(weights, picture)).collect())
+        let feature_map = self.body.feature_map();
+        Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
     }
 }
 
@@ -50,8 +50,8 @@ impl QNetwork {
             }
             names.push(&format!("{ours}.activation.norm"), theirs, first + 1);
         }
-        let picture = self.body.picture();
-        Ok(weights.into_iter().map(|weights| names.for_torch(weights, picture)).collect())
+        let feature_map = self.body.feature_map();
+        Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
     }
 }
 
@@ -112,8 +112,8 @@ impl Names {
         format!("{layer}.{parameter}")
     }
 
-    /// `picture` is height, width and channels of the features that the layer behind the body reads.
-    fn for_torch(&self, weights: NamedWeights, picture: [usize; 3]) -> NamedWeights {
+    /// `feature_map` is height, width and channels of the features that the layer behind the body reads.
+    fn for_torch(&self, weights: NamedWeights, feature_map: [usize; 3]) -> NamedWeights {
         let NamedWeights { name, shape, values } = weights;
         let reads_body = ["hidden.linear.", "advantage.hidden.", "value.hidden."];
         let (shape, values) = match *shape {
@@ -125,7 +125,7 @@ impl Names {
             }
             [_, _] if name == "body.embedding" => (shape, values),
             [inputs, outputs] if reads_body.iter().any(|layer| name.starts_with(layer)) => {
-                (vec![outputs, inputs], of_picture(&values, picture, outputs))
+                (vec![outputs, inputs], flattened_first(&values, feature_map, outputs))
             }
             [inputs, outputs] => (vec![outputs, inputs], transposed(&values, 1, inputs, outputs)),
             _ => (shape, values),
@@ -150,8 +150,8 @@ fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> V
 
 /// The same of a layer that reads a picture, and behind it perhaps a game's embedding: (pixels of channels, and numbers of
 /// the embedding; outputs) to (outputs; channels of pixels, and numbers of the embedding).
-fn of_picture(values: &[f32], picture: [usize; 3], outputs: usize) -> Vec<f32> {
-    let [height, width, channels] = picture;
+fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> Vec<f32> {
+    let [height, width, channels] = feature_map;
     let (pictures, embeddings) = values.split_at(height * width * channels * outputs);
     let pictures = transposed(pictures, height * width, channels, outputs);
     let embedding = embeddings.len() / outputs;

@@ -1,4 +1,4 @@
-//! Adam's step on the CPU: one pass over the numbers of a parameter, where tensor operations are a pass each.
+//! Adam's step on the CPU: one pass over the values of a parameter, where tensor operations are a pass each.
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 14;
 
 /// How far a step goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stride {
+pub(super) struct StepParams {
     pub(super) learning_rate: f64,
     pub(super) epsilon: f32,
     /// Factor of the gradient.
@@ -26,21 +26,21 @@ pub(super) fn step(
     weight: Tensor<1>,
     gradient: Tensor<1>,
     moments: &mut Moments,
-    stride: Stride,
+    params: StepParams,
 ) -> Tensor<1> {
     let (weight, gradient) = (weight.into_dispatch(), gradient.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedAdam>::fused_adam(weight, gradient, moments, stride))
+    Tensor::from_dispatch(<Dispatch as FusedAdam>::fused_adam(weight, gradient, moments, params))
 }
 
 /// Backends with the operation.
 #[backend_extension(Flex)]
 trait FusedAdam: Backend {
-    /// Of a weight and its gradient, both `[numbers]`.
+    /// Of a weight and its gradient, both `[values]`.
     fn fused_adam(
         weight: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         moments: &mut Moments,
-        stride: Stride,
+        params: StepParams,
     ) -> FloatTensor<Self>;
 }
 
@@ -49,42 +49,42 @@ impl FusedAdam for Flex {
         weight: FlexTensor,
         gradient: FlexTensor,
         moments: &mut Moments,
-        stride: Stride,
+        params: StepParams,
     ) -> FlexTensor {
         let (weight, mut gradient) = (contiguous(weight), contiguous(gradient));
         let old = weight.as_slice::<f32>().expect("a contiguous tensor of f32");
         let (start, end) = gradient.layout().contiguous_offsets().expect("a contiguous tensor");
         // Nobody needs the gradient again: the new weight takes its memory.
-        update(old, &mut gradient.storage_mut::<f32>()[start..end], moments, stride);
+        update(old, &mut gradient.storage_mut::<f32>()[start..end], moments, params);
         gradient
     }
 }
 
-/// The same numbers one after another, in the same memory if they are already.
+/// The same values one after another, in the same memory if they are already.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() }
 }
 
 /// Replaces each gradient by the new weight.
-fn update(weight: &[f32], gradient: &mut [f32], moments: &mut Moments, stride: Stride) {
+fn update(weight: &[f32], gradient: &mut [f32], moments: &mut Moments, params: StepParams) {
     moments.time += 1;
     let time = i32::try_from(moments.time).unwrap_or(i32::MAX);
     let correction = |beta: f32| 1.0 - f64::from(beta).powi(time);
-    let rate = (stride.learning_rate / correction(BETA_1)) as f32;
+    let rate = (params.learning_rate / correction(BETA_1)) as f32;
     let correction_2 = correction(BETA_2) as f32;
     let chunks = gradient.par_chunks_mut(CHUNK).zip(weight.par_chunks(CHUNK));
     let moments = moments.first.par_chunks_mut(CHUNK).zip(moments.second.par_chunks_mut(CHUNK));
     let arch = Arch::new();
     chunks.zip(moments).for_each(|((gradient, weight), (first, second))| {
-        // By the widest instructions that the processor has; the numbers are the same with all of them.
+        // By the widest instructions that the processor has; the values are the same with all of them.
         arch.dispatch(|| {
             for (((gradient, weight), first), second) in
                 gradient.iter_mut().zip(weight).zip(first).zip(second)
             {
-                let scaled = *gradient * stride.scale;
+                let scaled = *gradient * params.scale;
                 *first = BETA_1 * *first + (1.0 - BETA_1) * scaled;
                 *second = BETA_2 * *second + (1.0 - BETA_2) * scaled * scaled;
-                *gradient = weight - rate * *first / ((*second / correction_2).sqrt() + stride.epsilon);
+                *gradient = weight - rate * *first / ((*second / correction_2).sqrt() + params.epsilon);
             }
         });
     });

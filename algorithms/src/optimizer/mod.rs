@@ -7,7 +7,7 @@ use burn::optim::{AdamConfig, AdamState, AdaptiveMomentumState, GradientsParams,
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use self::adam::Stride;
+use self::adam::StepParams;
 use crate::LearnerError;
 use crate::host::to_host;
 use crate::networks::on_cpu;
@@ -36,10 +36,10 @@ enum State {
 }
 
 /// How much of a gradient is left.
-pub(crate) enum Scale {
-    Number(f32),
+pub(crate) enum GradientScale {
+    Host(f32),
     /// `[1]`, which the host does not wait for.
-    OnDevice(Box<Tensor<1>>),
+    Device(Box<Tensor<1>>),
 }
 
 /// Adam's moments of one parameter.
@@ -63,11 +63,11 @@ impl AdamOptimizer {
         module: M,
         gradients: &mut GradientsParams,
         learning_rate: f64,
-        scale: Scale,
+        scale: GradientScale,
     ) -> M {
         let epsilon = self.epsilon;
         let mut mapper =
-            Step { states: &mut self.states, gradients, epsilon, learning_rate, scale, index: 0 };
+            AdamMapper { states: &mut self.states, gradients, epsilon, learning_rate, scale, index: 0 };
         module.map(&mut mapper)
     }
 
@@ -130,41 +130,41 @@ impl Moments {
     }
 }
 
-struct Step<'a> {
+struct AdamMapper<'a> {
     states: &'a mut Vec<Option<State>>,
     gradients: &'a mut GradientsParams,
     epsilon: f32,
     learning_rate: f64,
-    scale: Scale,
+    scale: GradientScale,
     /// Of the parameter that comes next.
     index: usize,
 }
 
-impl Step<'_> {
+impl AdamMapper<'_> {
     /// A weight and its state after a step.
-    fn take(&self, state: State, weight: Tensor<1>, gradient: Tensor<1>) -> (Tensor<1>, State) {
+    fn update(&self, state: State, weight: Tensor<1>, gradient: Tensor<1>) -> (Tensor<1>, State) {
         match state {
             State::Host(mut moments) => {
                 let (gradient, scale) = match &self.scale {
-                    Scale::Number(scale) => (gradient, *scale),
-                    Scale::OnDevice(_) => (self.scale.of(gradient), 1.0),
+                    GradientScale::Host(scale) => (gradient, *scale),
+                    GradientScale::Device(_) => (self.scale.apply(gradient), 1.0),
                 };
-                let stride = Stride { learning_rate: self.learning_rate, epsilon: self.epsilon, scale };
-                let weight = adam::step(weight, gradient, &mut moments, stride);
+                let params = StepParams { learning_rate: self.learning_rate, epsilon: self.epsilon, scale };
+                let weight = adam::step(weight, gradient, &mut moments, params);
                 (weight, State::Host(moments))
             }
             State::Device(state) => {
                 let adam = AdamConfig::new().with_beta_1(BETA_1).with_beta_2(BETA_2);
                 let adam = adam.with_epsilon(self.epsilon).build();
                 let (weight, state) =
-                    adam.step(self.learning_rate, weight, self.scale.of(gradient), Some(*state));
+                    adam.step(self.learning_rate, weight, self.scale.apply(gradient), Some(*state));
                 (weight, State::Device(Box::new(state.expect("Adam remembers its moments"))))
             }
         }
     }
 }
 
-impl ModuleMapper for Step<'_> {
+impl ModuleMapper for AdamMapper<'_> {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         if self.states.len() == self.index {
             self.states.push(None);
@@ -179,7 +179,7 @@ impl ModuleMapper for Step<'_> {
             let (weight, gradient) = (weight.inner().reshape([size]), gradient.reshape([size]));
             let state = self.states[index].take();
             let state = state.unwrap_or_else(|| State::of(Moments::zero(size), &weight.device()));
-            let (weight, state) = self.take(state, weight, gradient);
+            let (weight, state) = self.update(state, weight, gradient);
             self.states[index] = Some(state);
             Tensor::from_inner(weight.reshape(shape)).require_grad()
         })
@@ -203,12 +203,12 @@ pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> 
     Tensor::cat(visitor.sums, 0).sum().sqrt()
 }
 
-impl Scale {
+impl GradientScale {
     /// So much of a gradient, `[size]`.
-    fn of(&self, gradient: Tensor<1>) -> Tensor<1> {
+    fn apply(&self, gradient: Tensor<1>) -> Tensor<1> {
         match self {
-            Self::Number(scale) => gradient.mul_scalar(*scale),
-            Self::OnDevice(scale) => gradient * Tensor::clone(scale),
+            Self::Host(scale) => gradient.mul_scalar(*scale),
+            Self::Device(scale) => gradient * Tensor::clone(scale),
         }
     }
 }
@@ -288,7 +288,7 @@ mod tests {
         let mut optimizer = AdamOptimizer::new(1e-5);
         for scale in [1.0, 0.25, 0.5] {
             let mut gradients = gradients(&layer);
-            layer = optimizer.step(layer, &mut gradients, 0.1, Scale::Number(scale));
+            layer = optimizer.step(layer, &mut gradients, 0.1, GradientScale::Host(scale));
         }
         for (weight, gradient) in numbers(&layer).into_iter().zip([3.0, 4.0, 12.0]) {
             let expected = adam(&[gradient, 0.25 * gradient, 0.5 * gradient], 0.1, 1e-5);
@@ -301,7 +301,7 @@ mod tests {
         let mut first = layer([1.0, -2.0], 0.5);
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients_of_first = gradients(&first);
-        first = optimizer.step(first, &mut gradients_of_first, 0.1, Scale::Number(1.0));
+        first = optimizer.step(first, &mut gradients_of_first, 0.1, GradientScale::Host(1.0));
 
         let [w0, w1, b] = numbers(&first);
         let mut second = layer([w0, w1], b);
@@ -309,8 +309,8 @@ mod tests {
         restored.load_moments(optimizer.moments().unwrap(), &[2, 1], &Device::flex()).unwrap();
 
         let (mut left, mut right) = (gradients(&first), gradients(&second));
-        first = optimizer.step(first, &mut left, 0.1, Scale::Number(0.5));
-        second = restored.step(second, &mut right, 0.1, Scale::Number(0.5));
+        first = optimizer.step(first, &mut left, 0.1, GradientScale::Host(0.5));
+        second = restored.step(second, &mut right, 0.1, GradientScale::Host(0.5));
         assert_eq!(numbers(&first).map(f32::to_bits), numbers(&second).map(f32::to_bits));
         assert_eq!(optimizer.moments(), restored.moments());
     }
@@ -320,7 +320,7 @@ mod tests {
         let mut layer = layer([1.0, -2.0], 0.5);
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients = gradients(&layer);
-        layer = optimizer.step(layer, &mut gradients, 0.1, Scale::Number(1.0));
+        layer = optimizer.step(layer, &mut gradients, 0.1, GradientScale::Host(1.0));
         assert_eq!(numbers(&layer).len(), 3);
         let moments = optimizer.moments().unwrap();
         for sizes in [&[2, 2][..], &[2], &[2, 1, 1]] {

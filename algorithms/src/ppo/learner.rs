@@ -6,16 +6,16 @@ use burn::tensor::activation::log_softmax;
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
-use super::memory::Recollection;
 use super::metrics::explained_variance;
 use super::minibatch::{Minibatch, scale_by_task};
+use super::recurrent::RecurrentRollout;
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::OnPolicy;
-use crate::rollout::{Choice, Estimates, last_part};
+use crate::optimizer_step::{OptimizerStep, StepResult};
+use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
-use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
@@ -29,7 +29,7 @@ pub struct Ppo {
     pub(super) on_policy: OnPolicy<ActorCritic>,
     /// The network's weights without gradients: what acts.
     pub(super) actor: Policy,
-    pub(super) recollection: Recollection,
+    pub(super) recurrent: RecurrentRollout,
 }
 
 /// What one minibatch reports.
@@ -43,13 +43,13 @@ struct MinibatchMetrics {
 
 impl MinibatchMetrics {
     /// From the losses, and the log-ratios of the actions.
-    fn of(numbers: &StepNumbers, clip_coef: f32) -> Self {
+    fn of(result: &StepResult, clip_coef: f32) -> Self {
         Self {
-            policy_loss: numbers.terms[0],
-            value_loss: numbers.terms[1],
-            entropy: numbers.terms[2],
-            change: PolicyChange::of(&numbers.details, clip_coef),
-            grad_norm: numbers.grad_norm,
+            policy_loss: result.terms[0],
+            value_loss: result.terms[1],
+            entropy: result.terms[2],
+            change: PolicyChange::of(&result.details, clip_coef),
+            grad_norm: result.grad_norm,
         }
     }
 }
@@ -74,10 +74,10 @@ impl Ppo {
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
         let scales = policy.scales(spec.tasks.len());
         let actor = Policy::new(network.valid(), reader, scales, policy.lstm);
-        let recollection = Recollection::new(spec.num_envs(), policy.lstm);
+        let recurrent = RecurrentRollout::new(spec.num_envs(), policy.lstm);
         let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.plan(), seed);
-        Ok(Self { config, policy, on_policy, actor, recollection })
+        Ok(Self { config, policy, on_policy, actor, recurrent })
     }
 
     /// The hyperparameters.
@@ -159,7 +159,7 @@ impl Ppo {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
         let mut steps = Vec::new();
         // Of a recurrent network whole environments are learned from.
-        let recurrent = self.recollection.is_used();
+        let recurrent = self.recurrent.is_recurrent();
         let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
         for epoch in 1..=self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut items, self.config.num_minibatches) {
@@ -168,20 +168,20 @@ impl Ppo {
                     continue;
                 }
                 let device = &self.on_policy.training.device;
-                let sequences = if recurrent { self.recollection.sequences(part, device) } else { None };
+                let sequences = if recurrent { self.recurrent.sequences(part, device) } else { None };
                 let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
                 let minibatch =
                     Minibatch::gather(&self.on_policy, estimates, &rows, sequences, norm_adv, scales);
                 let learned = self.learn(minibatch, step_size);
-                let step = learned.map_err(|error| self.explain(error, &rows, estimates, step_size))?;
+                let step = learned.map_err(|error| self.diagnose(error, &rows, estimates, step_size))?;
                 steps.push((rows, step));
             }
             if self.config.target_kl.is_some() || epoch == self.config.update_epochs {
                 minibatches.extend(self.read(mem::take(&mut steps), estimates, step_size)?);
             }
             if let Err(error) = self.on_policy.training.check_weights() {
-                let rows = self.rows(last_part(&items, self.config.num_minibatches));
-                return Err(self.explain(error, &rows, estimates, step_size));
+                let rows = self.rows(last_minibatch(&items, self.config.num_minibatches));
+                return Err(self.diagnose(error, &rows, estimates, step_size));
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -194,21 +194,21 @@ impl Ppo {
     /// What the steps report that were taken with the given entries.
     fn read(
         &mut self,
-        steps: Vec<(Vec<usize>, Step)>,
+        steps: Vec<(Vec<usize>, OptimizerStep)>,
         estimates: &Estimates,
         step_size: StepSize,
     ) -> Result<Vec<MinibatchMetrics>, LearnerError> {
         let (rows, steps): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
-        let numbers = self.on_policy.training.read(steps);
-        let explain = |(index, error): (usize, _)| self.explain(error, &rows[index], estimates, step_size);
-        let numbers = numbers.map_err(explain)?;
-        Ok(numbers.into_iter().map(|numbers| MinibatchMetrics::of(&numbers, self.config.clip_coef)).collect())
+        let results = self.on_policy.training.read(steps);
+        let diagnose = |(index, error): (usize, _)| self.diagnose(error, &rows[index], estimates, step_size);
+        let results = results.map_err(diagnose)?;
+        Ok(results.iter().map(|result| MinibatchMetrics::of(result, self.config.clip_coef)).collect())
     }
 
     /// The entries that a minibatch reads: its own, or where the network is recurrent the steps of its environments, step
     /// after step.
     fn rows(&self, part: &[usize]) -> Vec<usize> {
-        if !self.recollection.is_used() {
+        if !self.recurrent.is_recurrent() {
             return part.to_vec();
         }
         let steps = self.config.num_steps;
@@ -216,7 +216,7 @@ impl Ppo {
     }
 
     /// Adds to an error about a number what the minibatch was.
-    fn explain(
+    fn diagnose(
         &self,
         error: LearnerError,
         entries: &[usize],
@@ -231,11 +231,11 @@ impl Ppo {
             ("values", column(&|entry| rollout.value(entry))),
             ("log_probs", column(&|entry| rollout.log_prob(entry))),
         ];
-        self.on_policy.explain(error, entries, columns, step_size.learning_rate)
+        self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
     /// One step of the optimiser. On an error nothing has changed.
-    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<Step, LearnerError> {
+    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<OptimizerStep, LearnerError> {
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
         let network = &self.on_policy.training.network;
@@ -268,21 +268,21 @@ impl Learner for Ppo {
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
-        let evaluation = self.actor.evaluate_batch(batch, &self.recollection.present());
-        let explain = |error| self.on_policy.explain_acting(error, batch);
-        let evaluation = evaluation.map_err(explain)?;
+        let evaluation = self.actor.evaluate_batch(batch, &self.recurrent.current());
+        let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
+        let evaluation = evaluation.map_err(diagnose)?;
         let step_of = |env| self.on_policy.rollout.steps(env);
-        self.recollection.carry_on(&batch.env_ids, &evaluation.memory, step_of);
-        self.on_policy.keep(evaluation.packed, batch);
+        self.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
+        self.on_policy.store(evaluation.packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();
         for ((row, log_probs), value) in
             rows(batch).into_iter().zip(&evaluation.log_probs).zip(evaluation.values)
         {
             let action = categorical::sample(log_probs, action_rng);
-            let choice = Choice { action: action as i32, log_prob: log_probs[action], value };
-            actions.push(choice.action);
-            rollout.begin_step(batch, row, choice);
+            let decision = Decision { action: action as i32, log_prob: log_probs[action], value };
+            actions.push(decision.action);
+            rollout.begin_step(batch, row, decision);
         }
         Ok(actions)
     }
@@ -291,13 +291,12 @@ impl Learner for Ppo {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
         let evaluate = |rows: &[BatchRow]| {
-            let evaluation =
-                self.actor.evaluate(&batch.final_observations, rows, &self.recollection.memory)?;
+            let evaluation = self.actor.evaluate(&batch.final_observations, rows, &self.recurrent.state)?;
             Ok(evaluation.values)
         };
         let final_values = self.on_policy.final_values(batch, evaluate)?;
-        self.recollection.observe(batch, self.on_policy.spec.autoreset_mode);
-        let evaluate = || Ok(self.actor.evaluate_batch(batch, &self.recollection.present())?.values);
+        self.recurrent.observe(batch, self.on_policy.spec.autoreset_mode);
+        let evaluate = || Ok(self.actor.evaluate_batch(batch, &self.recurrent.current())?.values);
         self.on_policy.end_steps(batch, final_values, evaluate)
     }
 

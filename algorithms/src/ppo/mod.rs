@@ -24,16 +24,16 @@
 mod config;
 mod learner;
 mod loss;
-mod memory;
 mod metrics;
 mod minibatch;
 mod policy;
+mod recurrent;
 mod state;
 #[cfg(test)]
 mod tests;
 
 pub use config::{NormAdv, PpoConfig};
 pub use learner::Ppo;
-pub use memory::Memory;
 pub use metrics::PpoMetrics;
 pub use policy::Policy;
+pub use recurrent::RecurrentState;

@@ -1,8 +1,8 @@
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
-use super::Memory;
-use super::memory::starts;
+use super::RecurrentState;
+use super::recurrent::episode_starts;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{ActorCritic, PackedRows};
@@ -17,7 +17,7 @@ pub struct Policy {
     /// What the network's values stand for.
     pub(super) scales: TaskScales,
     /// Numbers that the network remembers of an environment.
-    memory_size: usize,
+    lstm_size: usize,
 }
 
 /// What a policy makes of some rows, on the host.
@@ -27,7 +27,7 @@ pub(super) struct Evaluation {
     /// For each row its value.
     pub(super) values: Vec<f32>,
     /// What is remembered of these rows afterwards.
-    pub(super) memory: Memory,
+    pub(super) state: RecurrentState,
     /// The observations, where they are on a device.
     pub(super) packed: Option<PackedRows>,
 }
@@ -38,9 +38,9 @@ impl Policy {
         network: ActorCritic,
         reader: BatchReader,
         scales: TaskScales,
-        memory_size: usize,
+        lstm_size: usize,
     ) -> Self {
-        Self { network, reader, scales, memory_size }
+        Self { network, reader, scales, lstm_size }
     }
 
     /// The same policy for other environments, whose tasks it must know.
@@ -53,9 +53,9 @@ impl Policy {
         self.network = network;
     }
 
-    /// What is remembered before the first observation. One memory goes with one course of the environments.
-    pub fn memory(&self) -> Memory {
-        Memory::new(self.reader.num_envs(), self.memory_size)
+    /// What is remembered before the first observation. One state goes with one course of the environments.
+    pub fn initial_state(&self) -> RecurrentState {
+        RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
     /// An action for each environment: the most probable one (the first of equals) if `greedy`, else a random one as in
@@ -63,25 +63,29 @@ impl Policy {
     pub fn act(
         &self,
         batch: &Batch,
-        memory: &mut Memory,
+        state: &mut RecurrentState,
         greedy: bool,
         rng: &mut impl Rng,
     ) -> Result<Vec<i32>, LearnerError> {
-        memory.forget(&starts(batch, self.reader.autoreset_mode()));
-        let evaluation = self.evaluate_batch(batch, memory)?;
+        state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
+        let evaluation = self.evaluate_batch(batch, state)?;
         let choose = |log_probs: &Vec<f32>| {
             if greedy { categorical::argmax(log_probs) } else { categorical::sample(log_probs, rng) }
         };
         let actions = evaluation.log_probs.iter().map(choose).map(|action| action as i32).collect();
-        *memory = evaluation.memory;
+        *state = evaluation.state;
         Ok(actions)
     }
 
-    /// With such a memory, for each environment the log-probabilities of its actions, and the value of its observation.
-    pub fn judge(&self, batch: &Batch, memory: &Memory) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
-        let mut memory = memory.clone();
-        memory.forget(&starts(batch, self.reader.autoreset_mode()));
-        let Evaluation { log_probs, values, .. } = self.evaluate_batch(batch, &memory)?;
+    /// With such a state, for each environment the log-probabilities of its actions, and the value of its observation.
+    pub fn log_probs_and_values(
+        &self,
+        batch: &Batch,
+        state: &RecurrentState,
+    ) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
+        let mut state = state.clone();
+        state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
+        let Evaluation { log_probs, values, .. } = self.evaluate_batch(batch, &state)?;
         Ok((log_probs, values))
     }
 
@@ -94,32 +98,36 @@ impl Policy {
 
     /// For each environment the log-probabilities of its actions.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.evaluate_batch(batch, &self.memory())?.log_probs)
+        Ok(self.evaluate_batch(batch, &self.initial_state())?.log_probs)
     }
 
     /// The value of each environment's observation: the discounted sum of the rewards to come, as learners see them.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        Ok(self.evaluate_batch(batch, &self.memory())?.values)
+        Ok(self.evaluate_batch(batch, &self.initial_state())?.values)
     }
 
     /// Log-probabilities and values of all rows of a batch.
-    pub(super) fn evaluate_batch(&self, batch: &Batch, memory: &Memory) -> Result<Evaluation, LearnerError> {
+    pub(super) fn evaluate_batch(
+        &self,
+        batch: &Batch,
+        state: &RecurrentState,
+    ) -> Result<Evaluation, LearnerError> {
         self.check(batch)?;
-        self.evaluate(&batch.observations, &rows(batch), memory)
+        self.evaluate(&batch.observations, &rows(batch), state)
     }
 
-    /// Log-probabilities and values of the given rows of `observations`; `memory` is that of all environments.
+    /// Log-probabilities and values of the given rows of `observations`; `state` is that of all environments.
     pub(super) fn evaluate(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
-        memory: &Memory,
+        state: &RecurrentState,
     ) -> Result<Evaluation, LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
         let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
-        let sequences = memory.of(&envs).sequences(&vec![false; rows.len()], self.reader.device());
-        let (outputs, state) = self.network.forward(observations, &tasks, sequences);
-        let memory = state.map_or_else(|| Ok(memory.of(&envs)), Memory::carried)?;
+        let sequences = state.select(&envs).sequences(&vec![false; rows.len()], self.reader.device());
+        let (outputs, next_state) = self.network.forward(observations, &tasks, sequences);
+        let state = next_state.map_or_else(|| Ok(state.select(&envs)), RecurrentState::from_lstm)?;
         let [_, max_actions] = outputs.logits.dims();
         let logits = to_host(outputs.logits)?;
         let values = to_host(outputs.values)?;
@@ -135,7 +143,7 @@ impl Policy {
         }
         let expand = |(&env, &value): (&usize, &f32)| self.scales.expand(self.reader.task(env), value);
         let values = envs.iter().zip(&values).map(expand).collect();
-        Ok(Evaluation { log_probs, values, memory, packed })
+        Ok(Evaluation { log_probs, values, state, packed })
     }
 
     /// The log-probabilities of an environment's legal actions.

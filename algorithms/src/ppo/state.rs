@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use super::memory::Recollection;
+use super::recurrent::RecurrentRollout;
 use super::{Ppo, PpoConfig};
 use crate::networks::PolicyConfig;
 use crate::on_policy::OnPolicyState;
@@ -21,7 +21,7 @@ struct State {
     spec: VectorSpec,
     on_policy: OnPolicyState,
     scales: TaskScales,
-    recollection: Recollection,
+    recurrent: RecurrentRollout,
 }
 
 /// Returns the complete state at any moment. Just after an update it is small, because no rollout is in progress.
@@ -32,7 +32,7 @@ pub(super) fn encode(ppo: &Ppo) -> Result<Vec<u8>, LearnerError> {
         spec: ppo.on_policy.spec.clone(),
         on_policy: ppo.on_policy.state()?,
         scales: ppo.actor.scales.clone(),
-        recollection: ppo.recollection.clone(),
+        recurrent: ppo.recurrent.clone(),
     })
 }
 
@@ -41,17 +41,17 @@ impl Ppo {
     /// for can be seen by comparing [`spec`](crate::Learner::spec).
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
-        if !state.spec.is_sound() {
+        if !state.spec.is_consistent() {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.
         let mut ppo = Self::new(state.config, state.policy, state.spec, device, 0)?;
         ppo.on_policy.restore(state.on_policy)?;
         ppo.actor.scales.restore(state.scales)?;
-        if !state.recollection.has_shape_of(&ppo.recollection) {
+        if !state.recurrent.has_shape_of(&ppo.recurrent) {
             return Err(bad("what it remembers is not of its environments and its network"));
         }
-        ppo.recollection = state.recollection;
+        ppo.recurrent = state.recurrent;
         ppo.actor.set_network(ppo.on_policy.training.network.valid());
         Ok(ppo)
     }

@@ -6,7 +6,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::{PolicyConfig, weights};
-use crate::testing::{Noise, spec};
+use crate::testing::{RandomEnvs, spec};
 use crate::{Learner, LearnerError, SpecError, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
@@ -21,23 +21,23 @@ fn learner(spec: VectorSpec) -> Ppo {
     Ppo::new(config(), PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
-/// One step of the learner in the noise, and an update if one is due.
-fn step(ppo: &mut Ppo, noise: &mut Noise) -> Option<PpoMetrics> {
-    let actions = ppo.act(&noise.batch).unwrap();
-    for (&action, &task) in actions.iter().zip(&noise.spec.task_ids) {
-        assert!((0..noise.spec.tasks[task].num_actions as i32).contains(&action));
+/// One step of the learner in the envs, and an update if one is due.
+fn step(ppo: &mut Ppo, envs: &mut RandomEnvs) -> Option<PpoMetrics> {
+    let actions = ppo.act(&envs.batch).unwrap();
+    for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
+        assert!((0..envs.spec.tasks[task].num_actions as i32).contains(&action));
     }
-    noise.step();
-    ppo.observe(&noise.batch).unwrap();
+    envs.step();
+    ppo.observe(&envs.batch).unwrap();
     ppo.is_ready().then(|| ppo.update().unwrap())
 }
 
 /// The last metrics and the state after a number of steps.
 fn train(spec: VectorSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
-    let (mut ppo, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     let mut metrics = None;
     for _ in 0..steps {
-        metrics = step(&mut ppo, &mut noise).or(metrics);
+        metrics = step(&mut ppo, &mut envs).or(metrics);
     }
     (metrics.unwrap(), ppo.state().unwrap())
 }
@@ -54,10 +54,10 @@ fn the_same_seed_gives_the_same_bytes() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
     let with_threads = |num_threads| {
         let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-        pool.install(|| train(pictures.clone(), 16).1)
+        pool.install(|| train(images.clone(), 16).1)
     };
     assert_eq!(with_threads(1), with_threads(2));
 }
@@ -68,14 +68,14 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
         let spec = spec(Space::floats(3, -1.0, 1.0), mode);
         // At the start, within a rollout, just after an update, and within the next rollout.
         for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut noise) = (learner(spec.clone()), Noise::new(spec.clone()));
+            let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec.clone()));
             for _ in 0..pause {
-                step(&mut ppo, &mut noise);
+                step(&mut ppo, &mut envs);
             }
             let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = noise.clone();
+            let mut copy = envs.clone();
             for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut noise), step(&mut restored, &mut copy));
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
             }
             assert_eq!(ppo.updates(), 2);
             assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
@@ -90,22 +90,22 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_finds_the_p
         let spec = spec(Space::floats(3, -1.0, 1.0), mode);
         let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
         for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut noise) = (learner(config()), Noise::new(spec.clone()));
+            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
             for _ in 0..pause {
-                step(&mut ppo, &mut noise);
+                step(&mut ppo, &mut envs);
             }
             let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = noise.clone();
+            let mut copy = envs.clone();
             for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut noise), step(&mut restored, &mut copy));
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
             }
             assert!(ppo.state().unwrap() == restored.state().unwrap());
         }
         // What was remembered step by step while acting is what comes out of the sequences, also in later rollouts.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
-        let (mut ppo, mut noise) = (learner(once), Noise::new(spec.clone()));
+        let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
         for _ in 0..48 {
-            if let Some(metrics) = step(&mut ppo, &mut noise) {
+            if let Some(metrics) = step(&mut ppo, &mut envs) {
                 assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
             }
         }
@@ -117,14 +117,14 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_finds_the_p
 
 #[test]
 fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
-    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
     while !ppo.is_ready() {
-        ppo.act(&noise.batch).unwrap();
+        ppo.act(&envs.batch).unwrap();
         let mut restored = restore(&ppo);
-        noise.step();
-        ppo.observe(&noise.batch).unwrap();
-        restored.observe(&noise.batch).unwrap();
+        envs.step();
+        ppo.observe(&envs.batch).unwrap();
+        restored.observe(&envs.batch).unwrap();
         assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
     }
     let mut restored = restore(&ppo);
@@ -135,13 +135,13 @@ fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
 #[test]
 fn rows_that_only_reset_never_train() {
     let run = |disturb: bool| {
-        let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+        let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
         let mut resets = 0;
         while !ppo.is_ready() {
-            ppo.act(&noise.batch).unwrap();
-            noise.step();
-            let mut batch = noise.batch.clone();
-            for env in (0..batch.len()).filter(|&env| noise.batch.autoreset[env]) {
+            ppo.act(&envs.batch).unwrap();
+            envs.step();
+            let mut batch = envs.batch.clone();
+            for env in (0..batch.len()).filter(|&env| envs.batch.autoreset[env]) {
                 resets += 1;
                 if disturb {
                     batch.rewards[env] = 1000.0;
@@ -161,12 +161,12 @@ fn rows_that_only_reset_never_train() {
 fn final_observations_matter_exactly_where_an_episode_was_truncated() {
     let same_step = spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
     let run = |disturb: fn(&Batch, usize) -> bool| {
-        let (mut ppo, mut noise) = (learner(same_step.clone()), Noise::new(same_step.clone()));
+        let (mut ppo, mut envs) = (learner(same_step.clone()), RandomEnvs::new(same_step.clone()));
         while !ppo.is_ready() {
-            ppo.act(&noise.batch).unwrap();
-            noise.step();
-            let mut batch = noise.batch.clone();
-            for env in (0..batch.len()).filter(|&env| disturb(&noise.batch, env)) {
+            ppo.act(&envs.batch).unwrap();
+            envs.step();
+            let mut batch = envs.batch.clone();
+            for env in (0..batch.len()).filter(|&env| disturb(&envs.batch, env)) {
                 batch.final_observations.row_mut(env).fill(0);
             }
             ppo.observe(&batch).unwrap();
@@ -184,9 +184,9 @@ fn a_first_minibatch_finds_the_policy_unmoved() {
     let spec = vectors();
     let config = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), spec.clone(), &Device::flex(), 7).unwrap();
-    let mut noise = Noise::new(spec);
+    let mut envs = RandomEnvs::new(spec);
     let metrics = loop {
-        if let Some(metrics) = step(&mut ppo, &mut noise) {
+        if let Some(metrics) = step(&mut ppo, &mut envs) {
             break metrics;
         }
     };
@@ -201,13 +201,14 @@ fn a_first_minibatch_finds_the_policy_unmoved() {
 
 #[test]
 fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
-    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     assert_eq!(ppo.num_updates(), 5);
     let mut rates = Vec::new();
     while ppo.updates() < 6 {
-        rates.extend(step(&mut ppo, &mut noise).map(|metrics| metrics.learning_rate));
+        rates.extend(step(&mut ppo, &mut envs).map(|metrics| metrics.learning_rate));
     }
     let expected = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0].map(|part| part * 1e-2);
+    assert_eq!(rates.len(), expected.len());
     assert!(rates.iter().zip(expected).all(|(rate, expected)| (rate - expected).abs() < 1e-12), "{rates:?}");
 }
 
@@ -217,32 +218,32 @@ fn statistics_of_returns_change_and_predictions_do_not() {
     // Steps too small to be seen.
     let config = PpoConfig { learning_rate: 1e-30, ..config() };
     let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
-    let mut noise = Noise::new(vectors());
-    let values = |ppo: &Ppo, noise: &Noise| ppo.policy(ppo.spec()).unwrap().values(&noise.batch).unwrap();
+    let mut envs = RandomEnvs::new(vectors());
+    let values = |ppo: &Ppo, envs: &RandomEnvs| ppo.policy(ppo.spec()).unwrap().values(&envs.batch).unwrap();
     for update in 0..4 {
-        noise.act_until_ready(&mut ppo, 1000.0);
-        let (before, scales) = (values(&ppo, &noise), ppo.actor.scales.clone());
+        envs.act_until_ready(&mut ppo, 1000.0);
+        let (before, scales) = (values(&ppo, &envs), ppo.actor.scales.clone());
         ppo.update().unwrap();
         assert_ne!(ppo.actor.scales, scales);
         // The first returns find nothing worth keeping.
         if update == 0 {
             continue;
         }
-        for (before, after) in before.iter().zip(values(&ppo, &noise)) {
+        for (before, after) in before.iter().zip(values(&ppo, &envs)) {
             assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
         }
     }
     let restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-    assert_eq!(values(&restored, &noise), values(&ppo, &noise));
+    assert_eq!(values(&restored, &envs), values(&ppo, &envs));
 }
 
 #[test]
 fn a_divergence_beyond_the_target_ends_the_update() {
     let config = PpoConfig { target_kl: Some(1e-9), ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
-    let mut noise = Noise::new(vectors());
+    let mut envs = RandomEnvs::new(vectors());
     let metrics = loop {
-        if let Some(metrics) = step(&mut ppo, &mut noise) {
+        if let Some(metrics) = step(&mut ppo, &mut envs) {
             break metrics;
         }
     };
@@ -251,16 +252,16 @@ fn a_divergence_beyond_the_target_ends_the_update() {
 
 #[test]
 fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
-    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
-    let mut broken = noise.batch.clone();
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    let mut broken = envs.batch.clone();
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
     let message = ppo.act(&broken).unwrap_err().to_string();
     assert!(message.starts_with("a logit of environment 2 is not finite after 0 updates"), "{message}");
     assert!(message.contains("NaN in `observations`, row 2, which is of five"), "{message}");
 
-    ppo.act(&noise.batch).unwrap();
-    noise.step();
-    let mut broken = noise.batch.clone();
+    ppo.act(&envs.batch).unwrap();
+    envs.step();
+    let mut broken = envs.batch.clone();
     broken.rewards[3] = f32::INFINITY;
     assert_eq!(ppo.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
 
@@ -268,9 +269,9 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
     broken.autoreset[3] = false;
     ppo.observe(&broken).unwrap();
     while !ppo.is_ready() {
-        ppo.act(&noise.batch).unwrap();
-        noise.step();
-        ppo.observe(&noise.batch).unwrap();
+        ppo.act(&envs.batch).unwrap();
+        envs.step();
+        ppo.observe(&envs.batch).unwrap();
     }
     let LearnerError::Diverged(divergence) = ppo.update().unwrap_err() else { panic!("nothing was found") };
     // The reward is of the fourth environment, whose returns can no longer be summed.
@@ -286,29 +287,29 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
 
 #[test]
 fn methods_out_of_order_and_foreign_batches_are_refused() {
-    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
-    assert!(matches!(ppo.observe(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    assert!(matches!(ppo.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
     assert!(matches!(ppo.update(), Err(LearnerError::OutOfOrder(_))));
-    ppo.act(&noise.batch).unwrap();
-    assert!(matches!(ppo.act(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    ppo.act(&envs.batch).unwrap();
+    assert!(matches!(ppo.act(&envs.batch), Err(LearnerError::OutOfOrder(_))));
     let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
     assert!(matches!(
         ppo.observe(&foreign(5, 12)),
         Err(LearnerError::ForeignBatch { what: "environments", got: 5, expected: 4 })
     ));
-    let mut disordered = noise.batch.clone();
+    let mut disordered = envs.batch.clone();
     disordered.env_ids.swap(1, 2);
     assert_eq!(ppo.observe(&disordered), Err(LearnerError::DisorderedBatch));
     assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
-    noise.step();
-    ppo.observe(&noise.batch).unwrap();
+    envs.step();
+    ppo.observe(&envs.batch).unwrap();
 }
 
 #[test]
 fn a_policy_finds_its_tasks_by_name_in_other_environments() {
-    let (ppo, noise) = (learner(vectors()), Noise::new(vectors()));
+    let (ppo, envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     let own = ppo.policy(ppo.spec()).unwrap();
-    let values = own.values(&noise.batch).unwrap();
+    let values = own.values(&envs.batch).unwrap();
 
     // Only the second task, twice, on the observations of environments 1 and 2.
     let mut only_five = vectors();
@@ -316,23 +317,23 @@ fn a_policy_finds_its_tasks_by_name_in_other_environments() {
     only_five.task_ids = vec![0, 0];
     let mut batch = Batch::new(2, 12, false);
     for row in 0..2 {
-        batch.observations.row_mut(row).copy_from_slice(noise.batch.observations.row(row + 1));
+        batch.observations.row_mut(row).copy_from_slice(envs.batch.observations.row(row + 1));
     }
     let policy = ppo.policy(&only_five).unwrap();
     assert_eq!(policy.values(&batch).unwrap(), values[1..3]);
-    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&noise.batch).unwrap()[1..3]);
+    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&envs.batch).unwrap()[1..3]);
 
     let mut unknown = only_five.clone();
     unknown.tasks[0].name = "six".to_owned();
     assert!(matches!(ppo.policy(&unknown), Err(SpecError::UnknownTask { .. })));
-    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
-    assert!(matches!(ppo.policy(&pictures), Err(SpecError::OtherObservations { .. })));
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    assert!(matches!(ppo.policy(&images), Err(SpecError::OtherObservations { .. })));
 }
 
 #[test]
 fn damaged_states_are_refused() {
-    let (mut ppo, mut noise) = (learner(vectors()), Noise::new(vectors()));
-    step(&mut ppo, &mut noise);
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    step(&mut ppo, &mut envs);
     let state = ppo.state().unwrap();
     let refused = |bytes: &[u8]| match Ppo::from_state(bytes, &Device::flex()) {
         Err(LearnerError::BadState(problem)) => problem,

@@ -7,10 +7,10 @@ use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_gre
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::OnPolicy;
-use crate::rollout::{Choice, Estimates, last_part};
+use crate::optimizer_step::{OptimizerStep, StepResult};
+use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
-use crate::step::{Step, StepNumbers};
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
@@ -88,18 +88,19 @@ impl Pqn {
         for _ in 0..self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
                 let learned = self.learn(part, &estimates.returns, step_size);
-                steps.push(learned.map_err(|error| self.explain(error, part, &estimates, step_size))?);
+                steps.push(learned.map_err(|error| self.diagnose(error, part, &estimates, step_size))?);
                 parts.push(part.to_vec());
             }
         }
         let steps = self.on_policy.training.read(steps);
-        let explain = |(index, error): (usize, _)| self.explain(error, &parts[index], &estimates, step_size);
-        let steps = steps.map_err(explain)?;
+        let diagnose =
+            |(index, error): (usize, _)| self.diagnose(error, &parts[index], &estimates, step_size);
+        let steps = steps.map_err(diagnose)?;
         let steps: Vec<StepMetrics> =
-            steps.iter().zip(&parts).map(|(numbers, part)| self.step_metrics(numbers, part)).collect();
+            steps.iter().zip(&parts).map(|(result, part)| self.step_metrics(result, part)).collect();
         if let Err(error) = self.on_policy.training.check_weights() {
-            let part = last_part(&entries, self.config.num_minibatches);
-            return Err(self.explain(error, part, &estimates, step_size));
+            let part = last_minibatch(&entries, self.config.num_minibatches);
+            return Err(self.diagnose(error, part, &estimates, step_size));
         }
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
@@ -119,7 +120,7 @@ impl Pqn {
     fn rescale(&mut self, entries: &[usize], estimates: &Estimates) {
         let of_entry = |&entry: &usize| (self.on_policy.task(entry), estimates.returns[entry]);
         let returns: Vec<(usize, f32)> = entries.iter().map(of_entry).collect();
-        let changes = self.actor.follow(&returns);
+        let changes = self.actor.update_scales(&returns);
         if !changes.is_empty() {
             let training = &mut self.on_policy.training;
             training.network = training.network.clone().rescale_values(&changes);
@@ -127,7 +128,7 @@ impl Pqn {
     }
 
     /// Adds to an error about a number what the minibatch was.
-    fn explain(
+    fn diagnose(
         &self,
         error: LearnerError,
         entries: &[usize],
@@ -140,7 +141,7 @@ impl Pqn {
             ("returns", column(&|entry| estimates.returns[entry])),
             ("values", column(&|entry| rollout.value(entry))),
         ];
-        self.on_policy.explain(error, entries, columns, step_size.learning_rate)
+        self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
     /// One step of the optimiser, from the given entries of the rollout. On an error nothing has changed.
@@ -149,7 +150,7 @@ impl Pqn {
         entries: &[usize],
         returns: &[f32],
         step_size: StepSize,
-    ) -> Result<Step, LearnerError> {
+    ) -> Result<OptimizerStep, LearnerError> {
         let observations = self.on_policy.observations(entries);
         let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
         let device = &training.device;
@@ -171,12 +172,12 @@ impl Pqn {
     }
 
     /// From the loss, and the values of the actions taken in the given entries of the rollout.
-    fn step_metrics(&self, numbers: &StepNumbers, entries: &[usize]) -> StepMetrics {
+    fn step_metrics(&self, result: &StepResult, entries: &[usize]) -> StepMetrics {
         let head = self.actor.head();
         let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
-        let values = numbers.details.iter().zip(entries).map(value);
-        let q_values = values.sum::<f32>() / numbers.details.len() as f32;
-        StepMetrics { td_loss: numbers.terms[0], q_values, grad_norm: numbers.grad_norm }
+        let values = result.details.iter().zip(entries).map(value);
+        let q_values = values.sum::<f32>() / result.details.len() as f32;
+        StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm }
     }
 }
 
@@ -189,15 +190,15 @@ impl Learner for Pqn {
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
-        let explain = |error| self.on_policy.explain_acting(error, batch);
-        let (values, packed) = self.actor.judge_batch(batch, None).map_err(explain)?;
+        let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
+        let (values, packed) = self.actor.evaluate_batch(batch, None).map_err(diagnose)?;
         let epsilon = self.epsilon();
-        self.on_policy.keep(packed, batch);
+        self.on_policy.store(packed, batch);
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         *actions = epsilon_greedy(&values, epsilon, action_rng);
         for ((row, &action), value) in rows(batch).into_iter().zip(&*actions).zip(best(&values)) {
             // Nothing asks how probable an action was.
-            rollout.begin_step(batch, row, Choice { action, log_prob: 0.0, value });
+            rollout.begin_step(batch, row, Decision { action, log_prob: 0.0, value });
         }
         Ok(actions)
     }
@@ -205,8 +206,9 @@ impl Learner for Pqn {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        let evaluate =
-            |rows: &[BatchRow]| Ok(best(&self.actor.values_of(&batch.final_observations, rows, None)?));
+        let evaluate = |rows: &[BatchRow]| {
+            Ok(best(&self.actor.values_of_rows(&batch.final_observations, rows, None)?))
+        };
         let final_values = self.on_policy.final_values(batch, evaluate)?;
         self.on_policy.end_steps(batch, final_values, || Ok(best(&self.actor.values(batch)?)))
     }

@@ -38,7 +38,7 @@ impl Pqn {
     /// for can be seen by comparing [`spec`](crate::Learner::spec).
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
-        if !state.spec.is_sound() {
+        if !state.spec.is_consistent() {
             return Err(bad("its environments and tasks do not belong together"));
         }
         // The seed has no effect: everything that came from it is replaced.

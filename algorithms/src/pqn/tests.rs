@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
-use crate::testing::{Noise, spec};
+use crate::testing::{RandomEnvs, spec};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec};
 
 fn vectors(mode: AutoresetMode) -> VectorSpec {
@@ -19,31 +19,31 @@ fn learner(spec: VectorSpec) -> Pqn {
     Pqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
-/// One step of the learner in the noise, and an update if one is due.
-fn step(pqn: &mut Pqn, noise: &mut Noise) -> Option<PqnMetrics> {
-    let actions = pqn.act(&noise.batch).unwrap();
-    for (&action, &task) in actions.iter().zip(&noise.spec.task_ids) {
-        assert!((0..noise.spec.tasks[task].num_actions as i32).contains(&action));
+/// One step of the learner in the envs, and an update if one is due.
+fn step(pqn: &mut Pqn, envs: &mut RandomEnvs) -> Option<PqnMetrics> {
+    let actions = pqn.act(&envs.batch).unwrap();
+    for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
+        assert!((0..envs.spec.tasks[task].num_actions as i32).contains(&action));
     }
-    noise.step();
-    pqn.observe(&noise.batch).unwrap();
+    envs.step();
+    pqn.observe(&envs.batch).unwrap();
     pqn.is_ready().then(|| pqn.update().unwrap())
 }
 
 fn train(spec: VectorSpec, steps: usize) -> Vec<u8> {
-    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     for _ in 0..steps {
-        step(&mut pqn, &mut noise);
+        step(&mut pqn, &mut envs);
     }
     pqn.state().unwrap()
 }
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
-    let pictures = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
     let with_threads = |num_threads| {
         let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-        pool.install(|| train(pictures.clone(), 18))
+        pool.install(|| train(images.clone(), 18))
     };
     assert!(with_threads(1) == with_threads(2));
 }
@@ -53,14 +53,14 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         // At the start, within a rollout, just after an update, and within the next rollout.
         for pause in [0, 5, 16, 20] {
-            let (mut pqn, mut noise) = (learner(vectors(mode)), Noise::new(vectors(mode)));
+            let (mut pqn, mut envs) = (learner(vectors(mode)), RandomEnvs::new(vectors(mode)));
             for _ in 0..pause {
-                step(&mut pqn, &mut noise);
+                step(&mut pqn, &mut envs);
             }
             let mut restored = Pqn::from_state(&pqn.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = noise.clone();
+            let mut copy = envs.clone();
             for _ in pause..40 {
-                assert_eq!(step(&mut pqn, &mut noise), step(&mut restored, &mut copy));
+                assert_eq!(step(&mut pqn, &mut envs), step(&mut restored, &mut copy));
             }
             assert_eq!(pqn.updates(), 2);
             assert!(pqn.state().unwrap() == restored.state().unwrap());
@@ -75,23 +75,23 @@ fn statistics_of_returns_change_and_predictions_do_not() {
     let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-30, ..PqnConfig::default() };
     let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
     let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
-    let mut noise = Noise::new(spec);
-    let values = |pqn: &Pqn, noise: &Noise| pqn.policy(pqn.spec()).unwrap().values(&noise.batch).unwrap();
+    let mut envs = RandomEnvs::new(spec);
+    let values = |pqn: &Pqn, envs: &RandomEnvs| pqn.policy(pqn.spec()).unwrap().values(&envs.batch).unwrap();
     for update in 0..4 {
-        noise.act_until_ready(&mut pqn, 1000.0);
-        let (before, scales) = (values(&pqn, &noise), pqn.actor.head().scales.clone());
+        envs.act_until_ready(&mut pqn, 1000.0);
+        let (before, scales) = (values(&pqn, &envs), pqn.actor.head().scales.clone());
         pqn.update().unwrap();
         assert_ne!(pqn.actor.head().scales, scales);
         // The first returns find nothing worth keeping.
         if update == 0 {
             continue;
         }
-        for (before, after) in before.iter().flatten().zip(values(&pqn, &noise).iter().flatten()) {
+        for (before, after) in before.iter().flatten().zip(values(&pqn, &envs).iter().flatten()) {
             assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
         }
     }
     let restored = Pqn::from_state(&pqn.state().unwrap(), &Device::flex()).unwrap();
-    assert_eq!(values(&restored, &noise), values(&pqn, &noise));
+    assert_eq!(values(&restored, &envs), values(&pqn, &envs));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn illegal_actions_have_no_part_in_anything() {
         let spec = vectors(AutoresetMode::SameStep);
         let config = PqnConfig { total_steps: 320, num_steps: 16, start_e: 0.0, ..PqnConfig::default() };
         let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
-        let mut noise = Noise::new(spec);
+        let mut envs = RandomEnvs::new(spec);
         // With enormous values for them.
         let training = &mut pqn.on_policy.training;
         let mut parameters = weights(&training.network).unwrap();
@@ -111,7 +111,7 @@ fn illegal_actions_have_no_part_in_anything() {
         training.network = load_weights(training.network.clone(), parameters).unwrap();
         pqn.actor.set_network(Module::valid(&training.network));
         for _ in 0..32 {
-            if let Some(metrics) = step(&mut pqn, &mut noise) {
+            if let Some(metrics) = step(&mut pqn, &mut envs) {
                 assert!(metrics.td_loss < 100.0 && metrics.q_values.abs() < 100.0, "{metrics:?}");
             }
         }
@@ -127,17 +127,18 @@ fn illegal_actions_have_no_part_in_anything() {
 #[test]
 fn rates_fall_over_the_planned_updates() {
     let spec = vectors(AutoresetMode::NextStep);
-    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+    let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     pqn.config.exploration_fraction = 0.4;
     assert_eq!(pqn.num_updates(), 5);
     let mut found = Vec::new();
     while pqn.updates() < 5 {
-        found.extend(step(&mut pqn, &mut noise).map(|metrics| (metrics.learning_rate, metrics.epsilon)));
+        found.extend(step(&mut pqn, &mut envs).map(|metrics| (metrics.learning_rate, metrics.epsilon)));
     }
     let expected = [(0.01, 1.0), (0.008, 0.505), (0.006, 0.01), (0.004, 0.01), (0.002, 0.01)];
     let near = |(found, expected): (&(f64, f64), &(f64, f64))| {
         (found.0 - expected.0).abs() < 1e-9 && (found.1 - expected.1).abs() < 1e-6
     };
+    assert_eq!(found.len(), expected.len());
     assert!(found.iter().zip(&expected).all(near), "{found:?}");
 }
 
@@ -145,17 +146,23 @@ fn rates_fall_over_the_planned_updates() {
 fn rows_that_only_reset_never_train() {
     let run = |disturb: bool| {
         let spec = vectors(AutoresetMode::NextStep);
-        let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
+        let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
+        let mut resets = 0;
         while !pqn.is_ready() {
-            pqn.act(&noise.batch).unwrap();
-            noise.step();
-            let mut batch = noise.batch.clone();
-            for env in (0..batch.len()).filter(|&env| disturb && noise.batch.autoreset[env]) {
-                batch.rewards[env] = 1000.0;
+            pqn.act(&envs.batch).unwrap();
+            envs.step();
+            let mut batch = envs.batch.clone();
+            for env in (0..batch.len()).filter(|&env| envs.batch.autoreset[env]) {
+                resets += 1;
+                if disturb {
+                    batch.rewards[env] = 1000.0;
+                }
             }
             pqn.observe(&batch).unwrap();
         }
-        pqn.update().unwrap();
+        let metrics = pqn.update().unwrap();
+        assert!(resets > 5);
+        assert_eq!(metrics.transitions, 64 - resets);
         weights(&pqn.on_policy.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));
@@ -164,23 +171,23 @@ fn rows_that_only_reset_never_train() {
 #[test]
 fn what_is_not_finite_is_named_and_methods_have_an_order() {
     let spec = vectors(AutoresetMode::NextStep);
-    let (mut pqn, mut noise) = (learner(spec.clone()), Noise::new(spec));
-    assert!(matches!(pqn.observe(&noise.batch), Err(LearnerError::OutOfOrder(_))));
+    let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
+    assert!(matches!(pqn.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
     assert!(matches!(pqn.update(), Err(LearnerError::OutOfOrder(_))));
-    pqn.act(&noise.batch).unwrap();
-    noise.step();
-    let mut broken = noise.batch.clone();
+    pqn.act(&envs.batch).unwrap();
+    envs.step();
+    let mut broken = envs.batch.clone();
     broken.rewards[3] = f32::INFINITY;
     assert_eq!(pqn.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
     broken.rewards[3] = f32::MAX;
     broken.autoreset[3] = false;
     pqn.observe(&broken).unwrap();
     while !pqn.is_ready() {
-        step(&mut pqn, &mut noise);
-        if pqn.on_policy.rollout.ends_with_step(0) {
-            pqn.act(&noise.batch).unwrap();
-            noise.step();
-            pqn.observe(&noise.batch).unwrap();
+        step(&mut pqn, &mut envs);
+        if pqn.on_policy.rollout.is_last_step(0) {
+            pqn.act(&envs.batch).unwrap();
+            envs.step();
+            pqn.observe(&envs.batch).unwrap();
         }
     }
     let error = pqn.update().unwrap_err();

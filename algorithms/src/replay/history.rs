@@ -4,62 +4,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::returns::{NStepReturn, n_step_return};
 
-/// How observations are cut into pictures: `stack` pictures of `picture_bytes` bytes, the oldest first.
+/// How observations are cut into frames: `stack` frames of `frame_bytes` bytes, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stack {
     pub(super) stack: usize,
-    pub(super) picture_bytes: usize,
+    pub(super) frame_bytes: usize,
 }
 
 impl Stack {
     pub(super) fn row_bytes(self) -> usize {
-        self.stack * self.picture_bytes
+        self.stack * self.frame_bytes
     }
 }
 
-/// The pictures of one environment in the order in which they were seen, each once: a ring of slots.
+/// The frames of one environment in the order in which they were seen, each once: a ring of slots.
 ///
-/// An observation is `stack` pictures in a row, named by its *position*: the number of pictures up to its last one.
-/// Usually an observation has all but one picture in common with the one before it. Which they have in common is seen by
+/// An observation is `stack` frames in a row, named by its *position*: the number of frames up to its last one.
+/// Usually an observation has all but one frame in common with the one before it. Which they have in common is seen by
 /// comparing them, so that stacks are right whatever an environment does to them at the beginning of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct PictureRing {
+pub(super) struct FrameRing {
     /// Number of slots.
     slots: usize,
-    /// Pictures so far. Picture `i`, counted from 0, is in slot `i % slots`, until a later one takes its place.
+    /// FrameStore so far. Picture `i`, counted from 0, is in slot `i % slots`, until a later one takes its place.
     written: u64,
 }
 
-impl PictureRing {
-    /// A ring of more slots than an observation has pictures.
+impl FrameRing {
+    /// A ring of more slots than an observation has frames.
     pub(super) fn new(slots: usize) -> Self {
         Self { slots, written: 0 }
     }
 
     /// Appends what `row` has beyond the observation appended last, and returns its position. `bytes` are the
-    /// pictures of the ring's slots.
+    /// frames of the ring's slots.
     pub(super) fn push(&mut self, row: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
-        let new = self.new_pictures(row, stack, bytes);
-        let picture_bytes = stack.picture_bytes;
-        for picture in row.chunks_exact(picture_bytes).skip(stack.stack - new) {
-            let start = self.slot(self.written) * picture_bytes;
-            bytes[start..start + picture_bytes].copy_from_slice(picture);
+        let new = self.new_frames(row, stack, bytes);
+        let frame_bytes = stack.frame_bytes;
+        for frame in row.chunks_exact(frame_bytes).skip(stack.stack - new) {
+            let start = self.slot(self.written) * frame_bytes;
+            bytes[start..start + frame_bytes].copy_from_slice(frame);
             self.written += 1;
         }
         self.written
     }
 
-    /// How many of the row's last pictures are not those that the ring ends with.
-    fn new_pictures(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
+    /// How many of the row's last frames are not those that the ring ends with.
+    fn new_frames(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
             return stack.stack;
         }
         let first = self.written - stack.stack as u64;
         let continues_after = |new: &usize| {
-            let known = row.chunks_exact(stack.picture_bytes).take(stack.stack - new);
-            (first + *new as u64..)
-                .zip(known)
-                .all(|(picture, known)| self.picture(picture, stack, bytes) == known)
+            let known = row.chunks_exact(stack.frame_bytes).take(stack.stack - new);
+            (first + *new as u64..).zip(known).all(|(frame, known)| self.frame(frame, stack, bytes) == known)
         };
         (0..=stack.stack).find(continues_after).unwrap_or(stack.stack)
     }
@@ -72,8 +70,8 @@ impl PictureRing {
 
     /// Appends the observation at `position` to `row`.
     pub(super) fn read(&self, position: u64, stack: Stack, bytes: &[u8], row: &mut Vec<u8>) {
-        for picture in position - stack.stack as u64..position {
-            row.extend_from_slice(self.picture(picture, stack, bytes));
+        for frame in position - stack.stack as u64..position {
+            row.extend_from_slice(self.frame(frame, stack, bytes));
         }
     }
 
@@ -82,12 +80,12 @@ impl PictureRing {
         self.slots.min(usize::try_from(self.written).unwrap_or(usize::MAX))
     }
 
-    fn picture<'a>(&self, picture: u64, stack: Stack, bytes: &'a [u8]) -> &'a [u8] {
-        &bytes[self.slot(picture) * stack.picture_bytes..][..stack.picture_bytes]
+    fn frame<'a>(&self, frame: u64, stack: Stack, bytes: &'a [u8]) -> &'a [u8] {
+        &bytes[self.slot(frame) * stack.frame_bytes..][..stack.frame_bytes]
     }
 
-    fn slot(&self, picture: u64) -> usize {
-        (picture % self.slots as u64) as usize
+    fn slot(&self, frame: u64) -> usize {
+        (frame % self.slots as u64) as usize
     }
 }
 
@@ -120,7 +118,7 @@ pub(super) struct Step {
 pub(super) struct History {
     /// Most steps that are kept.
     capacity: usize,
-    pub(super) pictures: PictureRing,
+    pub(super) frames: FrameRing,
     steps: VecDeque<Step>,
     /// Number of the oldest step that is kept.
     oldest: u64,
@@ -134,7 +132,7 @@ impl History {
     pub(super) fn new(capacity: usize, slots: usize) -> Self {
         Self {
             capacity,
-            pictures: PictureRing::new(slots),
+            frames: FrameRing::new(slots),
             steps: VecDeque::with_capacity(capacity + 1),
             oldest: 0,
             ready_end: 0,
@@ -164,11 +162,11 @@ impl History {
         }
     }
 
-    /// Forgets the steps that are too many or whose pictures are gone. Returns their numbers.
+    /// Forgets the steps that are too many or whose frames are gone. Returns their numbers.
     pub(super) fn evict(&mut self, stack: Stack) -> std::ops::Range<u64> {
         let first = self.oldest;
         while let Some(step) = self.steps.front()
-            && (self.steps.len() > self.capacity || !self.pictures.holds(step.observation, stack))
+            && (self.steps.len() > self.capacity || !self.frames.holds(step.observation, stack))
         {
             self.steps.pop_front();
             self.oldest += 1;
@@ -197,7 +195,7 @@ impl History {
     }
 
     /// The number of the step that is kept in a ring of `capacity` slots in slot `slot`.
-    pub(super) fn number_in_slot(&self, slot: usize) -> u64 {
+    pub(super) fn step_in_slot(&self, slot: usize) -> u64 {
         let capacity = self.capacity as u64;
         self.oldest + (slot as u64 + capacity - self.oldest % capacity) % capacity
     }
@@ -240,10 +238,10 @@ impl History {
         let positions = self.steps.iter().flat_map(|step| [step.observation, step.successor]);
         let mut positions = positions.chain(self.begun.map(|(position, _)| position));
         self.capacity == other.capacity
-            && self.pictures.slots == other.pictures.slots
+            && self.frames.slots == other.frames.slots
             && self.steps.len() <= self.capacity
             && (self.oldest..=self.newest_end()).contains(&self.ready_end)
-            && (self.pictures.written == 0 || self.pictures.written >= stack.stack as u64)
-            && positions.all(|position| self.pictures.holds(position, stack))
+            && (self.frames.written == 0 || self.frames.written >= stack.stack as u64)
+            && positions.all(|position| self.frames.holds(position, stack))
     }
 }

@@ -1,8 +1,8 @@
 //! The replay: what an off-policy learner remembers of all environments.
 //!
-//! * `history`: the pictures and steps of one environment. A picture is kept once, observations are stacks of them.
+//! * `history`: the frames and steps of one environment. A frame is kept once, observations are stacks of them.
 //! * `sum_tree`: priorities, and finding an entry by them
-//! * `storage`: where the pictures are kept
+//! * `storage`: where the frames are kept
 //! * `state`: the replay as a serialisable value
 //!
 //! Three rules about the ends of episodes, as in [`ppo`](crate::ppo): a row that only reset its environment is no
@@ -25,7 +25,7 @@ use crate::networks::ObservationLayout;
 use crate::returns::NStepReturn;
 
 use history::{End, History, Stack};
-use storage::Pictures;
+use storage::FrameStore;
 use sum_tree::SumTree;
 
 pub(crate) use state::ReplayState;
@@ -57,7 +57,7 @@ pub(crate) struct Draw {
     pub(crate) weight: f32,
 }
 
-/// Steps of many environments, with pictures kept once and stacks made when they are asked for.
+/// Steps of many environments, with frames kept once and stacks made when they are asked for.
 ///
 /// Every task has the same share of the steps, and of every batch that is drawn. So a game of many environments does
 /// not push another one out.
@@ -69,9 +69,9 @@ pub(crate) struct ReplayBuffer {
     stack: Stack,
     mode: AutoresetMode,
     histories: Vec<History>,
-    /// The slots of each environment in `pictures`, in bytes.
+    /// The slots of each environment in `frames`, in bytes.
     regions: Vec<Range<usize>>,
-    pictures: Pictures,
+    frames: FrameStore,
     /// The environments of each task.
     envs_of: Vec<Vec<usize>>,
     /// For each environment its task, and its place among the task's environments.
@@ -111,7 +111,7 @@ impl Shares {
     }
 }
 
-/// Slots for the pictures of `steps` steps. An episode has up to `stack` pictures more than steps: there is room for
+/// Slots for the frames of `steps` steps. An episode has up to `stack` frames more than steps: there is room for
 /// episodes of 64 steps, and where they are shorter, fewer steps are kept. Vectors, whose "stacks" are of one and which
 /// are small, always find room.
 fn slots(steps: usize, stack: usize) -> usize {
@@ -122,11 +122,11 @@ fn slots(steps: usize, stack: usize) -> usize {
 /// How observations are cut.
 fn stack_of(layout: ObservationLayout) -> Stack {
     match layout {
-        ObservationLayout::Pictures { channels, height, width } => {
-            Stack { stack: channels, picture_bytes: height * width }
+        ObservationLayout::Images { channels, height, width } => {
+            Stack { stack: channels, frame_bytes: height * width }
         }
         ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => {
-            Stack { stack: 1, picture_bytes: layout.row_bytes() }
+            Stack { stack: 1, frame_bytes: layout.row_bytes() }
         }
     }
 }
@@ -151,7 +151,7 @@ pub(crate) fn replay_size(
     };
     Ok(ReplaySize {
         steps,
-        storage_bytes: sum(&shares.slots).saturating_mul(stack.picture_bytes as u64),
+        storage_bytes: sum(&shares.slots).saturating_mul(stack.frame_bytes as u64),
         index_bytes: steps.saturating_mul(size_of::<history::Step>() as u64).saturating_add(trees),
     })
 }
@@ -166,7 +166,7 @@ impl ReplayBuffer {
     ) -> Result<Self, ReplayError> {
         let stack = stack_of(layout);
         let shares = Shares::of(spec, stack, &options)?;
-        let pictures = Pictures::new(replay_size(spec, layout, &options)?, storage)?;
+        let frames = FrameStore::new(replay_size(spec, layout, &options)?, storage)?;
         let mut envs_of = vec![Vec::new(); spec.tasks.len()];
         let mut places = Vec::new();
         for (env, &task) in spec.task_ids.iter().enumerate() {
@@ -175,7 +175,7 @@ impl ReplayBuffer {
         }
         let ends = shares.slots.iter().scan(0, |end, slots| {
             let start = *end;
-            *end += slots * stack.picture_bytes;
+            *end += slots * stack.frame_bytes;
             Some(start..*end)
         });
         let entries = |envs: &Vec<usize>| envs.iter().map(|&env| shares.steps[env]).sum();
@@ -192,7 +192,7 @@ impl ReplayBuffer {
                 .zip(&shares.slots)
                 .map(|(&steps, &slots)| History::new(steps, slots))
                 .collect(),
-            pictures,
+            frames,
             envs_of,
             places,
             priorities,
@@ -257,8 +257,8 @@ impl ReplayBuffer {
     }
 
     fn push(&mut self, env: usize, row: &[u8]) -> u64 {
-        let bytes = &mut self.pictures.bytes_mut()[self.regions[env].clone()];
-        self.histories[env].pictures.push(row, self.stack, bytes)
+        let bytes = &mut self.frames.bytes_mut()[self.regions[env].clone()];
+        self.histories[env].frames.push(row, self.stack, bytes)
     }
 
     /// Lets go of steps that are too many, and gives priorities to those that can be drawn from now on.
@@ -380,8 +380,8 @@ impl ReplayBuffer {
         let mut rows = Vec::with_capacity(draws.len() * self.stack.row_bytes());
         for draw in draws {
             let history = &self.histories[draw.env];
-            let bytes = &self.pictures.bytes()[self.regions[draw.env].clone()];
-            history.pictures.read(position(history, draw.number), self.stack, bytes, &mut rows);
+            let bytes = &self.frames.bytes()[self.regions[draw.env].clone()];
+            history.frames.read(position(history, draw.number), self.stack, bytes, &mut rows);
         }
         rows
     }
@@ -402,6 +402,6 @@ impl ReplayBuffer {
         let envs = &self.envs_of[task];
         let capacity = self.histories[envs[0]].capacity();
         let env = envs[entry / capacity];
-        (env, self.histories[env].number_in_slot(entry % capacity))
+        (env, self.histories[env].step_in_slot(entry % capacity))
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct ReplayState {
     written: u64,
     acting: bool,
     /// The slots of each environment that were written to.
-    pictures: Vec<Bytes>,
+    frames: Vec<Bytes>,
 }
 
 /// Bytes that are serialised as a whole.
@@ -31,8 +31,8 @@ impl ReplayBuffer {
     /// A copy of everything.
     pub(crate) fn state(&self) -> ReplayState {
         let used = |(history, region): (&History, &std::ops::Range<usize>)| {
-            let length = history.pictures.used_slots() * self.stack.picture_bytes;
-            Bytes(self.pictures.bytes()[region.start..region.start + length].to_vec())
+            let length = history.frames.used_slots() * self.stack.frame_bytes;
+            Bytes(self.frames.bytes()[region.start..region.start + length].to_vec())
         };
         ReplayState {
             histories: self.histories.clone(),
@@ -40,7 +40,7 @@ impl ReplayBuffer {
             max_priority: self.max_priority,
             written: self.written,
             acting: self.acting,
-            pictures: self.histories.iter().zip(&self.regions).map(used).collect(),
+            frames: self.histories.iter().zip(&self.regions).map(used).collect(),
         }
     }
 
@@ -59,14 +59,14 @@ impl ReplayBuffer {
             return Err("its replay has other priorities than its configuration");
         }
         let lengths =
-            state.histories.iter().map(|history| history.pictures.used_slots() * self.stack.picture_bytes);
-        if state.pictures.len() != count
-            || !state.pictures.iter().zip(lengths).all(|(bytes, length)| bytes.0.len() == length)
+            state.histories.iter().map(|history| history.frames.used_slots() * self.stack.frame_bytes);
+        if state.frames.len() != count
+            || !state.frames.iter().zip(lengths).all(|(bytes, length)| bytes.0.len() == length)
         {
-            return Err("its replay lacks pictures");
+            return Err("its replay lacks frames");
         }
-        for (bytes, region) in state.pictures.iter().zip(&self.regions) {
-            self.pictures.bytes_mut()[region.start..region.start + bytes.0.len()].copy_from_slice(&bytes.0);
+        for (bytes, region) in state.frames.iter().zip(&self.regions) {
+            self.frames.bytes_mut()[region.start..region.start + bytes.0.len()].copy_from_slice(&bytes.0);
         }
         self.histories = state.histories;
         self.priorities = state.priorities;

@@ -3,7 +3,7 @@ use std::ops::DerefMut;
 
 use thiserror::Error;
 
-/// Where a replay keeps its pictures, which are nearly all that it holds.
+/// Where a replay keeps its frames, which are nearly all that it holds.
 pub enum ReplayStorage {
     /// In the memory of the process.
     Memory {
@@ -34,14 +34,14 @@ impl fmt::Debug for ReplayStorage {
 pub struct ReplaySize {
     /// Steps that it holds, over all environments.
     pub steps: u64,
-    /// Bytes of the pictures.
+    /// Bytes of the frames.
     pub storage_bytes: u64,
     /// Bytes of all else, which is always in memory.
     pub index_bytes: u64,
 }
 
 impl ReplaySize {
-    /// Bytes of pictures and all else.
+    /// Bytes of frames and all else.
     pub fn total_bytes(&self) -> u64 {
         self.storage_bytes.saturating_add(self.index_bytes)
     }
@@ -92,10 +92,10 @@ fn affordable(steps: u64, wanted: u64, available: u64) -> u64 {
     steps / unit * unit
 }
 
-/// The bytes of the pictures.
-pub(super) struct Pictures(Box<dyn DerefMut<Target = [u8]> + Send>);
+/// The bytes of the frames.
+pub(super) struct FrameStore(Box<dyn DerefMut<Target = [u8]> + Send>);
 
-impl Pictures {
+impl FrameStore {
     /// So many bytes as `size` says, from `storage`.
     pub(super) fn new(size: ReplaySize, storage: ReplayStorage) -> Result<Self, ReplayError> {
         let too_large = |wanted, available| ReplayError::TooLarge { steps: size.steps, wanted, available };
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_memory_cannot_hold_is_refused_with_both_numbers() {
-        let refused = Pictures::new(SIZE, ReplayStorage::Memory { available: 1 << 30 }).err().unwrap();
+        let refused = FrameStore::new(SIZE, ReplayStorage::Memory { available: 1 << 30 }).err().unwrap();
         assert_eq!(
             refused.to_string(),
             "a replay of 1000000 steps takes 4294967296 bytes (4.0 GiB), available are 1073741824 (1.0 GiB); a smaller \
@@ -143,14 +143,14 @@ mod tests {
         );
         // More than any machine has, whatever it says.
         let huge = ReplaySize { storage_bytes: u64::MAX - (1 << 30), ..SIZE };
-        assert!(Pictures::new(huge, ReplayStorage::Memory { available: u64::MAX }).is_err());
+        assert!(FrameStore::new(huge, ReplayStorage::Memory { available: u64::MAX }).is_err());
     }
 
     #[test]
     fn bytes_of_the_callers_must_suffice() {
         let size = ReplaySize { steps: 10, storage_bytes: 100, index_bytes: 1 << 40 };
-        assert!(Pictures::new(size, ReplayStorage::External(Box::new(vec![0; 100]))).is_ok());
-        let refused = Pictures::new(size, ReplayStorage::External(Box::new(vec![0; 99]))).err();
+        assert!(FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 100]))).is_ok());
+        let refused = FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 99]))).err();
         assert_eq!(refused, Some(ReplayError::TooLarge { steps: 10, wanted: 100, available: 99 }));
     }
 }

@@ -9,8 +9,8 @@ use crate::Task;
 
 const SIDE: usize = 36;
 
-/// Environments whose pictures are stacked, with random rewards and ends, as an autoreset mode reports them.
-struct Movies {
+/// Environments whose frames are stacked, with random rewards and ends, as an autoreset mode reports them.
+struct StackedEnvs {
     spec: VectorSpec,
     stack: usize,
     rng: ChaCha8Rng,
@@ -19,38 +19,38 @@ struct Movies {
     end: f64,
 }
 
-impl Movies {
+impl StackedEnvs {
     fn new(spec: VectorSpec, stack: usize, end: f64, rng: ChaCha8Rng) -> Self {
         let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
         let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
-        let mut movies = Self { spec, stack, rng, batch, end };
-        for env in 0..movies.batch.len() {
-            movies.reset(env);
+        let mut envs = Self { spec, stack, rng, batch, end };
+        for env in 0..envs.batch.len() {
+            envs.reset(env);
         }
-        movies
+        envs
     }
 
-    /// A picture of one colour. There are few colours, so that pictures are often equal.
+    /// A frame of one colour. There are few colours, so that frames are often equal.
     fn colour(&mut self) -> u8 {
         self.rng.random_range(0..3)
     }
 
-    /// A new episode: a first picture, before it darkness or the same picture, as environments have it.
+    /// A new episode: a first frame, before it darkness or the same frame, as environments have it.
     fn reset(&mut self, env: usize) {
         let colour = self.colour();
         let before = if self.rng.random() { colour } else { 9 };
         let (stack, row) = (self.stack, self.batch.observations.row_mut(env));
-        let picture = row.len() / stack;
+        let frame = row.len() / stack;
         row.fill(before);
-        row[(stack - 1) * picture..].fill(colour);
+        row[(stack - 1) * frame..].fill(colour);
     }
 
     fn push(&mut self, env: usize) {
         let colour = self.colour();
         let (stack, row) = (self.stack, self.batch.observations.row_mut(env));
-        let picture = row.len() / stack;
-        row.copy_within(picture.., 0);
-        row[(stack - 1) * picture..].fill(colour);
+        let frame = row.len() / stack;
+        row.copy_within(frame.., 0);
+        row[(stack - 1) * frame..].fill(colour);
     }
 
     fn step(&mut self) {
@@ -132,24 +132,24 @@ fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer {
 }
 
 /// Plays, and gives every step to the replay and to the naive lists.
-fn play(replay: &mut ReplayBuffer, movies: &mut Movies, naive: &mut [Vec<NaiveStep>], steps: usize) {
+fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<NaiveStep>], steps: usize) {
     for _ in 0..steps {
-        let actions: Vec<i32> = (0..naive.len()).map(|_| movies.rng.random_range(0..4)).collect();
-        replay.begin_step(&movies.batch, &actions);
+        let actions: Vec<i32> = (0..naive.len()).map(|_| envs.rng.random_range(0..4)).collect();
+        replay.begin_step(&envs.batch, &actions);
         let seen: Vec<Vec<u8>> =
-            (0..naive.len()).map(|env| movies.batch.observations.row(env).to_vec()).collect();
-        movies.step();
-        let written = replay.end_step(&movies.batch);
-        assert_eq!(written, movies.batch.autoreset.iter().filter(|&&reset| !reset).count() as u64);
+            (0..naive.len()).map(|env| envs.batch.observations.row(env).to_vec()).collect();
+        envs.step();
+        let written = replay.end_step(&envs.batch);
+        assert_eq!(written, envs.batch.autoreset.iter().filter(|&&reset| !reset).count() as u64);
         for (env, (observation, action)) in seen.into_iter().zip(actions).enumerate() {
-            if !movies.batch.autoreset[env] {
+            if !envs.batch.autoreset[env] {
                 naive[env].push(NaiveStep {
                     observation,
                     action,
-                    reward: movies.batch.rewards[env],
-                    terminated: movies.batch.terminated[env],
-                    truncated: movies.batch.truncated[env],
-                    successor: movies.successor(env).to_vec(),
+                    reward: envs.batch.rewards[env],
+                    terminated: envs.batch.terminated[env],
+                    truncated: envs.batch.truncated[env],
+                    successor: envs.successor(env).to_vec(),
                 });
             }
         }
@@ -205,10 +205,10 @@ fn it_agrees_with_a_replay_of_whole_stacks() {
         let mut replay = replay(&spec, options);
         let end = [0.005, 0.05, 0.4][rng.random_range(0..3)];
         let cut = if space == Space::bytes([8]) { 1 } else { stack };
-        let mut movies = Movies::new(spec, cut, end, rng);
+        let mut envs = StackedEnvs::new(spec, cut, end, rng);
         let mut naive: Vec<_> = tasks.iter().map(|_| Vec::new()).collect();
         for _ in 0..10 {
-            play(&mut replay, &mut movies, &mut naive, 30);
+            play(&mut replay, &mut envs, &mut naive, 30);
             assert_agrees(&replay, &naive);
             for (history, steps) in replay.histories.iter().zip(&naive) {
                 let unknown = (0..steps.len())
@@ -220,21 +220,21 @@ fn it_agrees_with_a_replay_of_whole_stacks() {
                 assert!(ready == kept || (end > 0.02 && cut > 1 && ready < kept), "{ready} of {kept}");
             }
         }
-        let draws = replay.draw(16, 0.5, &mut movies.rng);
+        let draws = replay.draw(16, 0.5, &mut envs.rng);
         assert_eq!(draws.len(), 16);
         assert!(draws.iter().all(|draw| replay.histories[draw.env].is_ready(draw.number)));
     }
 }
 
 /// A replay of vectors with two tasks, one in three environments, after so many steps.
-fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, Movies) {
+fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, StackedEnvs) {
     let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
     let options = ReplayOptions { buffer_size: 240, n_step: 2, gamma: 0.9, alpha };
     let mut replay = replay(&spec, options);
-    let mut movies = Movies::new(spec, 1, 0.05, ChaCha8Rng::seed_from_u64(1));
+    let mut envs = StackedEnvs::new(spec, 1, 0.05, ChaCha8Rng::seed_from_u64(1));
     let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
-    play(&mut replay, &mut movies, &mut naive, steps);
-    (replay, movies)
+    play(&mut replay, &mut envs, &mut naive, steps);
+    (replay, envs)
 }
 
 #[test]
@@ -327,10 +327,10 @@ fn weights_by_hand() {
 
 #[test]
 fn steps_that_are_gone_keep_no_priority() {
-    let (mut replay, mut movies) = filled(Some(0.5), 60);
+    let (mut replay, mut envs) = filled(Some(0.5), 60);
     let draws = all_draws(&replay);
     let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
-    play(&mut replay, &mut movies, &mut naive, 300);
+    play(&mut replay, &mut envs, &mut naive, 300);
     let before = replay.priorities.clone();
     replay.set_errors(&draws, &vec![100.0; draws.len()]);
     assert_eq!(before, replay.priorities);
@@ -345,15 +345,15 @@ fn steps_that_are_gone_keep_no_priority() {
 #[test]
 fn a_restored_replay_goes_on_alike() {
     for (alpha, steps) in [(None, 20), (Some(0.5), 20), (Some(0.5), 300)] {
-        let (mut replay, mut movies) = filled(alpha, steps);
+        let (mut replay, mut envs) = filled(alpha, steps);
         let bytes = postcard::to_stdvec(&replay.state()).unwrap();
         let (mut other, _) = filled(alpha, 0);
         other.restore(postcard::from_bytes(&bytes).unwrap()).unwrap();
         for _ in 0..50 {
-            movies.step();
+            envs.step();
             for replay in [&mut replay, &mut other] {
-                replay.begin_step(&movies.batch, &[0; 4]);
-                replay.end_step(&movies.batch);
+                replay.begin_step(&envs.batch, &[0; 4]);
+                replay.end_step(&envs.batch);
             }
         }
         let mut rngs = [6, 6].map(ChaCha8Rng::seed_from_u64);

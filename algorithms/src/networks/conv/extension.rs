@@ -48,7 +48,7 @@ impl FusedConv for Flex {
     ) -> FlexTensor {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = kernel::forward(geometry, numbers(&input), numbers(&weight), numbers(&bias), rectify);
+        let output = kernel::forward(geometry, values(&input), values(&weight), values(&bias), rectify);
         tensor(output, geometry.output_shape())
     }
 }
@@ -99,10 +99,10 @@ impl Backward<Flex, 3> for FusedConvBackward {
         let geometry = Geometry::new(input_shape, weight_shape, window);
         let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
         let backward = kernel::Backward {
-            input: numbers(&input),
-            weight: numbers(&weight),
-            output: numbers(&output),
-            gradient: numbers(&gradient),
+            input: values(&input),
+            weight: values(&weight),
+            output: values(&output),
+            gradient: values(&gradient),
             rectified: rectify,
         };
         let [input_node, weight_node, bias_node] = ops.parents;
@@ -120,11 +120,11 @@ impl Backward<Flex, 3> for FusedConvBackward {
     }
 }
 
-/// The numbers of a contiguous tensor of `f32`.
-fn numbers(tensor: &FlexTensor) -> &[f32] {
+/// The values of a contiguous tensor of `f32`.
+fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("a contiguous tensor of f32")
 }
 
-fn tensor<const D: usize>(numbers: Vec<f32>, shape: [usize; D]) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(numbers, shape))
+fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> FlexTensor {
+    FlexTensor::from_data(TensorData::new(values, shape))
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::geometry::Geometry;
 use super::patches::Patches;
-use super::product::{Matrix, Onto, multiply};
+use super::product::{Matrix, WriteMode, multiply};
 
 /// Positions of the kernel whose patches are gathered before they are multiplied: enough that a product is worth its
 /// preparation, few enough that patches are still in the cache.
@@ -32,7 +32,7 @@ pub(super) fn forward(
         .par_chunks(block * geometry.image())
         .zip(output.par_chunks_mut(block * geometry.output()))
         .for_each_init(Patches::default, |patches, (input, output)| {
-            multiply(patches.gather(geometry, input), weight, output, Onto::Nothing);
+            multiply(patches.gather(geometry, input), weight, output, WriteMode::Overwrite);
             for pixel in output.chunks_exact_mut(geometry.outputs) {
                 for (number, bias) in pixel.iter_mut().zip(bias) {
                     *number = (*number + bias).max(least);
@@ -119,11 +119,11 @@ impl Backward<'_> {
             let positions = before_relu.len() / geometry.outputs;
             let gradient = Matrix::new(&before_relu, positions, geometry.outputs);
             let gathered = patches.gather(geometry, input);
-            multiply(gathered.transposed(), gradient, &mut weight_gradient, Onto::Sum);
+            multiply(gathered.transposed(), gradient, &mut weight_gradient, WriteMode::Add);
 
             if let Some(input_gradient) = &mut input_gradient {
                 let weight = Matrix::new(self.weight, geometry.patch(), geometry.outputs);
-                multiply(gradient, weight.transposed(), &mut patches.numbers, Onto::Nothing);
+                multiply(gradient, weight.transposed(), &mut patches.values, WriteMode::Overwrite);
                 let start = index * block * geometry.image();
                 patches.scatter(geometry, &mut input_gradient[start..start + input.len()]);
             }
@@ -137,8 +137,8 @@ fn block_images(geometry: Geometry) -> usize {
     (BLOCK_POSITIONS / geometry.positions()).clamp(1, PART_IMAGES)
 }
 
-fn add(sum: &mut [f32], numbers: &[f32]) {
-    for (sum, number) in sum.iter_mut().zip(numbers) {
+fn add(sum: &mut [f32], values: &[f32]) {
+    for (sum, number) in sum.iter_mut().zip(values) {
         *sum += number;
     }
 }

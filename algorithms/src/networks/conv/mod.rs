@@ -22,7 +22,7 @@ use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
 use burn::tensor::{DType, Device, Tensor};
 
-use super::precision::to_meet;
+use super::precision::cast_like;
 use geometry::Window;
 
 /// A convolution, its bias and, if wanted, a rectifier, on pictures with the channels last.
@@ -48,18 +48,24 @@ impl Conv {
 
     /// `[rows, height, width, input channels]` to `[rows, output height, output width, output channels]`.
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let (weight, bias) = (to_meet(self.weight.val(), &input), to_meet(self.bias.val(), &input));
+        let (weight, bias) = (cast_like(self.weight.val(), &input), cast_like(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
         if input.device() == Device::flex() && input.dtype() == DType::F32 {
             extension::conv(input, weight, bias, window, self.rectify)
         } else {
-            stock(input, weight, bias, window, self.rectify)
+            burn_conv(input, weight, bias, window, self.rectify)
         }
     }
 }
 
 /// The same by burn's operations, on any device.
-fn stock(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
+fn burn_conv(
+    input: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+    window: Window,
+    rectify: bool,
+) -> Tensor<4> {
     let options = ConvOptions::new([window.stride; 2], [window.padding; 2], [1; 2], 1);
     let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
     let output = if rectify { relu(output) } else { output };

@@ -8,7 +8,7 @@ use super::product::Matrix;
 #[derive(Default)]
 pub(super) struct Patches {
     /// `[positions, patch]`, image after image.
-    pub(super) numbers: Vec<f32>,
+    pub(super) values: Vec<f32>,
     /// An image with the zeros around it.
     padded: Vec<f32>,
 }
@@ -17,17 +17,17 @@ impl Patches {
     /// Takes the patches of `images`.
     pub(super) fn gather(&mut self, geometry: Geometry, images: &[f32]) -> Matrix<'_> {
         let piece = geometry.kernel * geometry.inputs;
-        self.numbers.clear();
+        self.values.clear();
         for image in images.chunks_exact(geometry.image()) {
             let image = if geometry.padding == 0 { image } else { pad(geometry, image, &mut self.padded) };
-            pieces(geometry).for_each(|start| self.numbers.extend_from_slice(&image[start..start + piece]));
+            pieces(geometry).for_each(|start| self.values.extend_from_slice(&image[start..start + piece]));
         }
-        Matrix::new(&self.numbers, self.numbers.len() / geometry.patch(), geometry.patch())
+        Matrix::new(&self.values, self.values.len() / geometry.patch(), geometry.patch())
     }
 
     /// Adds the patches to the places in `images` that [`gather`](Self::gather) took them from.
     pub(super) fn scatter(&mut self, geometry: Geometry, images: &mut [f32]) {
-        let patches = self.numbers.chunks_exact(geometry.positions() * geometry.patch());
+        let patches = self.values.chunks_exact(geometry.positions() * geometry.patch());
         for (image, patches) in images.chunks_exact_mut(geometry.image()).zip(patches) {
             if geometry.padding == 0 {
                 scatter(geometry, patches, image);

@@ -5,7 +5,7 @@ use gemm::{Parallelism, gemm};
 /// A matrix in row-major order, perhaps to be read the other way round.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
-    numbers: &'a [f32],
+    values: &'a [f32],
     rows: usize,
     columns: usize,
     row_stride: usize,
@@ -14,15 +14,15 @@ pub(super) struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     /// `[rows, columns]` in row-major order.
-    pub(super) fn new(numbers: &'a [f32], rows: usize, columns: usize) -> Self {
-        assert_eq!(numbers.len(), rows * columns, "a matrix has rows times columns numbers");
-        Self { numbers, rows, columns, row_stride: columns, column_stride: 1 }
+    pub(super) fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
+        assert_eq!(values.len(), rows * columns, "a matrix has rows times columns values");
+        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// The same numbers with rows and columns exchanged.
+    /// The same values with rows and columns exchanged.
     pub(super) fn transposed(self) -> Self {
         Self {
-            numbers: self.numbers,
+            values: self.values,
             rows: self.columns,
             columns: self.rows,
             row_stride: self.column_stride,
@@ -31,13 +31,13 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// What happens to the numbers that stand where a product is written.
+/// What happens to the values that stand where a product is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Onto {
+pub(super) enum WriteMode {
     /// They are replaced.
-    Nothing,
+    Overwrite,
     /// The product is added to them.
-    Sum,
+    Add,
 }
 
 /// Writes `left * right` to `result`, which is in row-major order.
@@ -45,11 +45,11 @@ pub(super) enum Onto {
 /// # Panics
 /// Panics if the sizes do not fit.
 #[allow(unsafe_code)]
-pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], onto: Onto) {
+pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], mode: WriteMode) {
     assert_eq!(left.columns, right.rows, "inner sizes of a product are equal");
     assert_eq!(result.len(), left.rows * right.columns, "a product has left rows times right columns");
-    // SAFETY: `Matrix` holds exactly rows * columns numbers and its strides reach each of them and no other, also
-    // when transposed; `result` was just seen to have left.rows * right.columns numbers, for which its strides are
+    // SAFETY: `Matrix` holds exactly rows * columns values and its strides reach each of them and no other, also
+    // when transposed; `result` was just seen to have left.rows * right.columns values, for which its strides are
     // row-major. It is borrowed mutably, so it does not overlap the matrices.
     unsafe {
         gemm(
@@ -59,11 +59,11 @@ pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], 
             result.as_mut_ptr(),
             1,
             right.columns as isize,
-            onto == Onto::Sum,
-            left.numbers.as_ptr(),
+            mode == WriteMode::Add,
+            left.values.as_ptr(),
             left.column_stride as isize,
             left.row_stride as isize,
-            right.numbers.as_ptr(),
+            right.values.as_ptr(),
             right.column_stride as isize,
             right.row_stride as isize,
             1.0,
@@ -86,9 +86,9 @@ mod tests {
         let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
         let mut result = [f32::NAN; 4];
-        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, Onto::Nothing);
+        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, WriteMode::Overwrite);
         assert_eq!(result, [7.0, 8.0, 16.0, 17.0]);
-        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, Onto::Sum);
+        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, WriteMode::Add);
         assert_eq!(result, [14.0, 16.0, 32.0, 34.0]);
     }
 
@@ -99,7 +99,7 @@ mod tests {
         let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
         let mut result = [f32::NAN; 9];
         let (left, right) = (Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2));
-        multiply(left.transposed(), right.transposed(), &mut result, Onto::Nothing);
+        multiply(left.transposed(), right.transposed(), &mut result, WriteMode::Overwrite);
         assert_eq!(result, [1.0, 4.0, 10.0, 2.0, 5.0, 14.0, 3.0, 6.0, 18.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! The operation against burn's convolution, finite differences and itself on other numbers of threads.
+//! The operation against burn's convolution, finite differences and itself on other values of threads.
 
 use burn::tensor::TensorData;
 use rand::{Rng, SeedableRng};
@@ -40,14 +40,13 @@ const SIZES: [Sizes; 9] = [
 fn arguments(sizes: Sizes) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let device = Device::flex().autodiff();
-    let mut numbers =
-        |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
     let weight = [sizes.kernel, sizes.kernel, sizes.input[3], sizes.outputs];
-    let data = |numbers, shape: &[usize]| TensorData::new(numbers, shape.to_vec());
+    let data = |values, shape: &[usize]| TensorData::new(values, shape.to_vec());
     (
-        Tensor::from_data(data(numbers(sizes.input.iter().product()), &sizes.input), &device).require_grad(),
-        Tensor::from_data(data(numbers(weight.iter().product()), &weight), &device).require_grad(),
-        Tensor::from_data(data(numbers(sizes.outputs), &[sizes.outputs]), &device).require_grad(),
+        Tensor::from_data(data(values(sizes.input.iter().product()), &sizes.input), &device).require_grad(),
+        Tensor::from_data(data(values(weight.iter().product()), &weight), &device).require_grad(),
+        Tensor::from_data(data(values(sizes.outputs), &[sizes.outputs]), &device).require_grad(),
     )
 }
 
@@ -82,7 +81,7 @@ fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
 #[test]
 fn outputs_and_gradients_equal_the_stock_convolution() {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let [fused, expected] = [run(sizes, extension::conv, rectify), run(sizes, stock, rectify)];
+        let [fused, expected] = [run(sizes, extension::conv, rectify), run(sizes, burn_conv, rectify)];
         for (what, (fused, expected)) in
             ["output", "input", "weight", "bias"].iter().zip(fused.iter().zip(&expected))
         {
@@ -131,9 +130,9 @@ fn check_gradients(sizes: Sizes, rectify: bool) {
 
 /// `tensor` with `step` added to one element.
 fn moved<const D: usize>(tensor: &Tensor<D>, index: usize, step: f32) -> Tensor<D> {
-    let mut numbers = host(tensor.clone());
-    numbers[index] += step;
-    Tensor::from_data(TensorData::new(numbers, tensor.dims()), &tensor.device())
+    let mut values = host(tensor.clone());
+    values[index] += step;
+    Tensor::from_data(TensorData::new(values, tensor.dims()), &tensor.device())
 }
 
 #[test]
@@ -142,7 +141,7 @@ fn results_are_the_same_bits_on_one_two_and_three_threads() {
         let on = |num_threads| {
             let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
             pool.install(|| {
-                run(sizes, extension::conv, true).map(|numbers| numbers.into_iter().map(f32::to_bits))
+                run(sizes, extension::conv, true).map(|values| values.into_iter().map(f32::to_bits))
             })
             .map(Iterator::collect::<Vec<u32>>)
         };

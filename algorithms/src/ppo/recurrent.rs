@@ -9,21 +9,21 @@ use crate::networks::{LstmState, Sequences};
 /// What a recurrent policy remembers of the episodes it is in, one for each environment. One without recurrence
 /// remembers nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct RecurrentState {
     /// Numbers of an environment.
     size: usize,
     hidden: Vec<f32>,
     cell: Vec<f32>,
 }
 
-impl Memory {
+impl RecurrentState {
     /// Of nothing.
     pub(super) fn new(num_envs: usize, size: usize) -> Self {
         Self { size, hidden: vec![0.0; num_envs * size], cell: vec![0.0; num_envs * size] }
     }
 
     /// Forgets everything of the environments whose observation is the first of an episode.
-    pub(super) fn forget(&mut self, starts: &[bool]) {
+    pub(super) fn reset(&mut self, starts: &[bool]) {
         if self.size == 0 {
             return;
         }
@@ -35,7 +35,7 @@ impl Memory {
     }
 
     /// That of the given environments.
-    pub(super) fn of(&self, envs: &[usize]) -> Self {
+    pub(super) fn select(&self, envs: &[usize]) -> Self {
         let pick = |all: &[f32]| -> Vec<f32> {
             envs.iter().flat_map(|&env| &all[env * self.size..(env + 1) * self.size]).copied().collect()
         };
@@ -65,20 +65,20 @@ impl Memory {
     }
 
     /// What a network carries on.
-    pub(super) fn carried(state: LstmState) -> Result<Self, LearnerError> {
+    pub(super) fn from_lstm(state: LstmState) -> Result<Self, LearnerError> {
         let [_, size] = state.hidden.dims();
         Ok(Self { size, hidden: to_host(state.hidden)?, cell: to_host(state.cell)? })
     }
 
     fn has_shape_of(&self, other: &Self) -> bool {
-        let shape = |memory: &Self| [memory.size, memory.hidden.len(), memory.cell.len()];
+        let shape = |state: &Self| [state.size, state.hidden.len(), state.cell.len()];
         shape(self) == shape(other)
     }
 }
 
 /// For each row whether its observation is the first of an episode. Where the loss of a life ends a return, it does so for
 /// the memory.
-pub(super) fn starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
+pub(super) fn episode_starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     match mode {
         AutoresetMode::SameStep => {
             batch.terminated.iter().zip(&batch.truncated).map(|(&a, &b)| a || b).collect()
@@ -87,55 +87,60 @@ pub(super) fn starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     }
 }
 
-/// The memory of a learner, and what is needed to learn from its rollout.
+/// The state of a learner, and what is needed to learn from its rollout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Recollection {
+pub(super) struct RecurrentRollout {
     /// After the last action.
-    pub(super) memory: Memory,
+    pub(super) state: RecurrentState,
     /// Whether the observation to come is the first of an episode, for each environment.
     next_starts: Vec<bool>,
     /// At the beginning of the rollout.
-    first: Memory,
+    first: RecurrentState,
     /// For each step of the rollout and each environment whether its observation was the first of an episode.
     starts: Vec<bool>,
 }
 
-impl Recollection {
+impl RecurrentRollout {
     pub(super) fn new(num_envs: usize, size: usize) -> Self {
-        let memory = Memory::new(num_envs, size);
-        Self { first: memory.clone(), memory, next_starts: vec![false; num_envs], starts: Vec::new() }
+        let state = RecurrentState::new(num_envs, size);
+        Self { first: state.clone(), state, next_starts: vec![false; num_envs], starts: Vec::new() }
     }
 
     /// Whether the network is recurrent.
-    pub(super) fn is_used(&self) -> bool {
-        self.memory.size > 0
+    pub(super) fn is_recurrent(&self) -> bool {
+        self.state.size > 0
     }
 
     /// What is remembered when the next action is chosen.
-    pub(super) fn present(&self) -> Memory {
-        let mut memory = self.memory.clone();
-        memory.forget(&self.next_starts);
-        memory
+    pub(super) fn current(&self) -> RecurrentState {
+        let mut state = self.state.clone();
+        state.reset(&self.next_starts);
+        state
     }
 
     /// Takes what is remembered of some environments after an action; `step_of` says which step of the rollout, from 0, an
     /// environment is at.
-    pub(super) fn carry_on(&mut self, envs: &[usize], memory: &Memory, step_of: impl Fn(usize) -> usize) {
+    pub(super) fn record(
+        &mut self,
+        envs: &[usize],
+        state: &RecurrentState,
+        step_of: impl Fn(usize) -> usize,
+    ) {
         let num_envs = self.next_starts.len();
         for (index, &env) in envs.iter().enumerate() {
             let step = step_of(env);
             self.starts.resize(self.starts.len().max((step + 1) * num_envs), false);
             if step == 0 {
-                self.first.set(env, &self.memory, env);
+                self.first.set(env, &self.state, env);
             }
-            self.memory.set(env, memory, index);
+            self.state.set(env, state, index);
             self.starts[step * num_envs + env] = self.next_starts[env];
         }
     }
 
     /// Takes note of which of the observations to come are the first of an episode.
     pub(super) fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
-        for (&env, starts) in batch.env_ids.iter().zip(starts(batch, mode)) {
+        for (&env, starts) in batch.env_ids.iter().zip(episode_starts(batch, mode)) {
             self.next_starts[env] = starts;
         }
     }
@@ -144,14 +149,14 @@ impl Recollection {
     pub(super) fn sequences(&self, envs: &[usize], device: &Device) -> Option<Sequences> {
         let rows = self.starts.chunks_exact(self.next_starts.len());
         let starts: Vec<bool> = rows.flat_map(|starts| envs.iter().map(|&env| starts[env])).collect();
-        self.first.of(envs).sequences(&starts, device)
+        self.first.select(envs).sequences(&starts, device)
     }
 
     /// Whether it is of so many environments and steps: false for a damaged one.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         let envs = other.next_starts.len();
-        self.memory.has_shape_of(&other.memory)
-            && self.first.has_shape_of(&other.memory)
+        self.state.has_shape_of(&other.state)
+            && self.first.has_shape_of(&other.state)
             && self.next_starts.len() == envs
             && self.starts.len().is_multiple_of(envs)
     }

@@ -6,21 +6,21 @@ use crate::LearnerError;
 use crate::host::to_host;
 
 /// A step of the optimiser that was taken.
-pub(crate) enum Step {
+pub(crate) enum OptimizerStep {
     /// On the CPU.
-    Read(StepNumbers),
+    Ready(StepResult),
     /// On a device, which nobody has waited for.
-    Unread {
-        /// Of the first numbers, the last of which is the gradient's norm.
+    Pending {
+        /// Of the first values, the last of which is the gradient's norm.
         names: Vec<&'static str>,
         /// `[names + details]`.
-        numbers: Box<Tensor<1>>,
+        values: Box<Tensor<1>>,
     },
 }
 
 /// What was read of a step of the optimiser.
 #[derive(Debug)]
-pub(crate) struct StepNumbers {
+pub(crate) struct StepResult {
     /// In the order in which they were given.
     pub(crate) terms: Vec<f32>,
     /// Length of the gradient of all parameters together, before it was clipped.
@@ -28,7 +28,7 @@ pub(crate) struct StepNumbers {
     pub(crate) details: Vec<f32>,
 }
 
-impl StepNumbers {
+impl StepResult {
     /// Of so many terms as there are `names`, the last of which is the gradient's norm, and details. Fails if a term is not
     /// finite.
     pub(crate) fn new(names: &[&'static str], mut terms: Vec<f32>) -> Result<Self, LearnerError> {
@@ -41,25 +41,25 @@ impl StepNumbers {
     }
 }
 
-/// The numbers of all steps, and that of `more`, `[1]`; a device is waited for once. An error comes with the index of its
+/// The values of all steps, and that of `more`, `[1]`; a device is waited for once. An error comes with the index of its
 /// step.
 pub(crate) fn read_steps(
-    steps: Vec<Step>,
+    steps: Vec<OptimizerStep>,
     more: Option<Tensor<1>>,
-) -> Result<(Vec<StepNumbers>, Option<f32>), (usize, LearnerError)> {
-    let unread = steps.iter().filter_map(|step| match step {
-        Step::Read(_) => None,
-        Step::Unread { numbers, .. } => Some(Tensor::clone(numbers)),
+) -> Result<(Vec<StepResult>, Option<f32>), (usize, LearnerError)> {
+    let pending = steps.iter().filter_map(|step| match step {
+        OptimizerStep::Ready(_) => None,
+        OptimizerStep::Pending { values, .. } => Some(Tensor::clone(values)),
     });
-    let all: Vec<Tensor<1>> = more.iter().cloned().chain(unread).collect();
-    let numbers = if all.is_empty() { Ok(Vec::new()) } else { to_host(Tensor::cat(all, 0)) };
-    let mut numbers = numbers.map_err(|error| (0, error))?.into_iter();
-    let more = more.and_then(|_| numbers.next());
+    let all: Vec<Tensor<1>> = more.iter().cloned().chain(pending).collect();
+    let values = if all.is_empty() { Ok(Vec::new()) } else { to_host(Tensor::cat(all, 0)) };
+    let mut values = values.map_err(|error| (0, error))?.into_iter();
+    let more = more.and_then(|_| values.next());
     let read = |(index, step)| match step {
-        Step::Read(numbers) => Ok(numbers),
-        Step::Unread { names, numbers: tensor } => {
-            let own = numbers.by_ref().take(tensor.dims()[0]).collect();
-            StepNumbers::new(&names, own).map_err(|error| (index, error))
+        OptimizerStep::Ready(result) => Ok(result),
+        OptimizerStep::Pending { names, values: tensor } => {
+            let own = values.by_ref().take(tensor.dims()[0]).collect();
+            StepResult::new(&names, own).map_err(|error| (index, error))
         }
     };
     let steps = steps.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
@@ -72,9 +72,9 @@ mod tests {
 
     use super::*;
 
-    fn step(numbers: [f32; 4]) -> Step {
-        let numbers = Tensor::from_floats(numbers, &Device::flex());
-        Step::Unread { names: vec!["the loss", "the gradient's norm"], numbers: Box::new(numbers) }
+    fn step(values: [f32; 4]) -> OptimizerStep {
+        let values = Tensor::from_floats(values, &Device::flex());
+        OptimizerStep::Pending { names: vec!["the loss", "the gradient's norm"], values: Box::new(values) }
     }
 
     #[test]
