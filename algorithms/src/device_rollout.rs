@@ -54,7 +54,7 @@ mod tests {
     use crate::networks::ObservationLayout;
 
     #[test]
-    fn entries_are_found_in_whatever_order_they_came() {
+    fn entries_are_selected_regardless_of_arrival_order() {
         let layout = ObservationLayout::Bytes { length: 1 };
         let rows = |bytes: [u8; 2]| {
             let rows = bytes.map(|byte| [byte]);

@@ -198,7 +198,7 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
 }
 
 #[test]
-fn a_rollout_of_a_checkpoint_is_moved_to_the_device_again() {
+fn a_restored_rollout_is_uploaded_to_the_device() {
     for spec in [vectors(), images()] {
         // At the start, within a rollout and at its end, each between the two halves of a step too.
         for (pause, acting) in [(0, true), (5, false), (5, true), (15, true), (16, false)] {
@@ -235,7 +235,7 @@ fn a_rollout_of_a_checkpoint_is_moved_to_the_device_again() {
 }
 
 #[test]
-fn what_is_not_finite_on_a_device_undoes_what_was_not_read() {
+fn non_finite_values_on_a_device_undo_the_pending_steps() {
     // After the first step of the optimiser nothing is finite.
     let config = PpoConfig { learning_rate: 1e38, anneal_lr: false, ..ppo_config() };
     let policy = PolicyConfig::default();
@@ -284,7 +284,7 @@ fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
 }
 
 #[test]
-fn networks_and_their_gradients_are_those_of_the_cpu() {
+fn networks_and_their_gradients_equal_those_of_the_cpu() {
     for torso in [TorsoKind::Nature, TorsoKind::Impala] {
         for layer_norm in [false, true] {
             let policy = PolicyConfig {
@@ -321,7 +321,7 @@ fn half_precisions(device: &Device) -> impl Iterator<Item = Precision> {
 }
 
 #[test]
-fn networks_of_16_bits_say_about_the_same() {
+fn networks_in_16_bits_have_similar_outputs_and_gradients() {
     for (torso, layer_norm) in
         [(TorsoKind::Nature, false), (TorsoKind::Nature, true), (TorsoKind::Impala, true)]
     {
@@ -355,7 +355,7 @@ fn networks_of_16_bits_say_about_the_same() {
 }
 
 #[test]
-fn the_cpu_has_32_bits_whatever_is_asked_for() {
+fn the_cpu_always_uses_32_bits() {
     let of = |precision| {
         let policy = PolicyConfig { precision, width: 0.25, ..PolicyConfig::default() };
         gradients(&policy, &Device::flex())
@@ -364,7 +364,7 @@ fn the_cpu_has_32_bits_whatever_is_asked_for() {
 }
 
 #[test]
-fn learners_of_16_bits_learn_about_the_same() {
+fn learners_in_16_bits_learn_similarly() {
     let (_, found) = on_cpu_and_devices(|device| {
         let learn = |precision| {
             let policy = PolicyConfig { precision, ..PolicyConfig::default() };
@@ -390,7 +390,7 @@ fn learners_of_16_bits_learn_about_the_same() {
 }
 
 #[test]
-fn gradients_too_small_for_f16_are_not_lost() {
+fn loss_scaling_preserves_gradients_too_small_for_f16() {
     let (_, moved) = on_cpu_and_devices(|device| {
         let device = device.clone().autodiff();
         let policy = PolicyConfig { precision: Precision::F16, ..PolicyConfig::default() };
@@ -420,7 +420,7 @@ fn gradients_too_small_for_f16_are_not_lost() {
 
 #[test]
 #[cfg(feature = "wgpu")]
-fn a_precision_that_a_device_has_not_is_refused() {
+fn an_unsupported_precision_is_an_error() {
     let Some(gpu) = gpu() else { return };
     let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
     let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("WGSL has no bf16");

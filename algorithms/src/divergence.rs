@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_number_that_is_none_is_named_with_its_row() {
+    fn reports_the_first_non_finite_value_with_its_row() {
         assert_eq!(
             message([0.0, f32::NAN, 1.0], f32::INFINITY),
             "the value loss is not finite after 7 updates, at learning rate 2.5e-4; the first such number is NaN in \
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_are_numbers_the_largest_is_named() {
+    fn reports_the_largest_value_if_all_are_finite() {
         assert!(message([0.0, 1.0, -9.0], 8.0).contains(
             "all that went in is finite, the largest number is -9 in `returns`, row 2, which is of pong"
         ));

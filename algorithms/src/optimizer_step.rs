@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_has_its_own_numbers() {
+    fn results_are_assigned_to_their_steps() {
         let more = Tensor::from_floats([9.0], &Device::flex());
         let steps = vec![step([1.0, 2.0, f32::NAN, 3.0]), step([4.0, 5.0, 6.0, 7.0])];
         let (steps, more) = read_steps(steps, Some(more)).unwrap();

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_termination_has_no_future_and_a_truncation_has_a_value() {
+    fn terminations_are_not_bootstrapped_and_truncations_are() {
         let trajectory = |terminated, truncated| Trajectory {
             rewards: &[1.0, 10.0],
             values: &[2.0, 3.0],

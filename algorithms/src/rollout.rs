@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_termination_without_reset_only_cuts_the_return() {
+    fn a_termination_without_reset_ends_the_return_but_not_the_episode() {
         let lost_life = Outcome { terminated: true, ..reward(10.0) };
         // Step 0: A = 10 - 1. Step 1 is a transition like any other: A = 1 + 0.5 * 8 - 2.
         assert_eq!(advantages(&rollout(&[lost_life, reward(1.0)])), [9.0, 3.0]);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn final_values_are_asked_for_only_where_the_observation_is_gone() {
+    fn final_values_are_needed_only_for_rows_that_reset_in_the_same_step() {
         let mut batch = Batch::new(3, 4, true);
         batch.truncated[1] = true;
         batch.terminated[2] = true;
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_keep_the_environments_apart() {
+    fn entries_of_environments_are_separate() {
         let mut rollout = Rollout::new(2, 2, 8);
         let mut batch = Batch::new(1, 8, false);
         // One environment is a step ahead of the other.

@@ -31,14 +31,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schedule_is_a_straight_line_and_then_flat() {
+    fn a_schedule_is_linear_and_then_constant() {
         let schedule = LinearSchedule { start: 2.0, end: 1.0, steps: 4 };
         let values: Vec<f64> = (0..7).map(|step| schedule.value(step)).collect();
         assert_eq!(values, [2.0, 1.75, 1.5, 1.25, 1.0, 1.0, 1.0]);
     }
 
     #[test]
-    fn constants_and_empty_ways_have_one_value() {
+    fn constant_and_zero_length_schedules_have_one_value() {
         assert_eq!(LinearSchedule::constant(0.3).value(0), 0.3);
         assert_eq!(LinearSchedule::constant(0.3).value(u64::MAX), 0.3);
         assert_eq!(LinearSchedule { start: 1.0, end: 0.5, steps: 0 }.value(0), 0.5);

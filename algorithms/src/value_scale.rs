@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rescaled_number_stands_for_the_same_return() {
+    fn rescaling_preserves_the_represented_return() {
         let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, 1);
         scales.observe(&[(0, 4.0), (0, -2.0)]);
         for (update, returns) in

@@ -27,7 +27,7 @@ fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConf
 }
 
 /// The largest value of each row, and its action.
-fn judgement(policy: &Policy, batch: &Batch) -> (Vec<f32>, Vec<i32>) {
+fn values_and_actions(policy: &Policy, batch: &Batch) -> (Vec<f32>, Vec<i32>) {
     let values = policy.values(batch).unwrap();
     let best = values.iter().map(|values| values.iter().copied().fold(f32::MIN, f32::max)).collect();
     (best, policy.greedy(batch).unwrap())
@@ -55,7 +55,7 @@ fn solve_all_probes_with(config: &DqnConfig, policy: &PolicyConfig) {
     solve_probes(config.gamma, |envs| {
         let dqn = train_network(envs, config.clone(), policy.clone(), 1);
         let policy = dqn.policy(dqn.spec()).unwrap();
-        move |batch: &Batch| judgement(&policy, batch)
+        move |batch: &Batch| values_and_actions(&policy, batch)
     });
 }
 
@@ -65,7 +65,7 @@ fn dqn_solves_every_probe() {
 }
 
 #[test]
-fn double_dueling_dqn_with_priorities_and_returns_of_three_steps_solves_every_probe() {
+fn double_dueling_dqn_with_prioritised_three_step_returns_solves_every_probe() {
     solve_all_probes(&DqnConfig {
         double: true,
         dueling: true,
@@ -79,7 +79,7 @@ fn double_dueling_dqn_with_priorities_and_returns_of_three_steps_solves_every_pr
 }
 
 #[test]
-fn dqn_solves_every_probe_in_every_scale_of_values() {
+fn dqn_solves_every_probe_in_every_value_scale() {
     for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
         println!("{value_scale:?}");
         let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
@@ -88,7 +88,7 @@ fn dqn_solves_every_probe_in_every_scale_of_values() {
 }
 
 #[test]
-fn distributions_of_returns_and_noisy_layers_solve_every_probe() {
+fn distributional_dqn_with_noisy_layers_solves_every_probe() {
     for distribution in [Distribution::C51, Distribution::Quantile] {
         solve_all_probes(&DqnConfig {
             distribution,
@@ -131,7 +131,7 @@ fn dqn_balances_the_cart_pole() {
 }
 
 /// What the presets of MountainCar and Acrobot have in common.
-fn of_rare_rewards() -> DqnConfig {
+fn sparse_reward_config() -> DqnConfig {
     DqnConfig {
         buffer_size: 50_000,
         target_network_frequency: 150,
@@ -156,7 +156,7 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
         learning_rate: 3e-3,
         exploration_fraction: 0.05,
         end_e: 0.07,
-        ..of_rare_rewards()
+        ..sparse_reward_config()
     };
     let policy = PolicyConfig { hidden_size: Some(64), ..PolicyConfig::default() };
     let seed = 1;
@@ -177,7 +177,7 @@ fn dqn_swings_up_the_acrobot() {
         learning_rate: 1e-3,
         exploration_fraction: 0.15,
         end_e: 0.01,
-        ..of_rare_rewards()
+        ..sparse_reward_config()
     };
     let policy = PolicyConfig { hidden_size: Some(64), ..PolicyConfig::default() };
     let seed = 1;

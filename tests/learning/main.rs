@@ -20,30 +20,30 @@ fn vectorize<E: Env + 'static>(
 }
 
 /// What a learner says about one observation (one float).
-struct Judgement {
+struct Answer {
     observation: f32,
     value: f32,
     action: i32,
 }
 
 /// Lets a policy, which gives a value and an action for each row, play for some steps.
-fn judge(
+fn run(
     envs: &mut dyn VectorEnv,
     policy: impl Fn(&Batch) -> (Vec<f32>, Vec<i32>),
     steps: usize,
-) -> Vec<Judgement> {
+) -> Vec<Answer> {
     let mut batch = envs.reset(ResetSeeds::From(1000)).unwrap();
-    let mut judged = Vec::new();
+    let mut answers = Vec::new();
     for _ in 0..steps {
         let (values, actions) = policy(batch);
-        judged.extend((0..batch.len()).map(|row| Judgement {
+        answers.extend((0..batch.len()).map(|row| Answer {
             observation: batch.observations.row_f32(row)[0],
             value: values[row],
             action: actions[row],
         }));
         batch = envs.step(Actions::Discrete(&actions)).unwrap();
     }
-    judged
+    answers
 }
 
 /// The value of an observation, and the action in it where only one is right.
@@ -64,7 +64,7 @@ fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl F
         for kind in ProbeKind::ALL {
             let mut envs = vectorize(8, || Probe::new(kind), mode);
             let policy = train(&mut envs);
-            for Judgement { observation, value, action } in judge(&mut envs, policy, 4) {
+            for Answer { observation, value, action } in run(&mut envs, policy, 4) {
                 let (right_value, right_action) = answer(kind, observation, gamma);
                 println!("{mode:?} {kind:?}: observation {observation}, value {value}, action {action}");
                 assert!((value - right_value).abs() < 0.1, "expected the value {right_value}");

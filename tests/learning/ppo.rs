@@ -46,7 +46,7 @@ fn ppo_solves_every_probe() {
 }
 
 #[test]
-fn ppo_solves_every_probe_in_every_scale_of_values() {
+fn ppo_solves_every_probe_in_every_value_scale() {
     let config = PpoConfig {
         total_steps: 16_384,
         num_steps: 32,
@@ -68,7 +68,7 @@ fn ppo_solves_every_probe_in_every_scale_of_values() {
 }
 
 /// The mean return of a probe that asks for what was seen two steps ago, by a network that remembers so many numbers.
-fn recollection(lstm: usize, mode: AutoresetMode) -> f64 {
+fn return_of_memory_probe(lstm: usize, mode: AutoresetMode) -> f64 {
     let config = PpoConfig {
         total_steps: 32_768,
         num_steps: 32,
@@ -88,7 +88,7 @@ fn recollection(lstm: usize, mode: AutoresetMode) -> f64 {
 #[test]
 fn ppo_remembers_with_a_recurrent_network_and_only_with_one() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        let (with, without) = (recollection(16, mode), recollection(0, mode));
+        let (with, without) = (return_of_memory_probe(16, mode), return_of_memory_probe(0, mode));
         println!("{mode:?}: {with} with memory, {without} without");
         assert_eq!(with, 1.0);
         assert!(without.abs() < 0.5, "half of the guesses are right");

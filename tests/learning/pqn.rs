@@ -54,7 +54,7 @@ fn pqn_solves_every_probe() {
 }
 
 #[test]
-fn pqn_solves_every_probe_in_every_scale_of_values() {
+fn pqn_solves_every_probe_in_every_value_scale() {
     for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
         println!("{value_scale:?}");
         solve_all_probes(value_scale);

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn projections_keep_probability_and_within_the_support_the_mean() {
+    fn projections_preserve_the_total_probability_and_the_mean() {
         for seed in 0..200 {
             println!("seed {seed}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_are_absolute_errors_where_means_are_learned() {
+    fn priorities_of_means_are_absolute_errors() {
         // Errors 0.5 and 3: squares 0.25 and 9; Huber 0.125 and 2.5.
         close(&mean(LossKind::Mse).errors(&[0.25, 9.0]), &[0.5, 3.0]);
         close(&mean(LossKind::Huber).errors(&[0.125, 2.5]), &[0.5, 3.0]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_of_legal_actions_alone() {
+    fn values_cover_only_legal_actions() {
         let head = quantiles(2);
         assert_eq!(head.values(0, &[1.0, 3.0, -2.0, 2.0, 9.0, 99.0], 2), [2.0, 0.0]);
     }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_of_rows() {
+    fn weighted_mean_by_hand() {
         let tensor = |values: [f32; 2]| Tensor::<1>::from_floats(values, &Device::flex());
         close(weighted_mean(tensor([2.0, 4.0]), tensor([1.0, 0.25])), &[1.5]);
     }

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_actions_are_as_frequent_as_epsilon_says_and_legal() {
+    fn random_actions_are_legal_and_as_frequent_as_epsilon() {
         let values = [vec![0.0, 5.0, 1.0], vec![2.0, 1.0]];
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut counts = [[0; 3]; 2];

@@ -94,7 +94,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
     let with_threads = |num_threads| {
         let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
@@ -144,7 +144,7 @@ fn states_may_be_taken_between_act_and_observe() {
 }
 
 #[test]
-fn a_lost_replay_is_filled_again_before_learning_goes_on() {
+fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
     let config = DqnConfig { learning_starts: 40, ..config() };
     let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
     while dqn.updates() < 10 {
@@ -180,7 +180,7 @@ fn gradient_steps_follow_the_train_ratio() {
 }
 
 #[test]
-fn epsilon_falls_on_a_straight_line() {
+fn epsilon_is_annealed_linearly() {
     let mut dqn = learner(config(), vectors());
     let at = |dqn: &mut Dqn, steps| {
         dqn.steps = steps;
@@ -193,7 +193,7 @@ fn epsilon_falls_on_a_straight_line() {
 }
 
 #[test]
-fn the_target_network_moves_when_it_is_due() {
+fn the_target_network_is_updated_when_it_is_due() {
     // At most one gradient step for each step of the four environments, so that none is passed over.
     let config = DqnConfig { train_ratio: 0.25, ..config() };
     let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
@@ -215,7 +215,7 @@ fn the_target_network_moves_when_it_is_due() {
 
 /// The targets of a batch, from a network whose values are known: those of its weights, set by hand.
 #[test]
-fn a_double_target_takes_the_value_of_the_target_network() {
+fn double_targets_use_the_target_network_for_evaluation_only() {
     use burn::tensor::Tensor;
     use rand::SeedableRng;
     let spec = vectors();
@@ -259,7 +259,7 @@ fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
 }
 
 #[test]
-fn statistics_of_returns_change_and_predictions_do_not() {
+fn updated_value_scales_preserve_predictions() {
     for of_returns in [config(), DqnConfig { distribution: Distribution::C51, ..rainbow() }] {
         // Quantiles in the place of probabilities, which have no scale. Steps too small to be seen.
         let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
@@ -296,7 +296,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
 }
 
 #[test]
-fn scales_of_games_are_for_heads_of_games_that_say_returns() {
+fn popart_requires_a_head_per_game_and_a_distribution_of_returns() {
     let new = |config: DqnConfig, policy: PolicyConfig| {
         Dqn::new(config, policy, vectors(), &Device::flex(), 7).err().unwrap().to_string()
     };
@@ -308,7 +308,7 @@ fn scales_of_games_are_for_heads_of_games_that_say_returns() {
 }
 
 #[test]
-fn rows_that_only_reset_never_train() {
+fn reset_rows_are_not_learned_from() {
     let run = |disturb: bool| {
         let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
         let mut resets = 0;
@@ -364,7 +364,7 @@ const ILLEGAL: [(HeadKind, usize, Range<usize>); 2] =
     [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)];
 
 #[test]
-fn illegal_actions_have_no_part_in_anything() {
+fn illegal_actions_affect_neither_actions_nor_updates() {
     for (head, columns, illegal) in ILLEGAL {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
         let mut dqn = Dqn::new(config(), policy, vectors(), &Device::flex(), 7).unwrap();
@@ -392,7 +392,7 @@ fn illegal_actions_have_no_part_in_anything() {
 }
 
 #[test]
-fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
+fn non_finite_values_are_reported_and_never_reach_the_weights() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
     let mut broken = envs.batch.clone();
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
@@ -429,7 +429,7 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
 }
 
 #[test]
-fn methods_out_of_order_and_foreign_batches_are_refused() {
+fn calls_out_of_order_and_foreign_batches_are_errors() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
     assert!(matches!(dqn.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
     assert!(matches!(dqn.update(), Err(LearnerError::OutOfOrder(_))));
@@ -446,7 +446,7 @@ fn methods_out_of_order_and_foreign_batches_are_refused() {
 }
 
 #[test]
-fn a_policy_finds_its_tasks_by_name_in_other_environments() {
+fn a_policy_matches_tasks_of_other_environments_by_name() {
     let (dqn, envs) = (learner(rainbow(), vectors()), RandomEnvs::new(vectors()));
     let own = dqn.policy(dqn.spec()).unwrap();
     let values = own.values(&envs.batch).unwrap();
@@ -471,7 +471,7 @@ fn a_policy_finds_its_tasks_by_name_in_other_environments() {
 }
 
 #[test]
-fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
+fn a_replay_buffer_larger_than_memory_is_an_error() {
     let images = spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep);
     let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
     let size = Dqn::replay_size(&config, &images).unwrap();
@@ -483,7 +483,7 @@ fn a_replay_that_memory_cannot_hold_is_refused_before_it_is_made() {
 }
 
 #[test]
-fn damaged_states_are_refused() {
+fn damaged_states_are_errors() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
     step(&mut dqn, &mut envs);
     let state = dqn.state().unwrap();

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_judged_by_its_own_task_alone() {
+    fn every_row_uses_only_the_heads_of_its_task() {
         for case in Case::all() {
             let outputs = case.heads.forward(case.features.clone(), &case.rows);
             let (logits, values) = (host(outputs.logits), host(outputs.values));

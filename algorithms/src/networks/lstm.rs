@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_by_hand_with_an_episode_that_begins_within_one() {
+    fn sequences_by_hand_with_an_episode_boundary() {
         // Two sequences of two steps; the second one's second step begins an episode.
         let sequences = Sequences {
             state: state(&[0.5, -0.5], &[1.0, 2.0]),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_equal_finite_differences_and_end_where_an_episode_begins() {
+    fn gradients_equal_finite_differences_and_stop_at_episode_boundaries() {
         let loss = |values: &[f32], keep: f32| -> (Tensor<2>, Tensor<1>) {
             let inputs = tensor(values, [3, 1]).require_grad();
             let sequences =

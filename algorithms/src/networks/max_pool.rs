@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_and_gradients_equal_the_stock_pooling() {
+    fn outputs_and_gradients_equal_those_of_burn() {
         for shape in SHAPES {
             let ((output, gradient), (expected, of_stock)) =
                 (run(shape, max_pool), run(shape, burn_max_pool));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_first_has_the_gradient() {
+    fn the_first_of_equal_maxima_receives_the_gradient() {
         let input = with_gradient(vec![5.0; 4], [1, 2, 2, 1]);
         let gradients = max_pool(input.clone()).sum().backward();
         assert_eq!(host(input.grad(&gradients).unwrap()), [1.0, 0.0, 0.0, 0.0]);

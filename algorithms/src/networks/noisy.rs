@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_the_root_of_a_normal_number() {
+    fn noise_is_the_signed_root_of_a_normal_value() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let device = Device::flex();
         let layer = Initializer { rng: &mut rng, device: &device }.noisy_linear(1000, 1000, 0.5);

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn torsos_exist_for_pictures_from_36_pixels_and_for_vectors() {
+    fn torsos_support_images_from_36_pixels_and_vectors() {
         let layout = |space: Space| ObservationLayout::of(&space);
         let images = ObservationLayout::Images { channels: 4, height: 84, width: 84 };
         assert_eq!(layout(Space::bytes([4, 84, 84])), Ok(images));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_scaled_and_their_channels_come_last() {
+    fn images_are_scaled_with_channels_last() {
         let mut numbers = [0.0; 6];
         channels_last(&[0, 51, 102, 153, 204, 255], 3, 2, &mut numbers);
         assert_eq!(numbers, [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_rows_become_the_numbers_that_the_host_makes_of_them() {
+    fn packed_rows_unpack_to_the_values_of_the_host() {
         let device = Device::flex();
         for layout in LAYOUTS {
             let rows = rows(layout, 5);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_parts_are_picked_by_their_number() {
+    fn rows_are_selected_across_concatenated_parts() {
         let device = Device::flex();
         for layout in LAYOUTS {
             let rows = rows(layout, 5);

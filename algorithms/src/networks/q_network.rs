@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn layer_norm_takes_scale_and_shift_out_of_every_layer() {
+    fn layer_norm_makes_outputs_independent_of_the_input_scale() {
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let layout = ObservationLayout::Images { channels: 2, height: 36, width: 44 };
         let network = network_of(layout, HeadKind::PerGame, options);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_each_task_are_rescaled_by_themselves() {
+    fn values_of_each_task_are_rescaled_separately() {
         let sigmas = [None, Some(0.5)];
         let options = sigmas.into_iter().flat_map(|noisy_sigma| {
             [false, true].map(|dueling| QNetworkOptions {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_leaves_illegal_actions_out() {
+    fn the_mean_ignores_illegal_actions() {
         let numbers = [[1.0, 3.0, 5.0, 7.0], [1.0, 3.0, 1e9, -1e9], [2.0, 2.0, 2.0, 6.0]];
         let numbers = Tensor::<2>::from_floats(numbers, &device()).unsqueeze_dim::<3>(2);
         let means: Vec<f32> = mean_of_legal(numbers, &rows()).try_into_vec_as().unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_changes_outputs_and_its_absence_does_not() {
+    fn outputs_change_with_the_noise_and_are_constant_without() {
         let options =
             QNetworkOptions { num_atoms: 1, dueling: true, noisy_sigma: Some(0.5), layer_norm: false };
         let network = network(options);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_head_says_the_same_of_the_same_action_in_every_task() {
+    fn a_shared_head_gives_the_same_value_to_an_action_in_every_task() {
         let options = QNetworkOptions { num_atoms: 2, dueling: false, noisy_sigma: None, layer_norm: false };
         let network = network_of(LAYOUT, HeadKind::Shared, options);
         let observation = || Tensor::<2>::from_floats([[1.0, -2.0, 0.5]; 2], &device());
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn no_gradient_of_a_legal_action_reaches_an_illegal_one() {
+    fn illegal_actions_receive_no_gradient() {
         for (seed, head) in (0..40).flat_map(|seed| [(seed, HeadKind::PerGame), (seed, HeadKind::Shared)]) {
             println!("seed {seed}, {head:?}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);

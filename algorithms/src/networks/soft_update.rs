@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_move_by_tau() {
+    fn parameters_are_interpolated_by_tau() {
         let mixed = |tau| {
             let layer = soft_update(layer(1.0, -2.0), &layer(3.0, 2.0), tau);
             [layer.weight.val().into_scalar::<f32>(), layer.bias.unwrap().val().into_scalar::<f32>()]

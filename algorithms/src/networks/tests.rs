@@ -37,7 +37,7 @@ fn shapes(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -
 }
 
 #[test]
-fn impala_has_fifteen_convolutions_and_the_names_of_cleanrl() {
+fn impala_has_fifteen_convolutions_named_as_in_cleanrl() {
     let (layout, spec) = images(84, 84);
     let shapes = shapes(layout, &spec, &impala());
     let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
@@ -138,7 +138,7 @@ fn moved(network: &ActorCritic, gradients: &[Vec<f32>], step: f64) -> ActorCriti
 }
 
 #[test]
-fn an_embedding_tells_games_apart_that_share_everything_else() {
+fn an_embedding_distinguishes_games_with_a_shared_head() {
     let config = PolicyConfig { head: HeadKind::Shared, ..PolicyConfig::default() };
     let (layout, spec) = images(36, 36);
     let says = |game_embedding: usize, task: usize| -> Vec<f32> {

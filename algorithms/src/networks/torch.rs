@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn convolutions_have_their_outputs_first_and_their_pixels_last() {
+    fn convolutions_have_outputs_first_and_pixels_last() {
         let ours = weights("body.layers.Nature.conv2.weight", &[1, 2, 3, 2]);
         let theirs = names(&[&ours.name]).for_torch(ours, [1, 1, 1]);
         assert_eq!((theirs.name.as_str(), theirs.shape.as_slice()), ("network.2.weight", &[2, 3, 1, 2][..]));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_features_of_a_picture_are_read_channel_by_channel_and_an_embedding_last() {
+    fn features_are_flattened_by_channel_and_the_embedding_comes_last() {
         // One pixel above another, with three channels each; two numbers of an embedding; one output.
         let ours = weights("hidden.linear.weight", &[8, 1]);
         let theirs = names(&["body.layers.Nature"]).for_torch(ours, [2, 1, 3]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn normalisations_of_pictures_have_their_channels_first() {
+    fn image_normalisations_have_channels_first() {
         let ours = weights("body.layers.Nature.norms.1.gamma", &[2, 1, 2]);
         let theirs = names(&[&ours.name, "body.layers.Nature.conv1.weight"]).for_torch(ours, [1, 1, 1]);
         assert_eq!((theirs.name.as_str(), theirs.shape), ("network.4.weight", vec![2, 2, 1]));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_counted_as_in_a_sequence() {
+    fn layers_are_indexed_as_in_a_sequential_module() {
         let plain = names(&["body.layers.Impala.section0.conv.weight"]);
         assert_eq!(plain.next, 5);
         let block = "body.layers.Impala.section2.res_block1.conv0.bias";
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_noise_of_layers_has_the_names_of_rainbow() {
+    fn noisy_layers_have_the_parameter_names_of_rainbow() {
         let mut names = names(&["body.layers.Vector.linear.weight"]);
         names.push("value.hidden.Noisy", "value_head", 0);
         assert_eq!(names.rename("value.hidden.Noisy.weight"), "value_head.0.weight_mu");

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_those_of_the_paper_on_the_scaled_gradient() {
+    fn steps_follow_the_paper_with_a_scaled_gradient() {
         let mut layer = layer([0.0, 0.0], 0.0);
         let mut optimizer = AdamOptimizer::new(1e-5);
         for scale in [1.0, 0.25, 0.5] {
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_moments_are_refused() {
+    fn foreign_moments_are_errors() {
         let mut layer = layer([1.0, -2.0], 0.5);
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients = gradients(&layer);

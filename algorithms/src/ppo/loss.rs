@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_gradient_flows_where_nothing_is_clipped_and_once_at_ratio_one() {
+    fn the_policy_gradient_is_zero_where_the_ratio_is_clipped() {
         let ln2 = 2f32.ln();
         let advantages = || tensor([1.0, -1.0, 3.0, -5.0]);
         let loss = |log_ratio| policy_loss(log_ratio, advantages(), 0.1);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn log_prob_picks_the_action_of_each_row() {
+    fn log_prob_selects_the_action_of_each_row() {
         let device = Device::flex();
         let log_probs = Tensor::<2>::from_floats([[-1.0, -2.0, -3.0], [-4.0, -5.0, -6.0]], &device);
         let actions = Tensor::<1, Int>::from_ints([2, 0], &device);

@@ -116,7 +116,7 @@ mod tests {
     use crate::ValueScale;
 
     #[test]
-    fn advantages_of_each_task_have_one_size() {
+    fn advantages_of_all_tasks_have_the_same_scale() {
         // The first task's advantages are 1 and 3, the second one's 100, 200 and 300; entry 2 is no transition.
         let advantages = [100.0, 1.0, -9.0, 200.0, 3.0, 300.0];
         let entries = [(0, 1), (1, 0), (3, 1), (4, 0), (5, 1)];
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn normalized_numbers_by_hand() {
+    fn normalisation_by_hand() {
         // Mean 3, unbiased variance (4 + 0 + 4) / 2 = 4.
         let mut numbers = [1.0, 3.0, 5.0];
         normalize(&mut numbers);

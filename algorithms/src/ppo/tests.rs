@@ -53,7 +53,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
     let with_threads = |num_threads| {
         let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
@@ -84,7 +84,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_finds_the_policy_unmoved() {
+fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_one() {
     let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let spec = spec(Space::floats(3, -1.0, 1.0), mode);
@@ -133,7 +133,7 @@ fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
 }
 
 #[test]
-fn rows_that_only_reset_never_train() {
+fn reset_rows_are_not_learned_from() {
     let run = |disturb: bool| {
         let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
         let mut resets = 0;
@@ -180,7 +180,7 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
 }
 
 #[test]
-fn a_first_minibatch_finds_the_policy_unmoved() {
+fn the_first_minibatch_has_ratio_one() {
     let spec = vectors();
     let config = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), spec.clone(), &Device::flex(), 7).unwrap();
@@ -200,7 +200,7 @@ fn a_first_minibatch_finds_the_policy_unmoved() {
 }
 
 #[test]
-fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
+fn the_learning_rate_is_annealed_to_zero_over_the_planned_updates() {
     let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     assert_eq!(ppo.num_updates(), 5);
     let mut rates = Vec::new();
@@ -213,7 +213,7 @@ fn the_learning_rate_falls_to_zero_over_the_planned_updates() {
 }
 
 #[test]
-fn statistics_of_returns_change_and_predictions_do_not() {
+fn updated_value_scales_preserve_predictions() {
     let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
     // Steps too small to be seen.
     let config = PpoConfig { learning_rate: 1e-30, ..config() };
@@ -238,7 +238,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
 }
 
 #[test]
-fn a_divergence_beyond_the_target_ends_the_update() {
+fn a_divergence_beyond_target_kl_ends_the_update() {
     let config = PpoConfig { target_kl: Some(1e-9), ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
     let mut envs = RandomEnvs::new(vectors());
@@ -251,7 +251,7 @@ fn a_divergence_beyond_the_target_ends_the_update() {
 }
 
 #[test]
-fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
+fn non_finite_values_are_reported_and_never_reach_the_weights() {
     let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     let mut broken = envs.batch.clone();
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
@@ -286,7 +286,7 @@ fn what_is_not_finite_is_named_and_never_reaches_the_weights() {
 }
 
 #[test]
-fn methods_out_of_order_and_foreign_batches_are_refused() {
+fn calls_out_of_order_and_foreign_batches_are_errors() {
     let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     assert!(matches!(ppo.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
     assert!(matches!(ppo.update(), Err(LearnerError::OutOfOrder(_))));
@@ -306,7 +306,7 @@ fn methods_out_of_order_and_foreign_batches_are_refused() {
 }
 
 #[test]
-fn a_policy_finds_its_tasks_by_name_in_other_environments() {
+fn a_policy_matches_tasks_of_other_environments_by_name() {
     let (ppo, envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     let own = ppo.policy(ppo.spec()).unwrap();
     let values = own.values(&envs.batch).unwrap();
@@ -331,7 +331,7 @@ fn a_policy_finds_its_tasks_by_name_in_other_environments() {
 }
 
 #[test]
-fn damaged_states_are_refused() {
+fn damaged_states_are_errors() {
     let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     step(&mut ppo, &mut envs);
     let state = ppo.state().unwrap();

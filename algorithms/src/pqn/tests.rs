@@ -69,7 +69,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn statistics_of_returns_change_and_predictions_do_not() {
+fn updated_value_scales_preserve_predictions() {
     let spec = vectors(AutoresetMode::NextStep);
     // Steps too small to be seen.
     let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-30, ..PqnConfig::default() };
@@ -95,7 +95,7 @@ fn statistics_of_returns_change_and_predictions_do_not() {
 }
 
 #[test]
-fn illegal_actions_have_no_part_in_anything() {
+fn illegal_actions_affect_neither_actions_nor_updates() {
     // The last three of the first task's five columns, or the one of seven shared actions that no task has.
     for (head, columns, illegal) in [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)] {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
@@ -125,7 +125,7 @@ fn illegal_actions_have_no_part_in_anything() {
 }
 
 #[test]
-fn rates_fall_over_the_planned_updates() {
+fn learning_rate_and_epsilon_are_annealed_over_the_planned_updates() {
     let spec = vectors(AutoresetMode::NextStep);
     let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     pqn.config.exploration_fraction = 0.4;
@@ -143,7 +143,7 @@ fn rates_fall_over_the_planned_updates() {
 }
 
 #[test]
-fn rows_that_only_reset_never_train() {
+fn reset_rows_are_not_learned_from() {
     let run = |disturb: bool| {
         let spec = vectors(AutoresetMode::NextStep);
         let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
@@ -169,7 +169,7 @@ fn rows_that_only_reset_never_train() {
 }
 
 #[test]
-fn what_is_not_finite_is_named_and_methods_have_an_order() {
+fn non_finite_values_and_calls_out_of_order_are_errors() {
     let spec = vectors(AutoresetMode::NextStep);
     let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     assert!(matches!(pqn.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));

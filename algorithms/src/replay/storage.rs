@@ -134,7 +134,7 @@ mod tests {
     const SIZE: ReplaySize = ReplaySize { steps: 1_000_000, storage_bytes: 3 << 30, index_bytes: 1 << 30 };
 
     #[test]
-    fn what_memory_cannot_hold_is_refused_with_both_numbers() {
+    fn too_large_a_buffer_is_an_error_with_both_sizes() {
         let refused = FrameStore::new(SIZE, ReplayStorage::Memory { available: 1 << 30 }).err().unwrap();
         assert_eq!(
             refused.to_string(),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_the_callers_must_suffice() {
+    fn external_storage_must_be_large_enough() {
         let size = ReplaySize { steps: 10, storage_bytes: 100, index_bytes: 1 << 40 };
         assert!(FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 100]))).is_ok());
         let refused = FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 99]))).err();

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_lie_on_the_line_one_after_another() {
+    fn finds_entries_by_cumulative_priority() {
         let mut tree = SumTree::new(5);
         for (entry, priority) in [1.0, 0.0, 2.0, 0.5, 0.0].into_iter().enumerate() {
             tree.set(entry, priority);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn it_agrees_with_a_list_of_priorities() {
+    fn equals_a_list_of_priorities() {
         for seed in 0..20 {
             println!("seed {seed}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -187,7 +187,7 @@ fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
 }
 
 #[test]
-fn it_agrees_with_a_replay_of_whole_stacks() {
+fn equals_a_naive_replay_buffer_of_whole_stacks() {
     for seed in 0..40 {
         println!("seed {seed}");
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -238,7 +238,7 @@ fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, StackedEnvs) {
 }
 
 #[test]
-fn tasks_have_equal_shares_of_the_steps_and_of_every_batch() {
+fn tasks_have_equal_shares_of_steps_and_batches() {
     for alpha in [None, Some(0.5)] {
         let (replay, _) = filled(alpha, 300);
         let kept = |task: usize| -> usize {
@@ -280,7 +280,7 @@ fn uniform_draws_are_uniform_within_a_task() {
 }
 
 #[test]
-fn priorities_decide_how_often_a_step_is_drawn_and_weights_take_it_back() {
+fn steps_are_drawn_by_priority_and_weighted_inversely() {
     let (mut replay, _) = filled(Some(0.5), 300);
     // Of the first task only; priority 4 for one step, 1 for all others: roots 2 and 1.
     let draws: Vec<Draw> = all_draws(&replay).into_iter().filter(|draw| draw.env == 0).collect();
@@ -326,7 +326,7 @@ fn weights_by_hand() {
 }
 
 #[test]
-fn steps_that_are_gone_keep_no_priority() {
+fn evicted_steps_have_no_priority() {
     let (mut replay, mut envs) = filled(Some(0.5), 60);
     let draws = all_draws(&replay);
     let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
@@ -343,7 +343,7 @@ fn steps_that_are_gone_keep_no_priority() {
 }
 
 #[test]
-fn a_restored_replay_goes_on_alike() {
+fn a_restored_replay_buffer_continues_identically() {
     for (alpha, steps) in [(None, 20), (Some(0.5), 20), (Some(0.5), 300)] {
         let (mut replay, mut envs) = filled(alpha, steps);
         let bytes = postcard::to_stdvec(&replay.state()).unwrap();
@@ -367,7 +367,7 @@ fn a_restored_replay_goes_on_alike() {
 }
 
 #[test]
-fn states_of_other_replays_are_refused() {
+fn states_of_other_replay_buffers_are_errors() {
     let (replay, _) = filled(None, 20);
     let (mut prioritized, _) = filled(Some(0.5), 0);
     assert!(prioritized.restore(replay.state()).unwrap_err().contains("other priorities"));
@@ -378,7 +378,7 @@ fn states_of_other_replays_are_refused() {
 }
 
 #[test]
-fn sizes_are_known_before_anything_is_made() {
+fn sizes_are_known_before_allocation() {
     let pong = spec(Space::bytes([4, 84, 84]), &[0; 8], AutoresetMode::SameStep);
     let options = ReplayOptions { buffer_size: 1_000_000, n_step: 1, gamma: 0.99, alpha: None };
     let layout = ObservationLayout::of(&pong.observation_space).unwrap();

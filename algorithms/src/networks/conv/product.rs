@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn transposed_matrices_are_read_the_other_way_round() {
+    fn products_of_transposed_matrices_by_hand() {
         // [1 4; 2 5; 3 6] * [1 0 2; 0 1 2]
         let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];

@@ -79,7 +79,7 @@ fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
 }
 
 #[test]
-fn outputs_and_gradients_equal_the_stock_convolution() {
+fn outputs_and_gradients_equal_those_of_burn() {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
         let [fused, expected] = [run(sizes, extension::conv, rectify), run(sizes, burn_conv, rectify)];
         for (what, (fused, expected)) in
@@ -136,7 +136,7 @@ fn moved<const D: usize>(tensor: &Tensor<D>, index: usize, step: f32) -> Tensor<
 }
 
 #[test]
-fn results_are_the_same_bits_on_one_two_and_three_threads() {
+fn results_are_bit_identical_on_one_two_and_three_threads() {
     for sizes in SIZES {
         let on = |num_threads| {
             let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
