@@ -4,28 +4,28 @@ use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
 use crate::{LearnerError, SpecError, Task, VectorSpec};
 
-/// Rows of a batch as a network reads them.
+/// Rows of a batch, ready for a network.
 pub(crate) struct ReadRows {
     /// `[rows, length]`.
     pub(crate) observations: Tensor<2>,
     pub(crate) tasks: RowTasks,
-    /// What the observations were made of, where that is on a device.
+    /// The packed observations, if they are on a device.
     pub(crate) packed: Option<PackedRows>,
 }
 
-/// A row of a batch, and whose it is.
+/// A row of a batch, and its environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchRow {
     pub(crate) row: usize,
     pub(crate) env: usize,
 }
 
-/// All rows of a batch.
+/// Returns all rows of a batch.
 pub(crate) fn rows(batch: &Batch) -> Vec<BatchRow> {
     batch.env_ids.iter().enumerate().map(|(row, &env)| BatchRow { row, env }).collect()
 }
 
-/// Turns rows of a vector environment's batches into what a network reads.
+/// Turns rows of batches into the inputs of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchReader {
     layout: ObservationLayout,
@@ -37,7 +37,7 @@ pub(crate) struct BatchReader {
 }
 
 impl BatchReader {
-    /// For the environments of `spec`, with tensors on `device`.
+    /// Creates a reader for the environments of `spec`, with tensors on `device`.
     pub(crate) fn new(spec: &VectorSpec, layout: ObservationLayout, device: Device) -> Self {
         Self {
             layout,
@@ -48,7 +48,7 @@ impl BatchReader {
         }
     }
 
-    /// The same for other environments, whose tasks must be among the known ones.
+    /// Returns a reader for other environments. Their tasks must be known.
     pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         let head = |task: &Task| {
             let same = |known: &Task| known.name == task.name && known.num_actions == task.num_actions;
@@ -63,7 +63,7 @@ impl BatchReader {
         Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, ..self.clone() })
     }
 
-    /// Whether a batch is of all the environments that this was made for.
+    /// Fails unless a batch holds all environments, each once and in order.
     pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
         let [got, expected] = [batch.len(), self.task_ids.len()];
         if got != expected {
@@ -72,7 +72,7 @@ impl BatchReader {
         self.check(batch)
     }
 
-    /// Whether a batch is of some of the environments that this was made for, each once and in their order.
+    /// Fails unless a batch holds some of the environments, each at most once and in order.
     pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         if !batch.env_ids.is_sorted_by(|left, right| left < right) {
             return Err(LearnerError::DisorderedBatch);
@@ -83,12 +83,12 @@ impl BatchReader {
         }
         let [got, expected] = [batch.observations.row_bytes(), self.layout.row_bytes()];
         if got != expected {
-            return Err(LearnerError::ForeignBatch { what: "bytes an observation", got, expected });
+            return Err(LearnerError::ForeignBatch { what: "bytes per observation", got, expected });
         }
         Ok(())
     }
 
-    /// The given rows of `observations`.
+    /// Reads the given rows of `observations`.
     pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> ReadRows {
         let Self { layout, device, .. } = self;
         let task_ids = rows.iter().map(|row| self.task_ids[row.env]);
@@ -105,7 +105,7 @@ impl BatchReader {
         self.task_ids.len()
     }
 
-    /// What happens at the end of an episode.
+    /// Returns the autoreset mode of the environments.
     pub(crate) fn autoreset_mode(&self) -> AutoresetMode {
         self.autoreset_mode
     }
@@ -114,12 +114,12 @@ impl BatchReader {
         &self.device
     }
 
-    /// The task of an environment, among those that the learner knows.
+    /// Returns the task of an environment, as an index into the tasks that the learner was made for.
     pub(crate) fn task(&self, env: usize) -> usize {
         self.task_ids[env]
     }
 
-    /// How many actions an environment has.
+    /// Returns the number of actions of an environment.
     pub(crate) fn num_actions(&self, env: usize) -> usize {
         self.tasks[self.task_ids[env]].num_actions
     }

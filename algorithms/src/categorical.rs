@@ -1,7 +1,19 @@
 //! The categorical distribution over the actions of one row, on the host.
 //!
-//! Slices hold legal actions only, so an illegal one can never come out. Sampling on the host takes exactly one
-//! random number a row, in the order of the rows, and so does not depend on threads or devices.
+//! Slices contain only legal actions, so that an illegal one is never sampled. Sampling on the host draws exactly one
+//! random number per row, in row order, and therefore does not depend on threads or devices.
+//!
+//! ```
+//! use algorithms::categorical::{argmax, log_softmax, sample};
+//! use rand::SeedableRng;
+//!
+//! let mut logits = [0.0, 9f32.ln()];
+//! log_softmax(&mut logits);
+//! assert!((logits[1].exp() - 0.9).abs() < 1e-6);
+//! assert_eq!(argmax(&logits), 1);
+//! let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+//! assert!(sample(&logits, &mut rng) < 2);
+//! ```
 
 use rand::Rng;
 
@@ -15,8 +27,8 @@ pub fn log_softmax(logits: &mut [f32]) {
     }
 }
 
-/// Draws an index with the given log-probabilities: the first one whose cumulative probability exceeds a uniform
-/// random number. An index of probability 0 is never drawn.
+/// Samples an index with the given log-probabilities: the first one whose cumulative probability exceeds a uniform
+/// random number. An index of probability 0 is never sampled.
 ///
 /// # Panics
 /// Panics if no probability is greater than 0.
@@ -31,12 +43,12 @@ pub fn sample(log_probs: &[f32], rng: &mut impl Rng) -> usize {
             cumulative += probability(log_prob);
             threshold < cumulative
         })
-        // The product above may round up to the total itself.
+        // The product above may round up to the total.
         .or_else(|| log_probs.iter().rposition(|&log_prob| probability(log_prob) > 0.0))
-        .expect("log-probabilities of a distribution")
+        .expect("at least one probability is positive")
 }
 
-/// The index of the largest value; the first of equals.
+/// Returns the index of the largest value, the first one if several are equal.
 ///
 /// # Panics
 /// Panics on an empty slice.
@@ -47,7 +59,7 @@ pub fn argmax(values: &[f32]) -> usize {
             best = index;
         }
     }
-    assert!(!values.is_empty(), "a largest value needs a value");
+    assert!(!values.is_empty(), "an empty slice has no largest value");
     best
 }
 

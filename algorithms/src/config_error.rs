@@ -7,9 +7,9 @@ use thiserror::Error;
 pub struct ConfigError {
     /// The name of the field in the algorithm's configuration.
     pub field: &'static str,
-    /// The value that it has.
+    /// The value of the field.
     pub value: String,
-    /// What it may be.
+    /// The allowed values.
     pub allowed: String,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn check_unit(field: &'static str, value: f32) -> Result<(), ConfigEr
     check(field, &value, (0.0..=1.0).contains(&value), "in 0..=1")
 }
 
-/// Fails unless `value` is a number above 0.
+/// Fails unless `value` is finite and above 0.
 pub(crate) fn check_positive(field: &'static str, value: f32) -> Result<(), ConfigError> {
     check(field, &value, value.is_finite() && value > 0.0, "a number above 0")
 }

@@ -1,23 +1,23 @@
 use crate::networks::PackedRows;
 
-/// The observations of a rollout, kept on the device that they were moved to for acting, so that no epoch moves them
-/// again. The rollout has them too, for checkpoints and to diagnose what went wrong.
+/// The observations of a rollout on the device to which they were uploaded for acting, so that epochs need no
+/// further uploads. The rollout also holds them on the host, for checkpoints and error reports.
 #[derive(Debug)]
 pub(crate) struct DeviceRollout {
-    /// Rows in the order of their coming.
+    /// Rows in the order of their arrival.
     parts: Vec<PackedRows>,
     num_rows: usize,
-    /// For each entry of the rollout its row among those of all parts.
+    /// For each entry of the rollout its row within all parts.
     places: Vec<usize>,
 }
 
 impl DeviceRollout {
-    /// Of nothing yet.
+    /// Creates an empty one.
     pub(crate) fn new(entries: usize) -> Self {
         Self { parts: Vec::new(), num_rows: 0, places: vec![0; entries] }
     }
 
-    /// Takes the observations of some entries, row by row.
+    /// Adds the observations of some entries, row by row.
     pub(crate) fn push(&mut self, entries: impl Iterator<Item = usize>, rows: PackedRows) {
         for entry in entries {
             self.places[entry] = self.num_rows;
@@ -26,20 +26,20 @@ impl DeviceRollout {
         self.parts.push(rows);
     }
 
-    /// Forgets everything.
+    /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.parts.clear();
         self.num_rows = 0;
     }
 
-    /// Makes one part of all, so that entries can be picked.
+    /// Concatenates all parts, so that entries can be selected.
     pub(crate) fn join(&mut self) {
         if self.parts.len() > 1 {
             self.parts = vec![PackedRows::cat(std::mem::take(&mut self.parts))];
         }
     }
 
-    /// The observations of the given entries, all of which were taken and [joined](Self::join).
+    /// Returns the observations of the given entries, which must have been pushed and [joined](Self::join).
     pub(crate) fn select(&self, entries: &[usize]) -> PackedRows {
         let rows: Vec<usize> = entries.iter().map(|&entry| self.places[entry]).collect();
         self.parts[0].select(&rows)

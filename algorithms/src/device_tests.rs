@@ -1,7 +1,7 @@
-//! Learners on devices beside the same learners on the CPU.
+//! Learners on devices compared with the same learners on the CPU.
 //!
-//! One device is the CPU as if it were none, so that all but a device's own arithmetic is tested everywhere. The other is
-//! what wgpu finds, in a program that was built for it.
+//! One device is a simulated one: the CPU with the code paths of devices, so that these are tested
+//! everywhere. The other is the GPU that wgpu finds, in a build with that feature.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -20,10 +20,11 @@ use crate::testing::{RandomEnvs, simulate_device, spec};
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, VectorSpec};
 
-/// How far a number on a device may be from that of the CPU, as a part of it and of 1: sums have another order there.
+/// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1: sums are
+/// formed in another order.
 const TOLERANCE: f32 = 1e-4;
 
-/// What `wgpu` finds, or nothing and the reason.
+/// Returns the device that `wgpu` finds, if any.
 fn gpu() -> Option<Device> {
     #[cfg(feature = "wgpu")]
     {
@@ -35,13 +36,13 @@ fn gpu() -> Option<Device> {
     None
 }
 
-/// What `run` gives on the CPU, and on each device.
+/// Returns the results of `run` on the CPU, and on each device.
 fn on_cpu_and_devices<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
     let simulated = simulate_device(|| run(&Device::flex()));
     (run(&Device::flex()), std::iter::once(simulated).chain(gpu().map(|gpu| run(&gpu))).collect())
 }
 
-/// What a learner did, reported and learned.
+/// The actions, metrics and weights of a learner.
 #[derive(Default)]
 struct Trace {
     actions: Vec<i32>,
@@ -63,7 +64,7 @@ fn near(what: &str, numbers: &[f32], expected: &[f32]) {
     let errors: Vec<f32> = numbers.iter().zip(expected).map(error).collect();
     let worst = errors.iter().copied().fold(0.0, f32::max);
     println!("{what}: at most {worst:e} apart");
-    // Written so that what is not a number fails.
+    // NaN must fail too.
     assert!(errors.iter().all(|&error| error <= TOLERANCE), "{what}: {worst} apart");
 }
 
@@ -75,12 +76,12 @@ fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
-/// With rows that are no whole number of words.
+/// Row sizes are not a multiple of the word size.
 fn images() -> VectorSpec {
     spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
 }
 
-/// Lets a learner act and observe until it has made `updates` updates.
+/// Acts and observes until the learner has made `updates` updates.
 fn train<L: Learner>(
     learner: &mut L,
     envs: &mut RandomEnvs,
@@ -200,7 +201,7 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
 #[test]
 fn a_restored_rollout_is_uploaded_to_the_device() {
     for spec in [vectors(), images()] {
-        // At the start, within a rollout and at its end, each between the two halves of a step too.
+        // At the start, within a rollout and at its end; also between the two halves of a step.
         for (pause, acting) in [(0, true), (5, false), (5, true), (15, true), (16, false)] {
             let run = |device: &Device, interrupted: bool| {
                 let policy = PolicyConfig::default();
@@ -236,7 +237,7 @@ fn a_restored_rollout_is_uploaded_to_the_device() {
 
 #[test]
 fn non_finite_values_on_a_device_undo_the_pending_steps() {
-    // After the first step of the optimiser nothing is finite.
+    // The first step of the optimiser makes all weights infinite.
     let config = PpoConfig { learning_rate: 1e38, anneal_lr: false, ..ppo_config() };
     let policy = PolicyConfig::default();
     let (_, undone) = on_cpu_and_devices(|device| {
@@ -255,7 +256,8 @@ fn non_finite_values_on_a_device_undo_the_pending_steps() {
     assert!(undone.into_iter().all(|undone| undone));
 }
 
-/// Logits and values of random observations, and the gradient of every parameter along their squares.
+/// Logits and values of random observations, and the gradient of every parameter with respect to their
+/// squares.
 fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
     let (layout, spec) = (ObservationLayout::Images { channels: 4, height: 44, width: 36 }, vectors());
     let device = device.clone().autodiff();
@@ -306,7 +308,7 @@ fn networks_and_their_gradients_equal_those_of_the_cpu() {
     }
 }
 
-/// Length of the difference of two vectors, as a part of the length of the second.
+/// Norm of the difference of two vectors, relative to the norm of the second.
 fn distance(numbers: &[f32], expected: &[f32]) -> f32 {
     let length =
         |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|number| number * number).sum::<f32>().sqrt();
@@ -315,7 +317,7 @@ fn distance(numbers: &[f32], expected: &[f32]) -> f32 {
     length(&mut differences) / length(&mut expected.iter().copied())
 }
 
-/// The precisions of 16 bits that `device` has.
+/// The 16-bit formats that `device` supports.
 fn half_precisions(device: &Device) -> impl Iterator<Item = Precision> {
     [Precision::Bf16, Precision::F16].into_iter().filter(|precision| precision.validate_on(device).is_ok())
 }
@@ -344,9 +346,9 @@ fn networks_in_16_bits_have_similar_outputs_and_gradients() {
             };
             half_precisions(device).map(compare).collect::<Vec<_>>()
         });
-        assert_eq!(distances[0].len(), 2, "the CPU that is taken for a device has both precisions");
+        assert_eq!(distances[0].len(), 2, "the simulated device supports both formats");
         for distances in distances.into_iter().flatten() {
-            // Rounded, which 32 bits would not show; and gradients still point where the exact ones do.
+            // Rounded, which `f32` would not show, and gradients still point in the same direction.
             for (distance, limit) in distances.into_iter().zip([0.05, 0.05, 0.15]) {
                 assert!((1e-4..limit).contains(&distance), "{distances:?} apart");
             }
@@ -402,7 +404,7 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
         let before = weights(&training.network).unwrap();
         let observations = layout.tensor([vec![200; layout.row_bytes()].as_slice()].into_iter(), &device);
         let (outputs, _) = training.network.forward(observations, &rows, None);
-        // What comes to the last hidden layer is below the least number of f16, 6e-8.
+        // The gradient at the last hidden layer is below the smallest `f16`, 6e-8.
         let loss = outputs.values.mul_scalar(2e-8);
         let size = StepSize { learning_rate: 1e-3, max_grad_norm: Some(1e-8) };
         let step = training.step(&loss, Vec::new(), Tensor::zeros([1], &device), size).unwrap();
@@ -412,7 +414,7 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
         };
         before.iter().zip(&weights(&training.network).unwrap()).map(moved).collect::<Vec<_>>()
     });
-    // Weights and biases of four layers and of the head of values.
+    // Weights and biases of four layers and of the value head.
     for moved in moved {
         assert!(moved[..8].iter().all(|&moved| moved), "{moved:?}");
     }

@@ -2,28 +2,28 @@ use std::fmt;
 
 use crate::networks::NamedWeights;
 
-/// A step of the optimiser that came to something that is no number: what somebody needs who looks for the reason.
+/// Report of a step of the optimiser, or of an action, that produced NaN or infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divergence {
-    /// What was not finite first, such as `the value loss`.
+    /// The first value that was not finite, such as `the value loss`.
     pub what: String,
-    /// Updates made before.
+    /// The number of updates made before.
     pub updates: u64,
-    /// The step size.
+    /// The learning rate.
     pub learning_rate: f64,
     /// The tasks of the batch, each with its number of rows.
     pub tasks: Vec<(String, usize)>,
-    /// What is wrong with what went in, as far as it can be seen.
+    /// The likely cause, as far as the inputs show it.
     pub suspect: String,
     /// Every tensor of the batch. The first axis is the row.
     pub batch: Vec<NamedWeights>,
 }
 
-/// Most tasks that a message names.
+/// The largest number of tasks that a message lists.
 const NAMED_TASKS: usize = 6;
 
 impl Divergence {
-    /// What can be said of a batch, whose rows are of the given tasks, and of the weights that met it.
+    /// Describes a batch, whose rows are of the given tasks, and the weights that met it.
     pub(crate) fn new(
         what: String,
         updates: u64,
@@ -59,21 +59,22 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// The first number that is none, in the batch and then in the weights; where there is none such, the largest.
+/// Describes the first non-finite value of the batch or else of the weights. If there is none, the largest
+/// value.
 fn suspect(batch: &[NamedWeights], rows: &[&str], weights: &[NamedWeights]) -> String {
     let of_batch = |tensor: &NamedWeights, place: usize| {
         let row = place * rows.len() / tensor.values.len();
-        format!("{} in `{}`, row {row}, which is of {}", tensor.values[place], tensor.name, rows[row])
+        format!("{} in `{}`, row {row}, of {}", tensor.values[place], tensor.name, rows[row])
     };
     let of_weights = |tensor: &NamedWeights, place: usize| {
         format!("{} in the weights `{}`", tensor.values[place], tensor.name)
     };
     let bad = |tensor: &NamedWeights| tensor.values.iter().position(|value| !value.is_finite());
     if let Some(found) = batch.iter().find_map(|tensor| Some(of_batch(tensor, bad(tensor)?))) {
-        return format!("the first such number is {found}");
+        return format!("the first such value is {found}");
     }
     if let Some(found) = weights.iter().find_map(|tensor| Some(of_weights(tensor, bad(tensor)?))) {
-        return format!("the first such number is {found}");
+        return format!("the first such value is {found}");
     }
     let place = |tensor: &NamedWeights| {
         (0..tensor.values.len()).max_by(|&a, &b| tensor.values[a].abs().total_cmp(&tensor.values[b].abs()))
@@ -87,8 +88,8 @@ fn suspect(batch: &[NamedWeights], rows: &[&str], weights: &[NamedWeights]) -> S
     };
     let found = [largest(batch, &of_batch), largest(weights, &of_weights)];
     match found.into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b)) {
-        Some((_, found)) => format!("all that went in is finite, the largest number is {found}"),
-        None => "nothing went in".to_owned(),
+        Some((_, found)) => format!("all inputs are finite, the largest value is {found}"),
+        None => "there were no inputs".to_owned(),
     }
 }
 
@@ -112,20 +113,21 @@ mod tests {
     fn reports_the_first_non_finite_value_with_its_row() {
         assert_eq!(
             message([0.0, f32::NAN, 1.0], f32::INFINITY),
-            "the value loss is not finite after 7 updates, at learning rate 2.5e-4; the first such number is NaN in \
-             `returns`, row 1, which is of qbert; the batch has rows of pong (2), qbert (1)"
+            "the value loss is not finite after 7 updates, at learning rate 2.5e-4; the first such value is NaN in \
+             `returns`, row 1, of qbert; the batch has rows of pong (2), qbert (1)"
         );
         assert!(
             message([0.0; 3], f32::INFINITY)
-                .contains("the first such number is inf in the weights `body.linear.weight`")
+                .contains("the first such value is inf in the weights `body.linear.weight`")
         );
     }
 
     #[test]
     fn reports_the_largest_value_if_all_are_finite() {
-        assert!(message([0.0, 1.0, -9.0], 8.0).contains(
-            "all that went in is finite, the largest number is -9 in `returns`, row 2, which is of pong"
-        ));
+        assert!(
+            message([0.0, 1.0, -9.0], 8.0)
+                .contains("all inputs are finite, the largest value is -9 in `returns`, row 2, of pong")
+        );
         assert!(message([0.0; 3], 8.0).contains("is 8 in the weights `body.linear.weight`"));
     }
 }

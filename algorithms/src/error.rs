@@ -2,45 +2,45 @@ use thiserror::Error;
 
 use crate::{ConfigError, Divergence, ReplayError, SpecError};
 
-/// What can go wrong in a learner.
+/// An error of a learner.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum LearnerError {
     /// A hyperparameter is outside its range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The environments do not fit the learner.
+    /// The environments are not supported.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The replay cannot be made.
+    /// The replay buffer cannot be created.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A number that must be finite is not. The weights are as they were before the step that would have used it.
+    /// A value is NaN or infinite. The weights are as they were before the step that would have used it.
     #[error("{what} is not finite")]
     NonFinite {
-        /// Which number.
+        /// The value.
         what: String,
     },
-    /// A step of the optimiser came to something that is no number. The weights are as they were before it.
+    /// A step of the optimiser produced NaN or infinity. The weights are as they were before it.
     #[error("{0}")]
     Diverged(Box<Divergence>),
-    /// A batch is not of the vector environment that the learner was made for.
-    #[error("a batch of {got} {what}; the learner was made for {expected}")]
+    /// A batch does not come from the vector environment that the learner was made for.
+    #[error("the batch has {got} {what}; the learner was made for {expected}")]
     ForeignBatch {
-        /// What was counted.
+        /// The quantity that differs.
         what: &'static str,
-        /// The number in the batch.
+        /// The quantity in the batch.
         got: usize,
-        /// The number that was expected.
+        /// The expected quantity.
         expected: usize,
     },
-    /// The rows of a batch are not in the order of their environments, each once.
-    #[error("a batch must have its rows in the order of their environments, each of them once")]
+    /// The rows of a batch are not in the order of their environments, each at most once.
+    #[error("the rows of a batch must be in the order of their environments, each at most once")]
     DisorderedBatch,
-    /// A method was called at a moment when it has no meaning.
+    /// A method was called out of order.
     #[error("{0}")]
     OutOfOrder(&'static str),
-    /// Bytes are no state of this learner.
+    /// The bytes are not a valid state of this learner.
     #[error("the learner's state cannot be restored: {0}")]
     BadState(String),
     /// The device failed.

@@ -1,18 +1,17 @@
 //! Reinforcement learning algorithms in burn.
 //!
-//! A learner is a value with three verbs: it *acts* on a batch of observations, it *observes* what came of it, and it
-//! *updates* its network when it has seen enough, which yields metrics. All it knows of the world is
-//! [`rl_env::VectorEnv`] and [`rl_env::Batch`].
+//! A [`Learner`] *acts* on a batch of observations, *observes* the result, and *updates* its network once it has seen
+//! enough, which returns metrics. Its view of the world is limited to [`rl_env::VectorEnv`] and [`rl_env::Batch`].
 //!
-//! This crate knows no game, no emulator, no thread of an environment, no file, no log and no clock. Metrics are
-//! returned, state is bytes, and whoever calls decides when to stop. The same seed, configuration and batches give
-//! the same weights, bit for bit, whatever the number of threads.
+//! This crate does not depend on games, emulators, environment threads, files, logs or clocks. Metrics are returned,
+//! state is bytes, and the caller decides when to stop. The same seed, configuration and batches give bit-identical
+//! weights on any number of threads.
 //!
 //! * [`ppo`]: Proximal Policy Optimization
-//! * [`dqn`]: DQN and what was added to it, up to Rainbow
+//! * [`dqn`]: DQN and its extensions up to Rainbow
 //! * [`pqn`]: the parallelised Q-network, without replay
 //! * [`networks`]: torsos, heads, action masks, initialisation
-//! * [`returns`], [`schedule`], [`categorical`]: the pure arithmetic, on plain slices
+//! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
 mod batch_reader;

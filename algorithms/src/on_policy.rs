@@ -1,4 +1,4 @@
-//! What the learners from rollouts share.
+//! State that the learners from rollouts share.
 
 use burn::module::Module;
 use burn::tensor::Tensor;
@@ -17,29 +17,29 @@ use crate::state_bytes::bad;
 use crate::training::{StepSize, Training, TrainingState};
 use crate::{LearnerError, VectorSpec};
 
-/// Network, optimiser and rollout of a learner that learns from rollouts, and its randomness.
+/// Network, optimiser, rollout and random generators of an on-policy learner.
 pub(crate) struct OnPolicy<N> {
     pub(crate) spec: VectorSpec,
     pub(crate) layout: ObservationLayout,
     pub(crate) training: Training<N>,
     pub(crate) plan: RolloutPlan,
     pub(crate) rollout: Rollout,
-    /// Its observations on the device, where that is not the CPU.
+    /// The observations of the rollout on the device, if that is not the CPU.
     uploaded: Option<DeviceRollout>,
     /// For each environment the value of the observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
     shuffle_rng: ChaCha8Rng,
-    /// Updates made.
+    /// The number of updates made.
     pub(crate) updates: u64,
-    /// Of the present step.
+    /// The actions of the current step.
     pub(crate) actions: Vec<i32>,
 }
 
-/// All of it as a checkpoint has it.
+/// The state, as a checkpoint stores it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OnPolicyState {
-    /// Also the position of all schedules.
+    /// Also the position in all schedules.
     updates: u64,
     training: TrainingState,
     action_rng: ChaCha8Rng,
@@ -88,25 +88,25 @@ impl<N: Module> OnPolicy<N> {
         self.plan.step_size(self.updates, self.num_updates())
     }
 
-    /// The task of an entry of the rollout.
+    /// Returns the task of an entry of the rollout.
     pub(crate) fn task(&self, entry: usize) -> usize {
         self.spec.task_ids[self.rollout.env(entry)]
     }
 
-    /// Whether the environments of a batch can be acted in.
+    /// Returns true if all environments of a batch can begin a step.
     pub(crate) fn can_act(&self, batch: &Batch) -> bool {
         batch.env_ids.iter().all(|&env| self.rollout.can_begin(env))
     }
 
-    /// Fails where it is not time to act in the environments of a batch.
+    /// Fails unless all environments of a batch can begin a step.
     pub(crate) fn check_act(&self, batch: &Batch) -> Result<(), LearnerError> {
-        in_order(self.can_act(batch), "act came before the last actions were observed and learned from")
+        in_order(self.can_act(batch), "act was called before the last actions were observed and learned from")
     }
 
     /// Fails if the environments of a batch did not act, or a reward is not finite.
     pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
         let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
-        in_order(possible, "observe came without an act before it")?;
+        in_order(possible, "observe was called without a preceding act")?;
         check_rewards(batch)
     }
 
@@ -147,7 +147,8 @@ impl<N: Module> OnPolicy<N> {
         Ok(())
     }
 
-    /// Keeps what was moved to a device to choose the actions for a batch, before their steps [begin](Rollout::begin_step).
+    /// Stores the packed observations of a batch on the device, before their steps
+    /// [begin](Rollout::begin_step).
     pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
         if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {
             uploaded.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
@@ -156,12 +157,12 @@ impl<N: Module> OnPolicy<N> {
 
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
     pub(crate) fn begin_update(&mut self) -> Result<(), LearnerError> {
-        in_order(self.rollout.is_full(), "update came before a rollout was complete")?;
+        in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(())
     }
 
-    /// The observations of some entries, `[entries, length]`, to learn from.
+    /// Returns the observations of some entries, `[entries, length]`, on the autodiff device.
     pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
         if let Some(uploaded) = &self.uploaded {
             return Tensor::from_inner(uploaded.select(entries).unpack(self.layout));
@@ -170,7 +171,7 @@ impl<N: Module> OnPolicy<N> {
         self.layout.tensor(rows, &self.training.device)
     }
 
-    /// Puts `entries` into a new order and cuts them into minibatches.
+    /// Shuffles `entries` and splits them into minibatches.
     pub(crate) fn minibatches<'a>(
         &mut self,
         entries: &'a mut [usize],
@@ -180,8 +181,8 @@ impl<N: Module> OnPolicy<N> {
         split(entries, count)
     }
 
-    /// Adds to an error about a number what the batch was: the given entries of the rollout, and `columns` of a number for
-    /// each of them.
+    /// Turns a `NonFinite` error into a report with the given entries of the rollout and `columns` with one
+    /// value per entry.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
@@ -206,14 +207,15 @@ impl<N: Module> OnPolicy<N> {
         training.diagnose(error, self.updates, learning_rate, &rows, batch)
     }
 
-    /// The same of observations that the network could not judge.
+    /// Like [`diagnose`](Self::diagnose), for the observations of `batch`, which the network could not
+    /// evaluate.
     pub(crate) fn diagnose_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
         let Self { spec, layout, training, updates, .. } = self;
         let rate = self.step_size().learning_rate;
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
-    /// Begins the next rollout.
+    /// Clears the rollout for the next one.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
         self.uploaded.iter_mut().for_each(DeviceRollout::clear);
@@ -231,18 +233,18 @@ impl<N: Module> OnPolicy<N> {
         })
     }
 
-    /// Puts back what [`state`](Self::state) described.
+    /// Restores what [`state`](Self::state) returned.
     pub(crate) fn restore(&mut self, state: OnPolicyState) -> Result<(), LearnerError> {
         self.training.restore(state.training)?;
         if let Some(rollout) = state.rollout {
             if !rollout.has_shape_of(&self.rollout) {
-                return Err(bad("its rollout has another shape than its configuration"));
+                return Err(bad("the shape of the rollout does not match the configuration"));
             }
             self.rollout = rollout;
             self.upload_again();
         }
         if state.last_values.len() != self.spec.num_envs() {
-            return Err(bad("its last values are not one for each environment"));
+            return Err(bad("the number of last values is not the number of environments"));
         }
         self.last_values = state.last_values;
         (self.action_rng, self.shuffle_rng) = (state.action_rng, state.shuffle_rng);
@@ -250,7 +252,7 @@ impl<N: Module> OnPolicy<N> {
         Ok(())
     }
 
-    /// Moves the observations of a rollout that was put back to the device.
+    /// Uploads the observations of a restored rollout to the device.
     fn upload_again(&mut self) {
         let Some(uploaded) = &mut self.uploaded else { return };
         let entries = self.rollout.begun();

@@ -1,48 +1,48 @@
-//! What there is to know of a step of the optimiser, and when it is known.
+//! Results of optimiser steps, which arrive late on a device.
 
 use burn::tensor::Tensor;
 
 use crate::LearnerError;
 use crate::host::to_host;
 
-/// A step of the optimiser that was taken.
+/// A step that the optimiser has taken.
 pub(crate) enum OptimizerStep {
-    /// On the CPU.
+    /// The result is known. Always so on the CPU.
     Ready(StepResult),
-    /// On a device, which nobody has waited for.
+    /// The result is still on the device.
     Pending {
-        /// Of the first values, the last of which is the gradient's norm.
+        /// Names of the first values; the last name is that of the gradient norm.
         names: Vec<&'static str>,
         /// `[names + details]`.
         values: Box<Tensor<1>>,
     },
 }
 
-/// What was read of a step of the optimiser.
+/// Result of a step of the optimiser.
 #[derive(Debug)]
 pub(crate) struct StepResult {
-    /// In the order in which they were given.
+    /// The terms in the order in which they were given.
     pub(crate) terms: Vec<f32>,
-    /// Length of the gradient of all parameters together, before it was clipped.
+    /// Norm of the gradient of all parameters together, before clipping.
     pub(crate) grad_norm: f32,
     pub(crate) details: Vec<f32>,
 }
 
 impl StepResult {
-    /// Of so many terms as there are `names`, the last of which is the gradient's norm, and details. Fails if a term is not
-    /// finite.
+    /// Splits `terms` into the named ones and the details. The last name is that of the gradient norm. Fails
+    /// if a named value is not finite.
     pub(crate) fn new(names: &[&'static str], mut terms: Vec<f32>) -> Result<Self, LearnerError> {
         let details = terms.split_off(names.len());
         if let Some((name, _)) = names.iter().zip(&terms).find(|(_, number)| !number.is_finite()) {
             return Err(LearnerError::NonFinite { what: (*name).to_owned() });
         }
-        let grad_norm = terms.pop().expect("the norm is the last term");
+        let grad_norm = terms.pop().expect("the gradient norm is the last term");
         Ok(Self { terms, grad_norm, details })
     }
 }
 
-/// The values of all steps, and that of `more`, `[1]`; a device is waited for once. An error comes with the index of its
-/// step.
+/// Reads the results of all steps, and the scalar `more`, `[1]`; waits for the device once. An error comes
+/// with the index of its step.
 pub(crate) fn read_steps(
     steps: Vec<OptimizerStep>,
     more: Option<Tensor<1>>,
@@ -74,7 +74,7 @@ mod tests {
 
     fn step(values: [f32; 4]) -> OptimizerStep {
         let values = Tensor::from_floats(values, &Device::flex());
-        OptimizerStep::Pending { names: vec!["the loss", "the gradient's norm"], values: Box::new(values) }
+        OptimizerStep::Pending { names: vec!["the loss", "the gradient norm"], values: Box::new(values) }
     }
 
     #[test]
@@ -92,6 +92,6 @@ mod tests {
         let steps = vec![step([1.0; 4]), step([1.0, f32::INFINITY, 0.0, 0.0]), step([f32::NAN; 4])];
         let (index, error) =
             read_steps(steps, Some(Tensor::from_floats([0.0], &Device::flex()))).unwrap_err();
-        assert_eq!((index, error.to_string()), (1, "the gradient's norm is not finite".to_owned()));
+        assert_eq!((index, error.to_string()), (1, "the gradient norm is not finite".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! Returns and advantages: pure functions of time-indexed slices.
 //!
-//! Index `t` is a step of one environment: `rewards[t]` is the reward of the action taken at `t`, `values[t]` the
-//! value estimate of the observation it was taken in.
+//! Index `t` is a step of one environment: `rewards[t]` is the reward of the action at `t`, `values[t]` the
+//! value estimate of the observation before it.
 
 /// Consecutive steps of one environment, all slices of the same length.
 #[derive(Clone, Copy, Debug)]
@@ -10,26 +10,28 @@ pub struct Trajectory<'a> {
     pub rewards: &'a [f32],
     /// `V(s_t)`.
     pub values: &'a [f32],
-    /// `V(s_{t+1})`: the value of what the action at `t` led to. Where the episode was truncated at `t` this is the
+    /// `V(s_{t+1})`: the value of the state after the action at `t`. If the episode was truncated at `t`, the
     /// value of its *final* observation, never of the next episode's first one.
     pub next_values: &'a [f32],
-    /// The task ended with the action at `t`: nothing comes after it, `next_values[t]` is not used.
+    /// The episode ended with the action at `t`, which has no successor: `next_values[t]` is unused.
     pub terminated: &'a [bool],
-    /// The episode was cut off after the action at `t`: `next_values[t]` is used, advantages of `t + 1` are not.
+    /// The episode was cut off after the action at `t`: `next_values[t]` is used, but not the advantage of
+    /// `t + 1`.
     pub truncated: &'a [bool],
 }
 
-/// Generalized advantage estimates, `advantages[t]` for every step of the trajectory.
+/// Computes generalized advantage estimates, `advantages[t]` for every step of the trajectory.
 ///
-/// Backwards in time, with `A` of the step after the last one 0 (Schulman et al. 2016, "High-dimensional continuous
-/// control using generalized advantage estimation", <https://arxiv.org/abs/1506.02438>, equation 16):
+/// Backwards in time, with an advantage of 0 after the last step (Schulman et al. 2016, "High-dimensional
+/// continuous control using generalized advantage estimation", <https://arxiv.org/abs/1506.02438>, equation
+/// 16):
 ///
 /// ```text
 /// delta_t = r_t + gamma * V(s_{t+1}) * (1 - terminated_t) - V(s_t)
 /// A_t     = delta_t + gamma * lambda * A_{t+1} * (1 - terminated_t) * (1 - truncated_t)
 /// ```
 ///
-/// `lambda` 0 gives one-step temporal differences, 1 the discounted return minus the value.
+/// A `lambda` of 0 gives one-step temporal differences, 1 the discounted return minus the value.
 ///
 /// # Panics
 /// Panics if the slices differ in length.
@@ -37,7 +39,7 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
     let Trajectory { rewards, values, next_values, terminated, truncated } = trajectory;
     let steps = rewards.len();
     for length in [values.len(), next_values.len(), terminated.len(), truncated.len(), advantages.len()] {
-        assert_eq!(length, steps, "slices of a trajectory have one length");
+        assert_eq!(length, steps, "all slices of a trajectory have the same length");
     }
     let mut next_advantage = 0.0;
     for t in (0..steps).rev() {
@@ -49,27 +51,27 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
     }
 }
 
-/// The first steps of a return, and what the rest of it counts.
+/// The first steps of a return, and the discount of the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NStepReturn {
     /// `sum over k < steps of gamma^k * r_{t+k}`.
     pub rewards: f32,
-    /// The factor of the value of the observation after the last of these steps: `gamma^steps`, or 0 where the task
-    /// ended with it.
+    /// The factor of the value of the observation after the last of these steps: `gamma^steps`, or 0 if the
+    /// episode terminated.
     pub discount: f32,
-    /// Number of steps: at least 1.
+    /// The number of steps: at least 1.
     pub steps: usize,
 }
 
-/// The n-step return (Sutton 1988) of the first of the given steps, at most n of them, each `(reward, terminated,
-/// truncated)`. The first that ends the episode is the last that counts.
+/// Computes the n-step return (Sutton 1988) of the first of the given steps, at most n of them, each
+/// `(reward, terminated, truncated)`. The step that ends the episode is the last one that counts.
 ///
 /// ```text
 /// R_t = r_t + gamma * r_{t+1} + .. + gamma^(n-1) * r_{t+n-1} + gamma^n * V(s_{t+n})
 /// ```
 ///
 /// # Panics
-/// Panics without a step.
+/// Panics if there are no steps.
 pub fn n_step_return(steps: impl IntoIterator<Item = (f32, bool, bool)>, gamma: f32) -> NStepReturn {
     let mut result = NStepReturn { rewards: 0.0, discount: 1.0, steps: 0 };
     for (reward, terminated, truncated) in steps {
@@ -80,7 +82,7 @@ pub fn n_step_return(steps: impl IntoIterator<Item = (f32, bool, bool)>, gamma: 
             break;
         }
     }
-    assert!(result.steps > 0, "a return has a step at least");
+    assert!(result.steps > 0, "a return has at least one step");
     result
 }
 
@@ -98,7 +100,7 @@ mod tests {
         // 1 + 0.5 * 2 + 0.25 * 4, and 0.125 times the value after the third.
         let result = of(&[step(1.0), step(2.0), step(4.0)]);
         assert_eq!(result, NStepReturn { rewards: 3.0, discount: 0.125, steps: 3 });
-        // Nothing counts after an end; only a cut-off return has a future.
+        // Nothing counts after the end of an episode, and only a truncated return is bootstrapped.
         let terminated = of(&[step(1.0), (2.0, true, false), step(4.0)]);
         assert_eq!(terminated, NStepReturn { rewards: 2.0, discount: 0.0, steps: 2 });
         let truncated = of(&[step(1.0), (2.0, false, true), step(4.0)]);

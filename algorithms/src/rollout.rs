@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 use crate::batch_reader::{BatchRow, rows};
 use crate::returns::{Trajectory, gae};
 
-/// The last steps of every environment: what an on-policy learner learns from.
+/// The last steps of every environment, from which an on-policy learner learns.
 ///
-/// Entries are stored environment after environment, so that each one's steps are a slice: step `t` of environment
-/// `e` is entry `e * num_steps + t`.
+/// Entries are stored environment by environment, so that the steps of one are a slice: step `t` of
+/// environment `e` is entry `e * num_steps + t`.
 ///
-/// A step is written in two halves: what was seen and done ([`begin_step`](Self::begin_step)), then what came of it
-/// ([`end_step`](Self::end_step)). Environments need not be at the same step.
+/// A step is written in two halves: [`begin_step`](Self::begin_step) stores the observation and the action,
+/// [`end_step`](Self::end_step) the result. Environments may be at different steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rollout {
     num_envs: usize,
     num_steps: usize,
     row_bytes: usize,
-    /// Complete steps of each environment.
+    /// The number of complete steps of each environment.
     steps: Vec<usize>,
-    /// For each environment whether a step has begun and not ended.
+    /// For each environment, true if a step has begun but not ended.
     acting: Vec<bool>,
     observations: Vec<u8>,
     actions: Vec<i32>,
@@ -27,26 +27,26 @@ pub(crate) struct Rollout {
     rewards: Vec<f32>,
     terminated: Vec<bool>,
     truncated: Vec<bool>,
-    /// The step only reset its environment: no transition.
+    /// True for a step that only reset its environment, which is not a transition.
     autoreset: Vec<bool>,
-    /// The value of the final observation, of truncated steps whose successor is not that observation.
+    /// The value of the final observation, for truncated steps whose successor is another observation.
     final_values: Vec<Option<f32>>,
 }
 
-/// What was done in a step, and what was thought of it.
+/// The action of a step, with its log-probability and the value estimate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) action: i32,
-    /// How probable the action was.
+    /// The log-probability of the action.
     pub(crate) log_prob: f32,
     /// The value of the observation.
     pub(crate) value: f32,
 }
 
-/// What the learner makes of a complete rollout, entry by entry.
+/// The estimates of a complete rollout, entry by entry.
 pub(crate) struct Estimates {
     pub(crate) advantages: Vec<f32>,
-    /// Advantage plus value: what the value head is to predict.
+    /// Advantage plus value: the target of the value head.
     pub(crate) returns: Vec<f32>,
 }
 
@@ -75,12 +75,12 @@ impl Rollout {
         self.steps.iter().all(|&steps| steps == self.num_steps)
     }
 
-    /// Complete steps of an environment.
+    /// Returns the number of complete steps of an environment.
     pub(crate) fn steps(&self, env: usize) -> usize {
         self.steps[env]
     }
 
-    /// Whether nothing would be lost by clearing.
+    /// Returns true if no step was begun.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.iter().all(|&steps| steps == 0) && !self.acting.contains(&true)
     }
@@ -89,24 +89,24 @@ impl Rollout {
         self.acting[env]
     }
 
-    /// Whether the next step of an environment can begin.
+    /// Returns true if the next step of an environment can begin.
     pub(crate) fn can_begin(&self, env: usize) -> bool {
         !self.acting[env] && self.steps[env] < self.num_steps
     }
 
-    /// Whether the step of an environment that has begun is its last one.
+    /// Returns true if the step that an environment has begun is its last one.
     pub(crate) fn is_last_step(&self, env: usize) -> bool {
         self.steps[env] + 1 == self.num_steps
     }
 
-    /// Forgets all steps.
+    /// Removes all steps.
     pub(crate) fn clear(&mut self) {
         self.steps.fill(0);
         self.acting.fill(false);
     }
 
-    /// Whether `other` has the same number of environments and steps and observations of the same size, and slices
-    /// of the right lengths: false for a damaged one.
+    /// Returns true if `other` has the same numbers of environments and steps and the same size of
+    /// observations, and all slices the right lengths. False for a damaged rollout.
     pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |rollout: &Self| {
             [
@@ -130,7 +130,7 @@ impl Rollout {
         shape(self) == shape(other) && ends.max().is_none_or(|end| end <= self.num_steps)
     }
 
-    /// Writes what was seen and done in a row of a batch.
+    /// Stores the observation and the action of a row of a batch.
     pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision) {
         let entry = self.entry(row.env);
         let start = entry * self.row_bytes;
@@ -141,8 +141,8 @@ impl Rollout {
         self.acting[row.env] = true;
     }
 
-    /// Writes what came of the step that the environment of a row had begun. `final_value` is the value of its final
-    /// observation where that is not the observation of the next step.
+    /// Stores the result of the step that the environment of a row had begun. `final_value` is the value of
+    /// its final observation, if that differs from the observation of the next step.
     pub(crate) fn end_step(
         &mut self,
         batch: &Batch,
@@ -159,19 +159,20 @@ impl Rollout {
         self.steps[env] += 1;
     }
 
-    /// The entries of the steps that have begun.
+    /// Returns the entries of all steps that have begun.
     pub(crate) fn begun(&self) -> Vec<usize> {
         let steps = |env: usize| self.steps[env] + usize::from(self.acting[env]);
         let entries = |env| (0..steps(env)).map(move |step| env * self.num_steps + step);
         (0..self.num_envs).flat_map(entries).collect()
     }
 
-    /// Entries that are transitions: all but the steps that only reset their environment.
+    /// Returns the entries that are transitions: all but the steps that only reset their environment.
     pub(crate) fn transitions(&self) -> Vec<usize> {
         (0..self.autoreset.len()).filter(|&entry| !self.autoreset[entry]).collect()
     }
 
-    /// Advantages and returns, given the value of every environment's observation after the last step.
+    /// Computes advantages and returns, given the value of every environment's observation after the last
+    /// step.
     pub(crate) fn estimates(&self, last_values: &[f32], gamma: f32, gae_lambda: f32) -> Estimates {
         let mut advantages = vec![0.0; self.values.len()];
         for ((env, &last_value), advantages) in
@@ -198,12 +199,12 @@ impl Rollout {
         Estimates { advantages, returns }
     }
 
-    /// Whether an entry is more than the reset of its environment.
+    /// Returns true unless the entry only reset its environment.
     pub(crate) fn is_transition(&self, entry: usize) -> bool {
         !self.autoreset[entry]
     }
 
-    /// The environment of an entry.
+    /// Returns the environment of an entry.
     pub(crate) fn env(&self, entry: usize) -> usize {
         entry / self.num_steps
     }
@@ -224,14 +225,14 @@ impl Rollout {
         self.values[entry]
     }
 
-    /// The entry of the present step of an environment.
+    /// Returns the entry of the current step of an environment.
     pub(crate) fn entry(&self, env: usize) -> usize {
         env * self.num_steps + self.steps[env]
     }
 }
 
-/// Rows whose final observation is not the observation of the next step: those that were truncated and, in the same
-/// step, reset.
+/// Returns the rows whose final observation differs from the observation of the next step: those that were
+/// truncated and reset in the same step.
 pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<BatchRow> {
     match mode {
         AutoresetMode::SameStep => rows(batch).into_iter().filter(|row| batch.truncated[row.row]).collect(),
@@ -239,13 +240,13 @@ pub(crate) fn rows_with_final_values(batch: &Batch, mode: AutoresetMode) -> Vec<
     }
 }
 
-/// Cuts `entries` into `count` parts whose sizes differ by at most one; empty ones are left out.
+/// Splits `entries` into `count` parts whose sizes differ by at most one. Empty parts are omitted.
 pub(crate) fn split(entries: &[usize], count: usize) -> impl Iterator<Item = &[usize]> {
     let border = move |part: usize| part * entries.len() / count;
     (0..count).map(move |part| &entries[border(part)..border(part + 1)]).filter(|part| !part.is_empty())
 }
 
-/// The last of these parts.
+/// Returns the last part of [`split`].
 pub(crate) fn last_minibatch(entries: &[usize], count: usize) -> &[usize] {
     split(entries, count).last().unwrap_or_default()
 }
@@ -254,7 +255,7 @@ pub(crate) fn last_minibatch(entries: &[usize], count: usize) -> &[usize] {
 mod tests {
     use super::*;
 
-    /// What came of one step of the only environment.
+    /// Result of one step of the only environment.
     #[derive(Clone, Copy, Default)]
     struct Outcome {
         reward: f32,
@@ -264,7 +265,7 @@ mod tests {
         final_value: Option<f32>,
     }
 
-    /// A rollout of one environment with values 1, 2, 3, ... and these outcomes.
+    /// A rollout of one environment with values 1, 2, 3, ... and the given outcomes.
     fn rollout(outcomes: &[Outcome]) -> Rollout {
         let mut rollout = Rollout::new(1, outcomes.len(), 4);
         let mut batch = Batch::new(1, 4, false);
@@ -301,7 +302,7 @@ mod tests {
     #[test]
     fn a_termination_without_reset_ends_the_return_but_not_the_episode() {
         let lost_life = Outcome { terminated: true, ..reward(10.0) };
-        // Step 0: A = 10 - 1. Step 1 is a transition like any other: A = 1 + 0.5 * 8 - 2.
+        // Step 0: A = 10 - 1. Step 1 is an ordinary transition: A = 1 + 0.5 * 8 - 2.
         assert_eq!(advantages(&rollout(&[lost_life, reward(1.0)])), [9.0, 3.0]);
     }
 

@@ -3,7 +3,7 @@ use crate::config_error::{check, check_count, check_positive, check_unit};
 use crate::schedule::LinearSchedule;
 use crate::training::StepSize;
 
-/// The settings that have the same names and ranges in the configuration of every such learner.
+/// The settings that PPO and PQN share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RolloutPlan {
     pub(crate) total_steps: u64,
@@ -17,7 +17,7 @@ pub(crate) struct RolloutPlan {
 }
 
 impl RolloutPlan {
-    /// Checks every setting, with `num_envs` environments in mind.
+    /// Checks every setting for `num_envs` environments.
     pub(crate) fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
         let batch_size = num_envs.saturating_mul(self.num_steps);
         check("num_steps", &self.num_steps, self.num_steps >= 2, "2 or more")?;
@@ -40,12 +40,12 @@ impl RolloutPlan {
         check_positive("max_grad_norm", self.max_grad_norm)
     }
 
-    /// Updates in `total_steps` steps.
+    /// Returns the number of updates in `total_steps` steps.
     pub(crate) fn num_updates(&self, num_envs: usize) -> u64 {
         self.total_steps / (num_envs * self.num_steps) as u64
     }
 
-    /// How far the optimiser goes in the update after `updates` of `num_updates`.
+    /// Returns the step size of the update after `updates` of `num_updates` updates.
     pub(crate) fn step_size(&self, updates: u64, num_updates: u64) -> StepSize {
         let start = self.learning_rate;
         let end = if self.anneal_lr { 0.0 } else { start };

@@ -1,23 +1,23 @@
-//! Quantities that change in the course of training.
+//! Quantities that change over the course of training.
 
-/// A value that moves on a straight line from `start` to `end` over `steps` steps, and then stays.
+/// A value that moves linearly from `start` to `end` over `steps` steps and then stays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearSchedule {
     /// The value at step 0.
     pub start: f64,
-    /// The value at step `steps` and after it.
+    /// The value at step `steps` and later.
     pub end: f64,
-    /// The length of the way.
+    /// The duration in steps.
     pub steps: u64,
 }
 
 impl LinearSchedule {
-    /// A value that never changes.
+    /// A schedule whose value never changes.
     pub fn constant(value: f64) -> Self {
         Self { start: value, end: value, steps: 0 }
     }
 
-    /// The value at `step`.
+    /// Returns the value at `step`.
     pub fn value(&self, step: u64) -> f64 {
         if step >= self.steps {
             return self.end;

@@ -1,4 +1,4 @@
-//! A made-up vector environment for the learners' tests.
+//! Random environments for the learners' tests.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ thread_local! {
     static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what is made to believe that the CPU is another device, so that it goes the ways of devices.
+/// Runs `run` as if the CPU were another device, so that the code paths of devices are tested everywhere.
 pub(crate) fn simulate_device<T>(run: impl FnOnce() -> T) -> T {
     SIMULATE_DEVICE.set(true);
     let result = run();
@@ -25,7 +25,7 @@ pub(crate) fn is_device_simulated() -> bool {
     SIMULATE_DEVICE.get()
 }
 
-/// Random observations, rewards and ends of episodes, with the flags as an autoreset mode has them.
+/// Random observations, rewards and ends of episodes, with the flags of an autoreset mode.
 #[derive(Clone)]
 pub(crate) struct RandomEnvs {
     pub(crate) spec: VectorSpec,
@@ -52,7 +52,7 @@ impl RandomEnvs {
                         *number = self.rng.random_range(-1f32..1.0).to_ne_bytes();
                     }
                 }
-                other => unreachable!("learners see no {} observations", other.name()),
+                other => unreachable!("learners do not support {} observations", other.name()),
             }
         }
         if self.batch.final_observations.rows() > 0 {
@@ -73,7 +73,7 @@ impl RandomEnvs {
         self.observe();
     }
 
-    /// Lets a learner act until an update is due, with so many times the rewards.
+    /// Acts and observes until an update is due, with rewards multiplied by `reward_factor`.
     pub(crate) fn act_until_ready(&mut self, learner: &mut impl Learner, reward_factor: f32) {
         while !learner.is_ready() {
             learner.act(&self.batch).unwrap();

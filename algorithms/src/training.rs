@@ -12,27 +12,27 @@ use crate::optimizer::{
 use crate::optimizer_step::{OptimizerStep, StepResult, read_steps};
 use crate::{Divergence, LearnerError, VectorSpec};
 
-/// A network that is being trained, and its optimiser.
+/// A network in training, with its optimiser.
 pub(crate) struct Training<N> {
-    /// With gradients.
+    /// An autodiff device.
     pub(crate) device: Device,
     pub(crate) network: N,
     optimizer: AdamOptimizer,
-    /// Factor of the loss whose gradient is calculated.
+    /// Factor of the loss before its gradient is computed.
     loss_scale: f32,
-    /// Network and optimiser before the steps that were not read yet, where these are on a device.
+    /// Network and optimiser before the pending steps, on a device other than the CPU.
     last_finite: Option<(N, AdamOptimizer)>,
 }
 
-/// How far an optimiser goes.
+/// Size of one step of the optimiser.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepSize {
     pub(crate) learning_rate: f64,
-    /// The length to which the gradient of all parameters together is clipped.
+    /// The norm to which the gradient of all parameters together is clipped.
     pub(crate) max_grad_norm: Option<f32>,
 }
 
-/// Network and optimiser as a checkpoint has them.
+/// Network and optimiser, as a checkpoint stores them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TrainingState {
     weights: Vec<NamedWeights>,
@@ -40,17 +40,17 @@ pub(crate) struct TrainingState {
 }
 
 impl<N: Module> Training<N> {
-    /// A network of the given precision whose parameters track gradients on `device`.
+    /// Creates the training of a network whose parameters track gradients on `device`.
     pub(crate) fn new(network: N, adam_epsilon: f32, precision: Precision, device: Device) -> Self {
         let (optimizer, loss_scale) = (AdamOptimizer::new(adam_epsilon), precision.loss_scale(&device));
         Self { device, network, optimizer, loss_scale, last_finite: None }
     }
 
-    /// One step of the optimiser against the gradient of `loss`. To be read are `terms`, each one number with its name,
-    /// and any `details`.
+    /// Takes one step of the optimiser against the gradient of `loss`. The result holds `terms`, each a
+    /// scalar with its name, and `details`.
     ///
-    /// On the CPU a term that is not finite is an error, with which nothing has changed. A device is not waited for: there
-    /// such a term comes to light when the step is [read](Self::read).
+    /// On the CPU a non-finite term is an error, which leaves everything unchanged. On another device the
+    /// host does not wait: such a term is reported when the step is [read](Self::read).
     pub(crate) fn step(
         &mut self,
         loss: &Tensor<1>,
@@ -61,7 +61,7 @@ impl<N: Module> Training<N> {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let mut gradients = GradientsParams::from_grads(scaled_loss.backward(), &self.network);
         let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
-        names.push("the gradient's norm");
+        names.push("the gradient norm");
         let tensors = tensors.into_iter().map(Tensor::inner);
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
@@ -82,8 +82,8 @@ impl<N: Module> Training<N> {
         Ok(step)
     }
 
-    /// The numbers of all steps taken since the last reading; a device is waited for once. Where one of them is not finite
-    /// there, or a weight afterwards is not, none of the steps is left; the error comes with the index of the step.
+    /// Reads the results of all steps since the last read; waits for the device once. If a term or a weight
+    /// is not finite, all these steps are undone and the error comes with the index of the step.
     pub(crate) fn read(
         &mut self,
         steps: Vec<OptimizerStep>,
@@ -94,7 +94,7 @@ impl<N: Module> Training<N> {
         };
         let read = read_steps(steps, Some(sum_of_squares(&self.network)));
         let result = read.and_then(|(steps, squares)| {
-            // The squares may be too large where the weights are not.
+            // The sum of squares may overflow although every weight is finite.
             if squares.is_some_and(|squares| !squares.is_finite()) {
                 self.finite_weights().map_err(|error| (last, error))?;
             }
@@ -106,13 +106,13 @@ impl<N: Module> Training<N> {
         result
     }
 
-    /// The same of one step.
+    /// Reads a single step.
     pub(crate) fn read_one(&mut self, step: OptimizerStep) -> Result<StepResult, LearnerError> {
         let results = self.read(vec![step]).map_err(|(_, error)| error)?;
-        Ok(results.into_iter().next().expect("one step has one step's numbers"))
+        Ok(results.into_iter().next().expect("one step has one result"))
     }
 
-    /// All parameters; fails if one is not finite.
+    /// Returns all parameters. Fails if one is not finite.
     fn finite_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let weights = weights(&self.network)?;
         for parameter in &weights {
@@ -123,12 +123,13 @@ impl<N: Module> Training<N> {
         Ok(weights)
     }
 
-    /// Fails if a weight is not finite. On a device that comes to light when steps are [read](Self::read).
+    /// Fails if a weight is not finite. On a device other than the CPU, [`read`](Self::read) reports this
+    /// instead.
     pub(crate) fn check_weights(&self) -> Result<(), LearnerError> {
         if on_cpu(&self.device) { self.finite_weights().map(drop) } else { Ok(()) }
     }
 
-    /// Adds to an error about a number what the batch was, whose `rows` are of the given tasks.
+    /// Turns a `NonFinite` error into a report with the batch, whose `rows` are of the given tasks.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
@@ -147,7 +148,8 @@ impl<N: Module> Training<N> {
         }
     }
 
-    /// The same of observations that a network could not judge, of environments of `spec`.
+    /// Like [`diagnose`](Self::diagnose), for the observations of `batch`, which the network could not
+    /// evaluate.
     pub(crate) fn diagnose_acting(
         &self,
         error: LearnerError,
@@ -163,12 +165,12 @@ impl<N: Module> Training<N> {
         self.diagnose(error, updates, learning_rate, &rows, vec![observations])
     }
 
-    /// Fails if a parameter is not finite, so that no checkpoint has such.
+    /// Returns the state. Fails if a parameter is not finite, so that no checkpoint contains one.
     pub(crate) fn state(&self) -> Result<TrainingState, LearnerError> {
         Ok(TrainingState { weights: self.finite_weights()?, moments: self.optimizer.moments()? })
     }
 
-    /// Puts back what [`state`](Self::state) described.
+    /// Restores what [`state`](Self::state) returned.
     pub(crate) fn restore(&mut self, state: TrainingState) -> Result<(), LearnerError> {
         let sizes: Vec<usize> = state.weights.iter().map(|parameter| parameter.values.len()).collect();
         self.network = load_weights(self.network.clone(), state.weights)?;
@@ -176,7 +178,7 @@ impl<N: Module> Training<N> {
     }
 }
 
-/// Of all parameters of `module` together, `[1]`.
+/// Returns the sum of squares of all parameters of `module`, `[1]`.
 fn sum_of_squares(module: &impl Module) -> Tensor<1> {
     struct SumOfSquares(Vec<Tensor<1>>);
     impl ModuleVisitor for SumOfSquares {

@@ -1,21 +1,22 @@
-//! The scales that networks learn values in, so that games with large and with small rewards can be learned alike: pure
-//! arithmetic on plain numbers.
+//! Scales of values, which make games with large and small rewards equally learnable: pure arithmetic on
+//! scalars.
 
 use serde::{Deserialize, Serialize};
 
 use crate::LearnerError;
 use crate::state_bytes::bad;
 
-/// How returns become what a network predicts.
+/// Transformation of returns into the targets of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueScale {
-    /// As they are.
+    /// Identity.
     #[default]
     None,
-    /// Less the mean and divided by the deviation of each game's returns, both of which follow what is seen, while the
-    /// value head is adapted so that its predictions stay what they were (van Hasselt et al. 2016,
-    /// <https://arxiv.org/abs/1602.07714>; for each game Hessel et al. 2018, <https://arxiv.org/abs/1809.04474>).
+    /// Normalised by mean and deviation of each game's returns. Both follow the returns, while the value head
+    /// is adapted so that its predictions do not change (van Hasselt et al. 2016,
+    /// <https://arxiv.org/abs/1602.07714>; for each game Hessel et al. 2018,
+    /// <https://arxiv.org/abs/1809.04474>).
     PopArt,
     /// `h(x) = sign(x) (sqrt(|x| + 1) - 1) + x / 100` (Pohlen et al. 2018, <https://arxiv.org/abs/1805.11593>).
     H,
@@ -23,11 +24,11 @@ pub enum ValueScale {
     Symlog,
 }
 
-/// The part of `x` that [`ValueScale::H`] keeps as it is, so that its inverse is continuous.
+/// The linear part of [`ValueScale::H`], which makes its inverse continuous.
 const H_EPSILON: f64 = 1e-2;
 
 impl ValueScale {
-    /// A return in the scale of the network; as it is, where that depends on the game.
+    /// Scales a return. Identity if the scale depends on the game.
     pub fn squash(self, value: f32) -> f32 {
         let x = f64::from(value);
         match self {
@@ -37,7 +38,7 @@ impl ValueScale {
         }
     }
 
-    /// The return that a number of the network stands for: the inverse of [`squash`](Self::squash).
+    /// Inverse of [`squash`](Self::squash).
     pub fn expand(self, number: f32) -> f32 {
         let x = f64::from(number);
         match self {
@@ -51,26 +52,27 @@ impl ValueScale {
     }
 }
 
-/// The scale of every task's values.
+/// The scales of the values of all tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TaskScales {
     kind: ValueScale,
-    /// How much of the statistics each update renews.
+    /// The weight of new returns in the statistics.
     beta: f64,
-    /// One for each task, where the scale depends on it.
+    /// One for each task if the scale depends on it, else empty.
     statistics: Vec<Statistics>,
 }
 
-/// What is known of a task's returns.
+/// Running statistics of a task's returns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Statistics {
     mean: f64,
     second_moment: f64,
-    /// Updates that had returns of the task.
+    /// The number of updates with returns of this task.
     updates: u64,
 }
 
-/// How a value head has to change, so that it goes on saying the same in a new scale: `x` becomes `factor * x + shift`.
+/// Change of a value head that keeps its predictions when the scale changes: `x` becomes
+/// `factor * x + shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rescaling {
     pub(crate) factor: f32,
@@ -82,10 +84,10 @@ impl Rescaling {
 }
 
 impl Statistics {
-    /// Of no returns: values are as they are.
+    /// The statistics before the first return: the identity scale.
     const NONE: Self = Self { mean: 0.0, second_moment: 1.0, updates: 0 };
 
-    /// Within bounds that keep gradients sensible.
+    /// Clamped to keep gradients within reason.
     fn deviation(&self) -> f64 {
         (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
     }
@@ -95,7 +97,7 @@ impl Statistics {
             returns.iter().map(|&value| f64::from(value).powi(power)).sum::<f64>() / returns.len() as f64
         };
         self.updates += 1;
-        // The first updates count alike, as if there had been no beginning.
+        // The first updates have equal weights, which avoids a bias towards the initial values.
         let beta = beta.max(1.0 / self.updates as f64);
         self.mean += beta * (mean(1) - self.mean);
         self.second_moment += beta * (mean(2) - self.second_moment);
@@ -108,7 +110,7 @@ impl TaskScales {
         Self { kind, beta, statistics: vec![Statistics::NONE; count] }
     }
 
-    /// A task's return in the scale of the network.
+    /// Scales a return of a task.
     pub(crate) fn squash(&self, task: usize, value: f32) -> f32 {
         match self.statistics.get(task) {
             Some(of_task) => ((f64::from(value) - of_task.mean) / of_task.deviation()) as f32,
@@ -116,7 +118,7 @@ impl TaskScales {
         }
     }
 
-    /// The return that a number of the network stands for.
+    /// Inverse of [`squash`](Self::squash).
     pub(crate) fn expand(&self, task: usize, number: f32) -> f32 {
         match self.statistics.get(task) {
             Some(of_task) => (f64::from(number) * of_task.deviation() + of_task.mean) as f32,
@@ -124,21 +126,22 @@ impl TaskScales {
         }
     }
 
-    /// What a task's advantages are divided by, so that those of all tasks have one size: the deviation of its returns.
+    /// Returns the deviation of a task's returns, by which its advantages are divided. `None` if the scale
+    /// does not depend on the task.
     pub(crate) fn deviation(&self, task: usize) -> Option<f32> {
         self.statistics.get(task).map(|of_task| of_task.deviation() as f32)
     }
 
-    /// Takes note of returns, each with its task. What the value head of each task has to do then; nothing where the scale
-    /// does not depend on returns.
+    /// Updates the statistics with returns, each with its task. Returns the change that the value head of
+    /// each task needs; empty if the scale does not depend on returns.
     ///
-    /// A head stays as it is when its task's first returns are seen: it knows nothing that would have to be kept, and goes on from
-    /// their mean. Where they are all alike, so that the deviation is the least possible, it could not leave what it was for long
-    /// (the probe with a constant value proves it).
+    /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it
+    /// continues from the mean. If these returns were all equal, the deviation would be the least possible
+    /// and the change so large that the head would recover slowly (the probe with a constant value shows it).
     pub(crate) fn observe(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {
-            // What is not finite would stay in the statistics; the loss will tell of it.
+            // Non-finite returns would never leave the statistics. The loss will report them.
             let own = returns.iter().filter(|(of, value)| *of == task && value.is_finite());
             let own: Vec<f32> = own.map(|&(_, value)| value).collect();
             let before = *of_task;
@@ -156,10 +159,10 @@ impl TaskScales {
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Takes the statistics of a checkpoint, which were of the same scale and of as many tasks.
+    /// Restores the statistics of a checkpoint. They must be of the same scale and number of tasks.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
         if saved.kind != self.kind || saved.statistics.len() != self.statistics.len() {
-            return Err(bad("the scales of its values are not those of its configuration"));
+            return Err(bad("the value scales do not match the configuration"));
         }
         *self = saved;
         Ok(())
@@ -173,7 +176,7 @@ mod tests {
     #[test]
     fn squashed_returns_by_hand() {
         assert_eq!(ValueScale::None.squash(-7.5), -7.5);
-        // sqrt(9) - 1 + 0.08, and the same below 0.
+        // sqrt(9) - 1 + 0.08; the same below 0.
         assert!((ValueScale::H.squash(8.0) - 2.08).abs() < 1e-6);
         assert!((ValueScale::H.squash(-8.0) + 2.08).abs() < 1e-6);
         // ln(e^2 - 1 + 1).
@@ -198,16 +201,17 @@ mod tests {
     fn statistics_by_hand() {
         let mut scales = TaskScales::new(ValueScale::PopArt, 0.25, 2);
         assert_eq!(scales.expand(1, 3.0), 3.0);
-        // The first update counts whole: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
+        // The first update counts in full: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
         let change = scales.observe(&[(0, 1.0), (0, 5.0)]);
         assert_eq!(change, [Rescaling::NONE; 2]);
         assert_eq!((scales.squash(0, 7.0), scales.expand(0, 2.0)), (2.0, 7.0));
         assert_eq!((scales.deviation(0), scales.deviation(1)), (Some(2.0), Some(1.0)));
-        // The second a half: mean (3 + 7) / 2 = 5, second moment (13 + 49) / 2 = 31, deviation sqrt(6).
+        // The second counts one half: mean (3 + 7) / 2 = 5, second moment (13 + 49) / 2 = 31, deviation
+        // sqrt(6).
         let change = scales.clone().observe(&[(0, 7.0)]);
         assert!((change[0].factor - 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
         assert!((change[0].shift + 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
-        // Then a third and at last a quarter. A task without returns stays as it is.
+        // Then one third, and finally one quarter. A task without returns does not change.
         for expected in [5.0, 17.0 / 3.0, 6.0] {
             scales.observe(&[(0, 7.0)]);
             assert!((scales.expand(0, 0.0) - expected).abs() < 1e-5, "{expected}");

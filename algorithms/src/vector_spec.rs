@@ -4,24 +4,25 @@ use rl_env::{AutoresetMode, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// One of the tasks that a vector environment plays.
+/// One of the tasks of a vector environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The task's name, such as `pong`.
+    /// The name of the task, such as `pong`.
     pub name: String,
-    /// Number of discrete actions; legal are `0..num_actions`.
+    /// The number of discrete actions. The legal actions are `0..num_actions`.
     pub num_actions: usize,
-    /// What each of them is among the [actions of all tasks](VectorSpec::shared_actions), each once.
+    /// For each action its index among the [actions of all tasks](VectorSpec::shared_actions). The indices
+    /// are distinct.
     pub shared: Vec<usize>,
 }
 
 impl Task {
-    /// A task whose actions are the first of those that all tasks share.
+    /// Creates a task whose actions are the first of those that all tasks share.
     pub fn new(name: impl Into<String>, num_actions: usize) -> Self {
         Self { name: name.into(), num_actions, shared: (0..num_actions).collect() }
     }
 
-    /// Whether each action is another one of `count`.
+    /// Returns true if the actions are distinct indices below `count`.
     fn is_consistent(&self, count: usize) -> bool {
         let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
         distinct.len() == self.num_actions
@@ -30,7 +31,7 @@ impl Task {
     }
 }
 
-/// All that a learner has to know about a vector environment before the first batch.
+/// Everything that a learner needs to know about a vector environment before the first batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VectorSpec {
     /// The space of one observation.
@@ -39,17 +40,17 @@ pub struct VectorSpec {
     pub tasks: Vec<Task>,
     /// For each environment its index into `tasks`.
     pub task_ids: Vec<usize>,
-    /// The number of different actions, all tasks together: what a head has that all of them share.
+    /// The number of distinct actions of all tasks together: the width of a head that all tasks share.
     pub shared_actions: usize,
-    /// What happens at the end of an episode.
+    /// The autoreset mode, which decides what the batch holds at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
 
-/// A vector environment that the learners cannot work with.
+/// The error of a vector environment that learners do not support.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// No environments.
+    /// The vector environment is empty.
     #[error("the vector environment has no environments; learners need at least one")]
     NoEnvs,
     /// An action space is not discrete.
@@ -57,56 +58,59 @@ pub enum SpecError {
     ActionSpace {
         /// Index of the environment.
         env: usize,
-        /// Its action space, in words.
+        /// The action space, as text.
         space: String,
     },
-    /// Environments of one task share a head of the network, so their actions must mean the same.
+    /// Environments of one task differ in their number of actions. They share a head of the network, so their
+    /// actions must have the same meaning.
     #[error(
-        "environment {env} has {got} actions, others of its task {task} have {expected}; they must have equally many"
+        "environment {env} has {got} actions, but others of its task {task} have {expected}; these must be equal"
     )]
     UnequalActions {
         /// Index of the environment.
         env: usize,
-        /// Name of its task.
+        /// The name of its task.
         task: String,
-        /// Its number of actions.
+        /// The number of its actions.
         got: usize,
-        /// The number of actions of the task's first environment.
+        /// The number of actions of the first environment of the task.
         expected: usize,
     },
-    /// Actions of a task are not different ones of those that all tasks share.
+    /// The actions of a task are not distinct members of the shared actions.
     #[error(
-        "the actions {actions:?} of the task {task} are not, each once, among {count} that all tasks share"
+        "the actions {actions:?} of the task {task} must be distinct and below {count}, the number of shared actions"
     )]
     SharedActions {
-        /// Name of the task.
+        /// The name of the task.
         task: String,
-        /// What its actions were said to be.
+        /// The indices given for its actions.
         actions: Vec<usize>,
-        /// How many there are.
+        /// The number of shared actions.
         count: usize,
     },
-    /// No torso of the network fits the observation space.
+    /// No torso of the network supports the observation space.
     #[error(
-        "no network for observations of {0}; there are networks for bytes of shape (channels, height, width) from 36 x 36 \
-         on, and for vectors of bytes or floats"
+        "no network supports observations of {0}; supported are bytes of shape (channels, height, width) from 36 x 36 \
+         pixels up, and vectors of bytes or floats"
     )]
     ObservationSpace(String),
     /// Episodes never restart.
-    #[error("autoreset mode Disabled; learners need NextStep or SameStep")]
+    #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]
     NoAutoreset,
-    /// A policy is asked to play what it has not been trained on.
-    #[error("the policy knows no task {task:?} with {num_actions} actions; it knows {known}")]
+    /// A policy was asked to act in a task that it was not trained on.
+    #[error(
+        "the policy was not trained on the task {task:?} with {num_actions} actions; it was trained on {known}"
+    )]
     UnknownTask {
-        /// Name of the task.
+        /// The name of the task.
         task: String,
-        /// Its number of actions.
+        /// The number of its actions.
         num_actions: usize,
-        /// The tasks that it was trained on.
+        /// The tasks that the policy was trained on.
         known: String,
     },
-    /// A policy is shown observations of another space than it was trained on.
-    #[error("observations of {got}; the policy was trained on {expected}")]
+    /// A policy was given observations of another space than it was trained on.
+    #[error("the observations are {got}; the policy was trained on {expected}")]
     OtherObservations {
         /// The space of the environments.
         got: String,
@@ -116,7 +120,7 @@ pub enum SpecError {
 }
 
 impl VectorSpec {
-    /// What a learner has to know about `envs`, or why it cannot work with them.
+    /// Describes `envs`. Fails if learners do not support them.
     pub fn of(envs: &(impl VectorEnv + ?Sized)) -> Result<Self, SpecError> {
         if envs.num_envs() == 0 {
             return Err(SpecError::NoEnvs);
@@ -134,8 +138,8 @@ impl VectorSpec {
         })
     }
 
-    /// The same with what the actions of tasks are among `count` that all of them share; a task for which `actions` has
-    /// nothing keeps what it had.
+    /// Sets the number of shared actions, and for each task the shared actions that its own ones are. A task
+    /// for which `actions` returns `None` is left unchanged.
     pub fn with_shared_actions(
         mut self,
         count: usize,
@@ -157,14 +161,15 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Whether every environment has a task and every task an environment: false for a damaged specification.
+    /// Returns true if every environment has a task and every task an environment. False for a damaged
+    /// specification.
     pub(crate) fn is_consistent(&self) -> bool {
         self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }
 
-    /// Fails unless the observations of `other` are those of this specification.
+    /// Fails unless `other` has the same observation space.
     pub(crate) fn check_observations(&self, other: &Self) -> Result<(), SpecError> {
         if other.observation_space == self.observation_space {
             return Ok(());
@@ -175,18 +180,18 @@ impl VectorSpec {
         })
     }
 
-    /// Number of environments.
+    /// Returns the number of environments.
     pub fn num_envs(&self) -> usize {
         self.task_ids.len()
     }
 
-    /// The largest action count of any task.
+    /// Returns the largest number of actions of any task.
     pub fn max_actions(&self) -> usize {
         self.tasks.iter().map(|task| task.num_actions).max().unwrap_or(0)
     }
 }
 
-/// The tasks with their action counts, once all environments agree on them.
+/// Returns the tasks with their numbers of actions. Fails if the environments of a task differ.
 fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
     let mut tasks: Vec<Task> = envs.tasks().iter().map(|name| Task::new(name, 0)).collect();
     for (env, (space, &task_id)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {

@@ -6,12 +6,12 @@ use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
 use super::{acrobot, cart_pole, mean_return, mountain_car, rescaled, solve_probes, vectorize};
 
-/// Trains to the end of the configuration's steps.
+/// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
     train_network(envs, config, PolicyConfig::default(), seed)
 }
 
-/// The same with a network that is not the usual one.
+/// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConfig, seed: u64) -> Dqn {
     let mut dqn = Dqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
@@ -26,7 +26,7 @@ fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConf
     dqn
 }
 
-/// The largest value of each row, and its action.
+/// Returns the largest value of each row, and its action.
 fn values_and_actions(policy: &Policy, batch: &Batch) -> (Vec<f32>, Vec<i32>) {
     let values = policy.values(batch).unwrap();
     let best = values.iter().map(|values| values.iter().copied().fold(f32::MIN, f32::max)).collect();
@@ -104,7 +104,7 @@ fn distributional_dqn_with_noisy_layers_solves_every_probe() {
     }
 }
 
-/// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds came to 460, 476 and 500 there.
+/// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds reached 460, 476 and 500.
 #[test]
 fn dqn_balances_the_cart_pole() {
     let config = DqnConfig {
@@ -130,7 +130,7 @@ fn dqn_balances_the_cart_pole() {
     assert!(mean >= 400.0, "mean return {mean}");
 }
 
-/// What the presets of MountainCar and Acrobot have in common.
+/// Settings that the presets of MountainCar and Acrobot share.
 fn sparse_reward_config() -> DqnConfig {
     DqnConfig {
         buffer_size: 50_000,
@@ -147,8 +147,8 @@ fn sparse_reward_config() -> DqnConfig {
     }
 }
 
-/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds came to -97.7, -98.1 and -104.1 there.
-/// Gymnasium calls the task solved at -110; the random player has -200.
+/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds reached -97.7, -98.1 and -104.1.
+/// Gymnasium considers the task solved at -110; a random policy scores -200.
 #[test]
 fn dqn_drives_the_mountain_car_up_the_hill() {
     let config = DqnConfig {
@@ -168,8 +168,8 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
     assert!(mean >= -125.0, "mean return {mean} with seed {seed}");
 }
 
-/// The hyperparameters of `configs/acrobot-dqn.toml`, with which three seeds came to -86.2, -86.1 and -87.8 there. Gymnasium
-/// calls the task solved at -100; the random player has -499.
+/// The hyperparameters of `configs/acrobot-dqn.toml`, with which three seeds reached -86.2, -86.1 and -87.8.
+/// Gymnasium considers the task solved at -100; a random policy scores -499.
 #[test]
 fn dqn_swings_up_the_acrobot() {
     let config = DqnConfig {

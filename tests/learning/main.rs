@@ -1,5 +1,5 @@
-//! Learners solve tasks whose answers are known: the five probes, each isolating one fault, `CartPole`,
-//! `Acrobot` and `MountainCar`.
+//! Learners solve tasks with known answers: five probes, each isolating one fault, `CartPole`, `Acrobot` and
+//! `MountainCar`.
 
 mod dqn;
 mod ppo;
@@ -19,14 +19,14 @@ fn vectorize<E: Env + 'static>(
         .unwrap()
 }
 
-/// What a learner says about one observation (one float).
+/// The output of a policy for one observation of one float.
 struct Answer {
     observation: f32,
     value: f32,
     action: i32,
 }
 
-/// Lets a policy, which gives a value and an action for each row, play for some steps.
+/// Runs a policy, which returns values and actions of a batch, for some steps.
 fn run(
     envs: &mut dyn VectorEnv,
     policy: impl Fn(&Batch) -> (Vec<f32>, Vec<i32>),
@@ -46,7 +46,7 @@ fn run(
     answers
 }
 
-/// The value of an observation, and the action in it where only one is right.
+/// Returns the value of an observation, and the right action if there is only one.
 fn answer(kind: ProbeKind, observation: f32, gamma: f32) -> (f32, Option<i32>) {
     match kind {
         ProbeKind::ConstantValue => (1.0, None),
@@ -54,11 +54,11 @@ fn answer(kind: ProbeKind, observation: f32, gamma: f32) -> (f32, Option<i32>) {
         ProbeKind::DiscountedValue => (if observation == 0.0 { gamma } else { 1.0 }, None),
         ProbeKind::BestAction => (1.0, Some(1)),
         ProbeKind::ActionFromObservation => (1.0, Some(i32::from(observation > 0.0))),
-        ProbeKind::Recollection => unreachable!("the observation does not have the answer"),
+        ProbeKind::Recollection => unreachable!("the answer depends on earlier observations"),
     }
 }
 
-/// Fails unless a learner's policy knows the answers of a probe. `train` gets the probe's environments.
+/// Fails unless the policy that `train` returns solves every probe. `train` is given the environments of a probe.
 fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl Fn(&mut dyn VectorEnv) -> P) {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for kind in ProbeKind::ALL {
@@ -74,28 +74,27 @@ fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl F
     }
 }
 
-/// The pole, cut off after its usual number of steps.
+/// `CartPole` with its usual time limit.
 fn cart_pole() -> TimeLimit<Control<CartPole>> {
     TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS)
 }
 
-/// The two links, cut off after Gymnasium's number of steps.
+/// `Acrobot` with Gymnasium's time limit.
 fn acrobot() -> TimeLimit<Control<Acrobot>> {
     TimeLimit::new(Control::new(Acrobot), 500)
 }
 
-/// The car, cut off after Gymnasium's number of steps.
+/// `MountainCar` with Gymnasium's time limit.
 fn mountain_car() -> TimeLimit<Control<MountainCar>> {
     TimeLimit::new(Control::new(MountainCar::default()), 200)
 }
 
-/// The same task with observations in -1..=1.
+/// Rescales observations to -1..=1.
 fn rescaled<E: Env>(env: E) -> RescaleObservation<E> {
-    RescaleObservation::new(env).expect("a vector of floats")
+    RescaleObservation::new(env).expect("observations are vectors of floats")
 }
 
-/// The mean return of the first `episodes` episodes to end, which have all begun at the same time in `envs`, an
-/// environment for each.
+/// Returns the mean return of the first episode of each environment.
 fn mean_return(envs: &mut dyn VectorEnv, mut policy: impl FnMut(&Batch) -> Vec<i32>) -> f64 {
     let mut returns = vec![None; envs.num_envs()];
     let mut batch = envs.reset(ResetSeeds::From(1_000_000)).unwrap();

@@ -9,12 +9,12 @@ use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 
 use super::{acrobot, cart_pole, mean_return, solve_probes, vectorize};
 
-/// Trains to the end of the configuration's steps.
+/// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
     train_network(envs, config, PolicyConfig::default(), seed)
 }
 
-/// The same with a network that is not the usual one.
+/// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: PpoConfig, policy: PolicyConfig, seed: u64) -> Ppo {
     let mut ppo = Ppo::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
@@ -67,7 +67,8 @@ fn ppo_solves_every_probe_in_every_value_scale() {
     }
 }
 
-/// The mean return of a probe that asks for what was seen two steps ago, by a network that remembers so many numbers.
+/// Returns the mean return of the probe that asks for the observation of two steps ago, with an LSTM of size `lstm`, or
+/// without one if it is 0.
 fn return_of_memory_probe(lstm: usize, mode: AutoresetMode) -> f64 {
     let config = PpoConfig {
         total_steps: 32_768,
@@ -91,11 +92,11 @@ fn ppo_remembers_with_a_recurrent_network_and_only_with_one() {
         let (with, without) = (return_of_memory_probe(16, mode), return_of_memory_probe(0, mode));
         println!("{mode:?}: {with} with memory, {without} without");
         assert_eq!(with, 1.0);
-        assert!(without.abs() < 0.5, "half of the guesses are right");
+        assert!(without.abs() < 0.5, "half of the guesses should be right");
     }
 }
 
-/// The hyperparameters were chosen so that ten seeds of ten reach 500, the best possible.
+/// The hyperparameters were chosen so that ten seeds of ten reach the maximum of 500.
 #[test]
 fn ppo_balances_the_cart_pole() {
     let config = PpoConfig {
@@ -116,7 +117,8 @@ fn ppo_balances_the_cart_pole() {
     assert!(mean >= 475.0, "mean return {mean}");
 }
 
-/// The hyperparameters of `configs/acrobot-ppo.toml`. Gymnasium calls the task solved at -100; the random player has -499.
+/// The hyperparameters of `configs/acrobot-ppo.toml`. Gymnasium considers the task solved at -100; a
+/// random policy scores -499.
 #[test]
 fn ppo_swings_up_the_acrobot() {
     let config = PpoConfig {

@@ -6,12 +6,12 @@ use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
 use super::{cart_pole, mean_return, solve_probes, vectorize};
 
-/// Trains to the end of the configuration's steps.
+/// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
     train_network(envs, config, PolicyConfig::default(), seed)
 }
 
-/// The same with a network that is not the usual one.
+/// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConfig, seed: u64) -> Pqn {
     let mut pqn = Pqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
@@ -26,7 +26,7 @@ fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConf
     pqn
 }
 
-/// Trains on every probe, with values in the given scale.
+/// Trains and tests on every probe, with the given value scale.
 fn solve_all_probes(value_scale: ValueScale) {
     let config = PqnConfig {
         total_steps: 16_384,

@@ -39,7 +39,7 @@ impl Head {
         Self { model, scales }
     }
 
-    /// Numbers of an action.
+    /// Returns the number of outputs per action.
     pub(crate) fn num_atoms(&self) -> usize {
         match &self.model {
             ReturnModel::Mean(_) => 1,
@@ -48,7 +48,7 @@ impl Head {
         }
     }
 
-    /// The mean return that the numbers of an action of a task stand for.
+    /// Returns the mean return that the outputs of an action of a task represent.
     pub(crate) fn mean(&self, task: usize, numbers: &[f32]) -> f32 {
         let expand = |number: f32| self.scales.expand(task, number);
         match &self.model {
@@ -64,13 +64,15 @@ impl Head {
         }
     }
 
-    /// The mean return of each of the first `num_actions` actions, which are the legal ones of a task, of a row of numbers.
+    /// Returns the mean return of each of the first `num_actions` actions of a row of outputs. These are the
+    /// legal actions of a task.
     pub(crate) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
         row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(task, numbers)).collect()
     }
 
-    /// The returns that an action's numbers are to stand for: rewards, and what the numbers `next` of the action that comes after
-    /// it stand for, discounted. With the categorical head they are those of all its atoms, whatever their probabilities.
+    /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted
+    /// returns that the outputs `next` of the next action represent. For the categorical model these are the
+    /// returns of all atoms, regardless of their probabilities.
     pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
         let atoms = match &self.model {
             ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => next,
@@ -79,8 +81,8 @@ impl Head {
         atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
     }
 
-    /// What an action's numbers are to become, so that they stand for `returns`, which came of `next`. For the categorical head
-    /// these are probabilities.
+    /// Returns the targets of an action's outputs, so that they represent `returns`, which were computed from
+    /// `next`. For the categorical model these are probabilities.
     pub(crate) fn target(&self, task: usize, returns: &[f32], next: &[f32]) -> Vec<f32> {
         let squashed = returns.iter().map(|&value| self.scales.squash(task, value));
         match &self.model {
@@ -89,7 +91,7 @@ impl Head {
         }
     }
 
-    /// How far numbers are from their targets, both `[rows, num_atoms]`: `[rows]`.
+    /// Computes the loss of each row: `[rows, num_atoms]` outputs and targets to `[rows]`.
     pub(crate) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
         match &self.model {
             ReturnModel::Mean(kind) => {
@@ -109,7 +111,7 @@ impl Head {
         }
     }
 
-    /// How wrong the network was about each row, for priorities: the absolute error of means, else the loss.
+    /// Returns the error of each row, for priorities: the absolute error of means, else the loss.
     pub(crate) fn errors(&self, losses: &[f32]) -> Vec<f32> {
         let error = |&loss: &f32| match &self.model {
             ReturnModel::Mean(LossKind::Mse) => loss.sqrt(),
@@ -127,8 +129,9 @@ fn probabilities(logits: &[f32]) -> Vec<f32> {
     numbers.iter().map(|log_prob| log_prob.exp()).collect()
 }
 
-/// Puts probabilities of any returns onto the evenly spaced ones of `support`: what lies between two of them is shared
-/// by distance, what lies outside goes to the end (Bellemare et al. 2017, algorithm 1).
+/// Projects a distribution over any returns onto the evenly spaced ones of `support`. The probability between
+/// two of them is shared in proportion to the distance, and the probability outside goes to the nearest end
+/// (Bellemare et al. 2017, algorithm 1).
 fn project(support: &[f32], returns: impl Iterator<Item = (f32, f32)>) -> Vec<f32> {
     let last = support.len() - 1;
     let (low, high) = (support[0], support[last]);
@@ -168,7 +171,7 @@ mod tests {
         TaskScales::new(ValueScale::Symlog, 1.0, 1)
     }
 
-    /// The target of a return of the first task.
+    /// Targets for a return of the first task.
     fn target(head: &Head, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
         head.target(0, &head.returns(0, of, next), next)
     }
@@ -195,18 +198,19 @@ mod tests {
 
     #[test]
     fn targets_in_another_scale_by_hand() {
-        // Numbers are ln(x + 1): 3 stands for e^3 - 1, whose half and 1 is (e^3 + 1) / 2.
+        // Outputs are ln(x + 1): 3 represents e^3 - 1, and half of that plus 1 is (e^3 + 1) / 2.
         let mean = Head::new(ReturnModel::Mean(LossKind::Mse), symlog());
         let of_three = (3f32.exp().midpoint(1.0) + 1.0).ln();
         close(&target(&mean, &RETURN, &[3.0]), &[of_three]);
         close(&[mean.mean(0, &[3.0])], &[3f32.exp() - 1.0]);
-        // Greedy actions are those of the highest mean return, not of the highest mean number.
+        // Greedy actions have the highest mean return, not the highest mean output.
         let quantiles = Head::new(ReturnModel::Quantile { count: 2 }, symlog());
         close(
             &quantiles.values(0, &[0.0, 3.0, 1.6, 1.6], 2),
             &[(3f32.exp() - 1.0) / 2.0, 1.6f32.exp() - 1.0],
         );
-        // Support -2, 0 and 2. All probability on 2, which stands for e^2 - 1; half of it and 1 is (e^2 + 1) / 2.
+        // Support -2, 0 and 2. All probability is on 2, which represents e^2 - 1; half of that plus 1 is (e^2
+        // + 1) / 2.
         let categorical = Head::new(ReturnModel::categorical(3, -2.0, 2.0), symlog());
         let place = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
         close(&target(&categorical, &RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
@@ -218,7 +222,7 @@ mod tests {
         let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 2);
         scales.observe(&[(1, 1.0), (1, 5.0)]);
         let mean = Head::new(ReturnModel::Mean(LossKind::Mse), scales);
-        // 4 stands for 11, half of it and 1 is 6.5, which is 1.75 deviations above the mean.
+        // 4 represents 11; half of that plus 1 is 6.5, which is 1.75 deviations above the mean.
         assert_eq!(mean.returns(1, &RETURN, &[4.0]), [6.5]);
         assert_eq!(mean.target(1, &[6.5], &[4.0]), [1.75]);
         assert_eq!((mean.mean(0, &[4.0]), mean.mean(1, &[4.0])), (4.0, 11.0));
@@ -227,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_projection_by_hand() {
-        // Support -2, -1, 0, 1, 2. 1.25 is three quarters 1 and one quarter 2; 9 is beyond the end; -1 is exact.
+        // Support -2, -1, 0, 1, 2. 1.25 is three quarters 1 and one quarter 2; 9 is beyond the end; -1 is
+        // exact.
         let support = [-2.0, -1.0, 0.0, 1.0, 2.0];
         let projected = project(&support, [(1.25, 0.4), (9.0, 0.5), (-1.0, 0.1)].into_iter());
         close(&projected, &[0.0, 0.1, 0.0, 0.3, 0.6]);
@@ -236,12 +241,12 @@ mod tests {
     #[test]
     fn categorical_targets_by_hand() {
         let head = categorical(5);
-        // Probabilities 1/4 and 3/4 on -2 and 2: on 1 - 1 = 0 and 1 + 1 = 2 after the shift.
+        // Probabilities 1/4 and 3/4 at -2 and 2 move to 1 - 1 = 0 and 1 + 1 = 2.
         let never = -1e30;
         let next = [0.0, never, never, never, 3f32.ln()];
         close(&target(&head, &RETURN, &next), &[0.0, 0.0, 0.25, 0.0, 0.75]);
         close(&[head.mean(0, &next)], &[0.25 * -2.0 + 0.75 * 2.0]);
-        // After the end only the rewards are left.
+        // After a terminal step only the rewards count.
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
         close(&target(&head, &terminated, &next), &[0.0, 0.0, 0.0, 1.0, 0.0]);
     }

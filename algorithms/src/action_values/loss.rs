@@ -1,4 +1,4 @@
-//! The losses of action values and of distributions of returns, one for each row of a minibatch.
+//! Losses of action values and of return distributions, one for each row of a minibatch.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub enum LossKind {
     Huber,
 }
 
-/// `x^2 / 2` for errors `x` within -1..=1, `|x| - 1/2` outside, element by element.
+/// Computes `x^2 / 2` for errors `x` in -1..=1 and `|x| - 1/2` outside, element by element.
 pub(crate) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
     let size = errors.abs();
     let quadratic = size.clone().clamp_max(1.0);
@@ -22,14 +22,14 @@ pub(crate) fn huber<const D: usize>(errors: Tensor<D>) -> Tensor<D> {
     quadratic.square().mul_scalar(0.5) + linear
 }
 
-/// The cross-entropy of log-probabilities and the probabilities that they are to become, both `[rows, atoms]`:
-/// `-sum over i of p_i * log q_i`.
+/// Computes the cross-entropy of log-probabilities `log q` and target probabilities `p`, both
+/// `[rows, atoms]`: `-sum over i of p_i * log q_i`.
 pub(crate) fn cross_entropy(log_probs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
     (log_probs * targets).sum_dim(1).neg().squeeze_dim(1)
 }
 
-/// The quantile Huber loss with kappa 1 (equation 10 of Dabney et al. 2018): `theta` are `[rows, n]` quantiles at
-/// `levels` `[1, n]`, `targets` are `[rows, m]` samples of what they are quantiles of.
+/// Computes the quantile Huber loss with kappa 1 (equation 10 of Dabney et al. 2018). `theta` holds
+/// `[rows, n]` quantiles at `levels` `[1, n]`, `targets` holds `[rows, m]` samples of the distribution.
 ///
 /// ```text
 /// sum over i of mean over j of |tau_i - 1{u_ij < 0}| * huber(u_ij),  u_ij = target_j - theta_i
@@ -41,7 +41,7 @@ pub(crate) fn quantile_huber(theta: Tensor<2>, targets: Tensor<2>, levels: Tenso
     (weights * huber(errors)).mean_dim(2).sum_dim(1).squeeze_dim::<2>(2).squeeze_dim(1)
 }
 
-/// The mean of the rows' losses, each as heavy as its weight.
+/// Computes the mean of the rows' losses times their weights.
 pub(crate) fn weighted_mean(losses: Tensor<1>, weights: Tensor<1>) -> Tensor<1> {
     (losses * weights).mean()
 }

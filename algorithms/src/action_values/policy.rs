@@ -8,7 +8,7 @@ use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskScales};
 use crate::{LearnerError, SpecError, VectorSpec, categorical};
 
-/// A trained network that acts in a vector environment and no longer learns.
+/// A trained policy over action values, used for evaluation only.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: QNetwork,
@@ -17,28 +17,28 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy for the environments of `reader`. The network must not track gradients.
+    /// Creates a policy for the environments of `reader`. The network must not track gradients.
     pub(crate) fn new(network: QNetwork, head: Head, reader: BatchReader) -> Self {
         Self { network, head, reader }
     }
 
-    /// The same policy for other environments, whose tasks it must know.
+    /// Returns the same policy for other environments. The policy must know their tasks.
     pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
 
-    /// What the network's numbers mean.
+    /// Returns the interpretation of the network's outputs.
     pub(crate) fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The scales of these numbers.
+    /// Returns the value scales of the tasks.
     pub(crate) fn scales_mut(&mut self) -> &mut TaskScales {
         &mut self.head.scales
     }
 
-    /// Lets the scales of values follow returns, each with its task, without a change of what the network predicts. What other
-    /// networks of the same scales have to do to go on predicting the same.
+    /// Updates the value scales with returns, each with its task, and adapts the network so that its
+    /// predictions do not change. Returns the changes that other networks with these scales need.
     pub(crate) fn update_scales(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
         let changes = self.head.scales.observe(returns);
         if !changes.is_empty() {
@@ -52,13 +52,14 @@ impl Policy {
         self.network = network;
     }
 
-    /// The action of the highest value of each environment; the first of equals.
+    /// Returns the greedy action for each environment, the first one if several are equal.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
         let values = self.values(batch)?;
         Ok(values.iter().map(|values| categorical::argmax(values) as i32).collect())
     }
 
-    /// A random action with probability `epsilon`, else the best one. Two random numbers a row, in their order.
+    /// Returns a random action with probability `epsilon`, else the greedy one. Draws two random numbers per
+    /// row, in row order.
     pub fn epsilon_greedy(
         &self,
         batch: &Batch,
@@ -68,13 +69,13 @@ impl Policy {
         Ok(epsilon_greedy(&self.values(batch)?, epsilon, rng))
     }
 
-    /// For each environment the values of its legal actions: the discounted sums of the rewards to come, as learners see
-    /// them. The means, where the network has noise or learns distributions.
+    /// Returns for each environment the values of its legal actions: estimates of the discounted sum of
+    /// future rewards, as learners see them. They are means if the network is noisy or distributional.
     pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         self.values_with_noise(batch, None)
     }
 
-    /// The same with the network's noise.
+    /// Like [`values`](Self::values), with the given noise.
     pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,
@@ -83,7 +84,7 @@ impl Policy {
         Ok(self.evaluate_batch(batch, noise)?.0)
     }
 
-    /// The same, and the observations where they are on a device.
+    /// Evaluates all rows of a batch. Also returns the packed observations, if they are on a device.
     pub(crate) fn evaluate_batch(
         &self,
         batch: &Batch,
@@ -93,7 +94,7 @@ impl Policy {
         self.evaluate(&batch.observations, &rows(batch), noise)
     }
 
-    /// The same of the given rows of `observations`.
+    /// Returns the values of the given rows of `observations`.
     pub(crate) fn values_of_rows(
         &self,
         observations: &ObservationBuffer,
@@ -103,7 +104,8 @@ impl Policy {
         Ok(self.evaluate(observations, rows, noise)?.0)
     }
 
-    /// The same, and the observations.
+    /// Evaluates the given rows of `observations`. Also returns the packed observations, if they are on a
+    /// device.
     fn evaluate(
         &self,
         observations: &ObservationBuffer,
@@ -127,19 +129,19 @@ impl Policy {
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 
-    /// Whether a batch is of environments that the policy was made for.
+    /// Fails unless a batch holds some of the policy's environments, each at most once and in order.
     pub(crate) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
     }
 
-    /// Whether a batch is of all of them.
+    /// Fails unless a batch holds all of the policy's environments.
     pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check_complete(batch)
     }
 }
 
-/// For each row of values a random index with probability `epsilon`, else that of the largest. Two random numbers a
-/// row, whatever comes of them.
+/// Returns for each row of values a random index with probability `epsilon`, else the index of the largest.
+/// Draws two random numbers per row in both cases.
 pub(crate) fn epsilon_greedy(values: &[Vec<f32>], epsilon: f64, rng: &mut impl Rng) -> Vec<i32> {
     let choose = |values: &Vec<f32>| {
         let explores = rng.random::<f64>() < epsilon;
@@ -167,7 +169,7 @@ mod tests {
             }
         }
         assert_eq!(counts[1][2], 0);
-        // 0.1 of three, 0.15 of two; five standard deviations are at most 310.
+        // 0.1 of three actions, 0.15 of two; five standard deviations are at most 310.
         let near = |count: i32, expected: i32| (count - expected).abs() < 310;
         assert!(
             near(counts[0][0], 3000) && near(counts[0][2], 3000) && near(counts[1][1], 4500),

@@ -17,26 +17,26 @@ use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
-/// A learner of action values. [`dqn`](crate::dqn) shows the order of its methods.
+/// A learner of action values with a replay buffer. [`dqn`](crate::dqn) shows the order of its methods.
 pub struct Dqn {
     pub(super) config: DqnConfig,
     pub(super) policy: PolicyConfig,
     pub(super) spec: VectorSpec,
     pub(super) layout: ObservationLayout,
     pub(super) training: Training<QNetwork>,
-    /// The network's weights without gradients: what acts.
+    /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
-    /// What returns are bootstrapped with, without gradients.
+    /// The target network, without gradients.
     pub(super) target: QNetwork,
     pub(super) replay: ReplayBuffer,
     pub(super) action_rng: ChaCha8Rng,
     pub(super) replay_rng: ChaCha8Rng,
     pub(super) noise_rng: ChaCha8Rng,
-    /// Steps observed, over all environments.
+    /// The number of steps observed, over all environments.
     pub(super) steps: u64,
-    /// Gradient steps made.
+    /// The number of gradient steps made.
     pub(super) updates: u64,
-    /// Gradient steps that are due, with a part of one.
+    /// The number of gradient steps that are due, including a fraction.
     pub(super) due: f64,
     actions: Vec<i32>,
 }
@@ -99,28 +99,28 @@ impl Dqn {
         })
     }
 
-    /// What the replay of a learner with this configuration takes, before one is made.
+    /// Computes the size of the replay buffer of a learner with this configuration, without allocating it.
     pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
         let layout = ObservationLayout::of(&spec.observation_space)?;
         Ok(replay_size(spec, layout, &replay_options(config))?)
     }
 
-    /// The hyperparameters.
+    /// Returns the hyperparameters.
     pub fn config(&self) -> &DqnConfig {
         &self.config
     }
 
-    /// The probability of a random action at present.
+    /// Returns the current probability of a random action.
     pub fn epsilon(&self) -> f64 {
         let DqnConfig { start_e, end_e, exploration_fraction, total_steps, .. } = self.config;
         let steps = (f64::from(exploration_fraction) * total_steps as f64) as u64;
         LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.steps)
     }
 
-    /// Makes the gradient steps that are due. On an error the weights are those of the last sound one.
+    /// Makes the gradient steps that are due. On an error the weights are those of the last successful step.
     pub fn update(&mut self) -> Result<DqnMetrics, LearnerError> {
         if !self.is_ready() {
-            return Err(LearnerError::OutOfOrder("update came before a gradient step was due"));
+            return Err(LearnerError::OutOfOrder("update was called before a gradient step was due"));
         }
         let mut steps = Vec::new();
         while self.due >= 1.0 {
@@ -144,21 +144,22 @@ impl Dqn {
         })
     }
 
-    /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
-    /// but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. They may be other
+    /// environments than the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 
-    /// How much of the bias of priorities is taken back at present.
+    /// Returns the current exponent of the importance weights, which correct the bias of prioritised
+    /// sampling.
     fn per_beta(&self) -> f32 {
         let start = f64::from(self.config.per_beta);
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.steps) as f32
     }
 
-    /// One gradient step. On an error nothing has changed but the random numbers, and the scale of what the networks predict as
-    /// before.
+    /// Makes one gradient step. On an error only the random generators and the value scales have changed, and
+    /// the predictions of both networks are the same.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
         let minibatch =
@@ -188,7 +189,7 @@ impl Dqn {
         Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm })
     }
 
-    /// Adds to an error about a number what the minibatch was.
+    /// Turns a `NonFinite` error into a report with the minibatch.
     fn diagnose(&self, error: LearnerError, minibatch: &Minibatch, targets: Tensor<2>) -> LearnerError {
         let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
         let rows: Vec<&str> =
@@ -217,8 +218,8 @@ impl Dqn {
         self.training.diagnose(error, self.updates, self.config.learning_rate, &rows, batch)
     }
 
-    /// What the numbers of each row's action are to become, `[rows, num_atoms]`. The scale of values follows the returns that they
-    /// are to stand for.
+    /// Computes the regression targets of each row's action, `[rows, num_atoms]`, and updates the value
+    /// scales with the returns behind them.
     pub(super) fn targets(&mut self, minibatch: &Minibatch) -> Result<Tensor<2>, LearnerError> {
         let plain = self.training.device.clone().without_autodiff();
         let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
@@ -251,7 +252,8 @@ impl Dqn {
         Ok(Tensor::from_data(TensorData::new(targets, shape), &self.training.device))
     }
 
-    /// Lets the scale of values follow the returns of rows of some tasks, without a change of what the networks predict.
+    /// Updates the value scales with the returns of rows of some tasks, without changing the predictions of
+    /// both networks.
     fn rescale(&mut self, tasks: &[usize], returns: &[Vec<f32>]) {
         let rows = tasks.iter().zip(returns);
         let returns = rows.flat_map(|(&task, returns)| returns.iter().map(move |&value| (task, value)));
@@ -262,7 +264,7 @@ impl Dqn {
         }
     }
 
-    /// What the trained network says about observations, without gradients.
+    /// Returns the outputs of the online network, without gradients.
     fn online_outputs(
         &mut self,
         observations: Tensor<2>,
@@ -279,11 +281,12 @@ impl Learner for Dqn {
         &self.spec
     }
 
-    /// The best action for each environment, or a random one. Two random numbers a row, in the order of the rows.
+    /// Returns the greedy action for each environment, or a random one. Draws two random numbers per row, in
+    /// row order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         if !self.can_act(batch) {
             return Err(LearnerError::OutOfOrder(
-                "act came before the last actions were observed and learned from",
+                "act was called before the last actions were observed and learned from",
             ));
         }
         self.actor.check_complete(batch)?;
@@ -303,13 +306,14 @@ impl Learner for Dqn {
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         if !self.replay.is_acting() {
-            return Err(LearnerError::OutOfOrder("observe came without an act before it"));
+            return Err(LearnerError::OutOfOrder("observe was called without a preceding act"));
         }
         self.actor.check_complete(batch)?;
         check_rewards(batch)?;
         let steps = self.replay.end_step(batch);
         self.steps += steps;
-        // Counted from the replay, so that one which was lost is filled again before learning goes on.
+        // Counts the steps in the replay buffer, so that a lost one is filled again before learning
+        // continues.
         if self.replay.written() >= self.config.learning_starts as u64 {
             self.due += steps as f64 * self.config.train_ratio;
         }

@@ -1,16 +1,16 @@
-/// What the gradient steps of an update report, by `CleanRL`'s names: the mean over them.
+/// Metrics of an update, named as in `CleanRL`: means over its gradient steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DqnMetrics {
-    /// The loss: with weights, where steps are prioritised.
+    /// The loss, weighted if replay is prioritised.
     pub td_loss: f32,
-    /// The values of the actions that were taken.
+    /// The values of the actions taken.
     pub q_values: f32,
-    /// Length of the gradient of all parameters together, before it was clipped.
+    /// Norm of the gradient of all parameters together, before clipping.
     pub grad_norm: f32,
-    /// The probability of a random action at present.
+    /// The current probability of a random action.
     pub epsilon: f64,
-    /// Steps in the replay that can be drawn.
+    /// The number of steps in the replay buffer that can be drawn.
     pub replay_steps: usize,
-    /// Gradient steps made: 1 or more.
+    /// The number of gradient steps: 1 or more.
     pub gradient_steps: usize,
 }

@@ -5,18 +5,18 @@ use crate::replay::{Draw, ReplayBuffer};
 use crate::returns::NStepReturn;
 use crate::{Task, VectorSpec};
 
-/// Steps that were drawn from a replay, one a row.
+/// Steps drawn from a replay buffer, one per row.
 pub(super) struct Minibatch {
     pub(super) draws: Vec<Draw>,
     /// The task of each row.
     pub(super) tasks: Vec<usize>,
     pub(super) returns: Vec<NStepReturn>,
-    /// With gradients: the observations that actions were taken in.
+    /// The observations before the actions, on the autodiff device.
     pub(super) observations: Tensor<2>,
     pub(super) rows: RowTasks,
     pub(super) actions: Tensor<1, Int>,
     pub(super) weights: Tensor<1>,
-    /// Without gradients: the observations that the returns are bootstrapped from.
+    /// The observations from which the returns are bootstrapped, without gradients.
     pub(super) successors: Tensor<2>,
     pub(super) successor_rows: RowTasks,
 }
@@ -50,7 +50,7 @@ impl Minibatch {
         }
     }
 
-    /// The numbers of each row's action: `[rows, actions, atoms]` to `[rows, atoms]`.
+    /// Selects the outputs of each row's action: `[rows, actions, atoms]` to `[rows, atoms]`.
     pub(super) fn of_actions(&self, outputs: Tensor<3>) -> Tensor<2> {
         let [rows, _, atoms] = outputs.dims();
         let index = self.actions.clone().reshape([rows, 1, 1]).expand([rows, 1, atoms]);

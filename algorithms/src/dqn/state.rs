@@ -1,4 +1,4 @@
-//! The learner as bytes: everything that training needs to go on as if it had never stopped.
+//! The state of a learner as bytes: everything that training needs to continue exactly.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -20,7 +20,7 @@ struct State {
     config: DqnConfig,
     policy: PolicyConfig,
     spec: VectorSpec,
-    /// Also the position of all schedules.
+    /// Also the position in all schedules.
     steps: u64,
     updates: u64,
     due: f64,
@@ -78,9 +78,9 @@ impl Dqn {
     ) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         if !state.spec.is_consistent() {
-            return Err(bad("its environments and tasks do not belong together"));
+            return Err(bad("the environments and the tasks do not match"));
         }
-        // The seed has no effect: everything that came from it is replaced.
+        // The seed has no effect: everything derived from it is replaced.
         let mut dqn = Self::with_storage(state.config, state.policy, state.spec, storage, device, 0)?;
         dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
@@ -90,7 +90,7 @@ impl Dqn {
             dqn.replay.restore(replay).map_err(bad)?;
         }
         if !state.due.is_finite() {
-            return Err(bad("the gradient steps that are due are no number"));
+            return Err(bad("the number of due gradient steps is not finite"));
         }
         (dqn.steps, dqn.updates, dqn.due) = (state.steps, state.updates, state.due);
         (dqn.action_rng, dqn.replay_rng) = (state.action_rng, state.replay_rng);

@@ -1,4 +1,4 @@
-//! The learner as a whole, on batches of a made-up vector environment.
+//! The whole learner, on batches of random environments.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
-/// Small, and with few steps before learning starts: two for each environment.
+/// A small configuration with few steps before learning starts: two for each environment.
 fn config() -> DqnConfig {
     DqnConfig {
         total_steps: 400,
@@ -44,7 +44,7 @@ fn rainbow() -> DqnConfig {
     }
 }
 
-/// Every switch at least once.
+/// Uses every option at least once.
 fn variants() -> Vec<DqnConfig> {
     let quantile = DqnConfig { distribution: Distribution::Quantile, num_atoms: 7, double: true, ..config() };
     let polyak =
@@ -62,7 +62,7 @@ fn restored(dqn: &Dqn, with_replay: bool) -> Dqn {
     Dqn::from_state(&state.unwrap(), &Device::flex()).unwrap()
 }
 
-/// One step of the learner in the envs, and an update if one is due.
+/// One step of learner and environments, and an update if one is due.
 fn step(dqn: &mut Dqn, envs: &mut RandomEnvs) -> Option<DqnMetrics> {
     let actions = dqn.act(&envs.batch).unwrap();
     for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
@@ -73,7 +73,7 @@ fn step(dqn: &mut Dqn, envs: &mut RandomEnvs) -> Option<DqnMetrics> {
     dqn.is_ready().then(|| dqn.update().unwrap())
 }
 
-/// The state after a number of steps.
+/// Returns the state after a number of steps.
 fn train(config: DqnConfig, spec: VectorSpec, steps: usize) -> Vec<u8> {
     let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec));
     for _ in 0..steps {
@@ -213,7 +213,7 @@ fn the_target_network_is_updated_when_it_is_due() {
     assert_ne!(weights(&dqn.target).unwrap(), fresh);
 }
 
-/// The targets of a batch, from a network whose values are known: those of its weights, set by hand.
+/// The double Q-learning target: the online network selects the action, the target network evaluates it.
 #[test]
 fn double_targets_use_the_target_network_for_evaluation_only() {
     use burn::tensor::Tensor;
@@ -248,10 +248,10 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
         let expected = of.rewards + of.discount * of_target[row * 5 + chosen];
         assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
     }
-    assert!(differ > 3, "both networks choose alike");
+    assert!(differ > 3, "both networks select the same actions");
 }
 
-/// Largest difference of two sets of values, beside the size of these.
+/// Largest difference of two sets of values, relative to their size.
 fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
     let pairs = || values.iter().flatten().zip(others.iter().flatten());
     let size = pairs().map(|(value, _)| value.abs()).fold(1.0, f32::max);
@@ -261,7 +261,8 @@ fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
 #[test]
 fn updated_value_scales_preserve_predictions() {
     for of_returns in [config(), DqnConfig { distribution: Distribution::C51, ..rainbow() }] {
-        // Quantiles in the place of probabilities, which have no scale. Steps too small to be seen.
+        // Quantiles instead of probabilities, which have no scale. The learning rate is too small to change
+        // anything.
         let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
         let config = DqnConfig { learning_rate: 1e-30, distribution, ..of_returns };
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
@@ -279,7 +280,7 @@ fn updated_value_scales_preserve_predictions() {
             let before = (online(&dqn, &envs), of_target(&dqn, &envs));
             dqn.update().unwrap();
             assert_ne!(dqn.actor.head().scales, scales);
-            // The first returns find nothing worth keeping.
+            // The first returns of a task do not preserve predictions.
             if update > 0 {
                 assert!(difference(&before.0, &online(&dqn, &envs)) < 1e-3, "update {update}");
                 assert!(difference(&before.1, &of_target(&dqn, &envs)) < 1e-3, "update {update}");
@@ -358,8 +359,8 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
     assert_ne!(undisturbed, run(|batch, env| batch.truncated[env]));
 }
 
-/// The head, the columns of its last layer, and which of these belong to no legal action: the last three of the first task's
-/// five, or the one of seven shared actions that no task has.
+/// The kind of head, the number of columns of its last layer, and the columns of illegal actions: the last
+/// three of the first task's five, or the shared action that no task has.
 const ILLEGAL: [(HeadKind, usize, Range<usize>); 2] =
     [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)];
 
@@ -369,7 +370,7 @@ fn illegal_actions_affect_neither_actions_nor_updates() {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
         let mut dqn = Dqn::new(config(), policy, vectors(), &Device::flex(), 7).unwrap();
         let mut envs = RandomEnvs::new(vectors());
-        // With enormous values for them.
+        // Enormous values for illegal actions.
         let mut parameters = weights(&dqn.training.network).unwrap();
         let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();
         bias.values[illegal.clone()].fill(1e9);
@@ -405,7 +406,7 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
     broken.rewards[3] = f32::INFINITY;
     assert_eq!(dqn.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
 
-    // The square of the error is not finite.
+    // The square of the error overflows.
     broken.rewards = vec![f32::MAX; 4];
     broken.autoreset = vec![false; 4];
     dqn.observe(&broken).unwrap();
@@ -492,8 +493,8 @@ fn damaged_states_are_errors() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("{} bytes were accepted", bytes.len()),
     };
-    assert_eq!(refused(b"something else"), "it does not begin like one");
-    assert_eq!(refused(&state[..9]), "it is cut off");
+    assert_eq!(refused(b"something else"), "it has the wrong first bytes");
+    assert_eq!(refused(&state[..9]), "it is truncated");
     refused(&state[..state.len() / 2]);
-    assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
 }

@@ -9,16 +9,16 @@ use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowT
 use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
-/// What a network says about a batch of observations.
+/// The outputs of a network for a batch of observations.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[rows, max_actions]`, illegal actions masked.
+    /// `[rows, max_actions]`, with illegal actions masked.
     pub logits: Tensor<2>,
     /// `[rows]`.
     pub values: Tensor<1>,
 }
 
-/// Width of both layers behind vectors, unless it is configured.
+/// Default width of both layers for vector observations.
 const VECTOR_WIDTH: usize = 64;
 
 /// Layers that policy and value share, and heads for every task.
@@ -31,8 +31,8 @@ pub struct ActorCritic {
 }
 
 impl ActorCritic {
-    /// A network for observations of `layout` and the tasks of `spec`: convolutions and a hidden layer for pictures, two
-    /// hidden layers with hyperbolic tangents for vectors.
+    /// Creates a network for observations of `layout` and the tasks of `spec`: convolutions and a hidden
+    /// layer for images, two tanh layers for vectors.
     pub fn new(
         layout: ObservationLayout,
         spec: &VectorSpec,
@@ -59,14 +59,14 @@ impl ActorCritic {
         Self { body, hidden, lstm, heads }
     }
 
-    /// The network whose values say the same in new scales, one for each task.
+    /// Returns the network with the same predictions in new value scales, one for each task.
     #[must_use]
     pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
         Self { heads: self.heads.rescale_values(changes), ..self }
     }
 
-    /// Logits and values of observations `[rows, length]` as [`ObservationLayout::tensor`] makes them.
-    /// A recurrent network reads the rows as `sequences` says, which it needs; and says what is carried on.
+    /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A
+    /// recurrent network requires `sequences`, which arrange the rows, and also returns its next state.
     pub fn forward(
         &self,
         observations: Tensor<2>,

@@ -9,23 +9,24 @@ use super::norm::Activation;
 use super::precision::{cast_like, fully_connected};
 use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
-/// All layers of a network up to the last hidden one, and the games' embedding beside their features.
+/// All layers of a network up to the last hidden one, and the game embedding, which is appended to their
+/// features.
 #[derive(Module, Debug)]
 pub(super) struct Body {
     layers: Layers,
     /// `[tasks, values]`.
     embedding: Option<Param<Tensor<2>>>,
-    /// Height, width and channels of the pictures that are the features; those of vectors count as one pixel.
+    /// Height, width and channels of the feature maps; features of vectors count as one pixel.
     #[module(skip)]
     feature_map: [usize; 3],
     #[module(skip)]
     input: [usize; 3],
-    /// Of what is calculated of pictures.
+    /// Precision of the layers for images.
     #[module(skip)]
     precision: Precision,
 }
 
-/// The layers that depend on what observations look like.
+/// The layers that depend on the kind of observations.
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a network has one body and is moved a few times an update")]
 enum Layers {
@@ -34,7 +35,7 @@ enum Layers {
     Vector(Hidden),
 }
 
-/// A fully connected layer and what follows it.
+/// A fully connected layer and its activation.
 #[derive(Module, Debug)]
 pub(super) struct Hidden {
     linear: Linear,
@@ -52,16 +53,16 @@ impl Hidden {
     }
 }
 
-/// The fully connected layers of a network for vectors.
+/// The fully connected layers for vector observations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VectorLayers {
     pub(super) width: usize,
-    /// Whether hyperbolic tangents follow them, not rectifiers.
+    /// True for tanh, false for ReLU.
     pub(super) tanh: bool,
 }
 
 impl Body {
-    /// For observations of `layout` and so many tasks.
+    /// Creates a body for observations of `layout` and `num_tasks` tasks.
     pub(super) fn new(
         layout: ObservationLayout,
         num_tasks: usize,
@@ -106,18 +107,19 @@ impl Body {
         }
     }
 
-    /// Numbers that come out for each row, the embedding's included.
+    /// Returns the number of features per row, including the embedding.
     pub(super) fn features(&self) -> usize {
         let embedding = self.embedding.as_ref().map_or(0, |embedding| embedding.dims()[1]);
         self.feature_map.iter().product::<usize>() + embedding
     }
 
-    /// Height, width and channels of the pictures that are the features, without the embedding.
+    /// Returns height, width and channels of the feature maps, without the embedding.
     pub(super) fn feature_map(&self) -> [usize; 3] {
         self.feature_map
     }
 
-    /// Features `[rows, features]` of observations `[rows, length]`; those of pictures are of the configured precision.
+    /// Computes features `[rows, features]` of observations `[rows, length]`; those of images have the
+    /// configured precision.
     pub(super) fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let [count, _] = observations.dims();
         let [height, width, channels] = self.input;

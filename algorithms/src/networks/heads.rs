@@ -7,20 +7,20 @@ use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
 use crate::value_scale::Rescaling;
 use crate::{Task, VectorSpec};
 
-/// Which task each row of a batch belongs to, ready for the heads.
+/// The task of each row of a batch, prepared for the heads.
 #[derive(Clone, Debug)]
 pub struct RowTasks {
     /// `[rows]`.
     task_ids: Tensor<1, Int>,
     /// `[rows, max_actions]`.
     illegal: Tensor<2, Bool>,
-    /// For each row and each of its task's actions which of the shared ones it is; 0 where there is no such action.
+    /// For each row and each action of its task the index of the shared action; 0 beyond the task's actions.
     shared: Vec<i32>,
     num_tasks: usize,
 }
 
 impl RowTasks {
-    /// Rows of the given tasks (indices into `tasks`).
+    /// Creates rows of the given tasks, which are indices into `tasks`.
     pub fn new(task_ids: impl Iterator<Item = usize>, tasks: &[Task], device: &Device) -> Self {
         let task_ids: Vec<usize> = task_ids.collect();
         let counts: Vec<usize> = task_ids.iter().map(|&task| tasks[task].num_actions).collect();
@@ -38,12 +38,13 @@ impl RowTasks {
         }
     }
 
-    /// The mask of illegal actions, `[rows, max_actions]`.
+    /// Returns the mask of illegal actions, `[rows, max_actions]`.
     pub fn illegal(&self) -> Tensor<2, Bool> {
         self.illegal.clone()
     }
 
-    /// What each row's own task says: `[rows, num_tasks * columns]`, task after task, to `[rows, columns]`.
+    /// Selects the columns of each row's task: `[rows, num_tasks * columns]`, task by task, to
+    /// `[rows, columns]`.
     pub fn pick(&self, all: Tensor<2>, columns: usize) -> Tensor<2> {
         if self.num_tasks == 1 {
             return all;
@@ -53,12 +54,13 @@ impl RowTasks {
         all.reshape([rows, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
     }
 
-    /// Each row's own task's numbers: `[tasks, numbers]` to `[rows, numbers]`.
+    /// Selects the values of each row's task: `[tasks, values]` to `[rows, values]`.
     pub fn embed(&self, of_tasks: Tensor<2>) -> Tensor<2> {
         of_tasks.select(0, self.task_ids.clone())
     }
 
-    /// What is said of each row's own actions: `[rows, shared actions, columns]` to `[rows, max_actions, columns]`.
+    /// Selects each row's actions from the shared ones: `[rows, shared actions, columns]` to
+    /// `[rows, max_actions, columns]`.
     fn pick_shared(&self, all: Tensor<3>) -> Tensor<3> {
         let [rows, _, columns] = all.dims();
         let max_actions = self.shared.len() / rows;
@@ -68,7 +70,7 @@ impl RowTasks {
     }
 }
 
-/// Which columns of a layer's output are whose action.
+/// The assignment of a layer's output columns to tasks and actions.
 #[derive(Module, Debug)]
 pub(super) struct ActionColumns {
     #[module(skip)]
@@ -88,7 +90,7 @@ impl ActionColumns {
         }
     }
 
-    /// Layers that stand side by side, and actions of each.
+    /// Returns the number of layers side by side, and the number of actions of each.
     pub(super) fn layers(&self) -> (usize, usize) {
         match self.kind {
             HeadKind::PerGame => (self.num_tasks, self.max_actions),
@@ -96,8 +98,8 @@ impl ActionColumns {
         }
     }
 
-    /// The numbers of each row's own actions, `[rows, max_actions, columns]`, of those of all,
-    /// `[rows, layers * actions * columns]`. Those of illegal actions mean nothing.
+    /// Selects each row's actions, `[rows, max_actions, columns]`, from the outputs of all,
+    /// `[rows, layers * actions * columns]`. The outputs of illegal actions are arbitrary.
     pub(super) fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
         let [count, _] = all.dims();
         match self.kind {
@@ -108,7 +110,8 @@ impl ActionColumns {
         }
     }
 
-    /// The same of layers that say one thing of all actions: `[rows, layers * columns]` to `[rows, 1, columns]`.
+    /// Selects each row's output from layers with one output for all actions: `[rows, layers * columns]` to
+    /// `[rows, 1, columns]`.
     pub(super) fn pick_value(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
         let [count, _] = all.dims();
         let picked = match self.kind {
@@ -119,12 +122,12 @@ impl ActionColumns {
     }
 }
 
-/// Policy and value heads for all tasks, all evaluated in one operation.
+/// Policy and value heads for all tasks, evaluated in one operation.
 ///
-/// With heads of their own the tasks' policies are columns of one matrix, `max_actions` for each task; each row's task
-/// picks its own, and the columns beyond the task's action count are masked. A shared head has a column for each action
-/// of any task, of which a row's task picks its own. Returns differ in size from task to task, so that each has a value
-/// head of its own in both cases.
+/// With a head per game the policies are columns of one matrix, `max_actions` for each task. Each row selects
+/// those of its task, and the columns beyond the task's number of actions are masked. A shared head has a
+/// column for each action of any task, from which a row selects those of its task. Each task has its own
+/// value head in both cases, because returns differ in size between tasks.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
@@ -133,9 +136,10 @@ pub struct Heads {
 }
 
 impl Heads {
-    /// Heads for the tasks of `spec` over `features` features.
+    /// Creates heads for the tasks of `spec` over `features` features.
     ///
-    /// Each task's heads start as if they were alone: the policy almost uniform (gain 0.01), the value with gain 1.
+    /// Each task's heads are initialised as if they were alone: the policy almost uniform (gain 0.01), the
+    /// value with gain 1.
     pub fn new(
         features: usize,
         spec: &VectorSpec,
@@ -151,13 +155,13 @@ impl Heads {
         }
     }
 
-    /// The heads whose values say the same in new scales, one for each task.
+    /// Returns the heads with the same predictions in new value scales, one for each task.
     pub(super) fn rescale_values(mut self, changes: &[Rescaling]) -> Self {
         self.value = ColumnRescaling::new(changes, 1).linear(self.value);
         self
     }
 
-    /// Masked logits and values of features `[rows, features]`.
+    /// Computes masked logits and values of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let logits = self.policy.forward(features.clone());
         let logits = self.columns.pick(logits, 1, rows).squeeze_dim(2);
@@ -201,7 +205,7 @@ mod tests {
             Self { spec, heads, features, rows }
         }
 
-        /// Fifty of each kind.
+        /// Fifty cases of each kind.
         fn all() -> impl Iterator<Item = Self> {
             let kinds = [HeadKind::PerGame, HeadKind::Shared];
             kinds.into_iter().flat_map(|kind| (0..50).map(move |seed| Self::random(seed, kind)))
@@ -211,7 +215,7 @@ mod tests {
             log_softmax(self.heads.forward(self.features.clone(), &self.rows).logits, 1)
         }
 
-        /// The columns of the policy's matrix that are the legal actions of a task, in their order.
+        /// Returns the columns of the policy's matrix that belong to the legal actions of a task, in order.
         fn columns(&self, task: usize) -> Vec<usize> {
             let Task { num_actions, shared, .. } = &self.spec.tasks[task];
             match self.heads.columns.kind {
@@ -253,7 +257,7 @@ mod tests {
     fn no_gradient_reaches_illegal_actions_and_absent_tasks() {
         for case in Case::all() {
             let log_probs = case.log_probs();
-            // Any loss over all log-probabilities, the illegal ones too, as the entropy is.
+            // Any loss over all log-probabilities, including the illegal ones, like the entropy.
             let loss = (log_probs.clone().exp() * log_probs.clone()).sum() + log_probs.exp().square().sum();
             let gradients = GradientsParams::from_grads(loss.backward(), &case.heads);
             let bias = case.heads.policy.bias.as_ref().unwrap();

@@ -6,10 +6,11 @@ use super::max_pool::{max_pool, pooled_side};
 use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
-/// The convolutions of Espeholt et al. 2018, "IMPALA: Scalable distributed deep-RL with importance weighted actor-learner
-/// architectures" (the large ones of figure 3): three sections of 16, 32 and 32 channels, and a rectifier.
+/// The large convolutional network of Espeholt et al. 2018, "IMPALA: Scalable distributed deep-RL with
+/// importance weighted actor-learner architectures" (figure 3): three sections of 16, 32 and 32 channels, and
+/// a ReLU.
 ///
-/// With layer normalisation every rectifier has one of the whole picture before it.
+/// With layer normalisation, every ReLU is preceded by one over the whole image.
 #[derive(Module, Debug)]
 pub(super) struct Impala {
     section0: Section,
@@ -18,7 +19,7 @@ pub(super) struct Impala {
     norm: Option<ImageNorm>,
 }
 
-/// A convolution, a maximum of 3 x 3 pixels at every second one, and two residual blocks.
+/// A convolution, a max pooling of 3 x 3 pixels with stride 2, and two residual blocks.
 #[derive(Module, Debug)]
 struct Section {
     conv: Conv,
@@ -36,7 +37,8 @@ struct ResidualBlock {
 }
 
 impl Impala {
-    /// Convolutions for pictures of `[height, width, channels]`; and the pictures that they make of them.
+    /// Creates the convolutions for images of `[height, width, channels]`. Also returns the shape of their
+    /// feature maps.
     pub(super) fn new(
         image: [usize; 3],
         layer_norm: bool,
@@ -56,7 +58,8 @@ impl Impala {
         (Self { section0, section1, section2, norm }, image)
     }
 
-    /// Rectified maps `[rows, height, width, channels]` of pictures of the same form with values in 0..=1.
+    /// Computes rectified feature maps `[rows, height, width, channels]` of images of the same layout with
+    /// values in 0..=1.
     pub(super) fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
         let maps = [&self.section0, &self.section1, &self.section2]
             .into_iter()
@@ -87,7 +90,7 @@ impl ResidualBlock {
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let maps = self.conv0.forward(rectify(self.norm0.as_ref(), input.clone()));
-        // Without normalisation the convolution has rectified already.
+        // Without normalisation the convolution has already rectified.
         let maps = match &self.norm1 {
             Some(norm) => norm.forward(maps),
             None => maps,
@@ -96,7 +99,7 @@ impl ResidualBlock {
     }
 }
 
-/// A rectifier, after the normalisation that there may be.
+/// Applies a ReLU, after the normalisation if there is one.
 fn rectify(norm: Option<&ImageNorm>, maps: Tensor<4>) -> Tensor<4> {
     match norm {
         Some(norm) => norm.forward(maps),

@@ -9,11 +9,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Conv, NoisyLinear};
 
-/// A random matrix of `rows` x `columns`, row after row, whose shorter side is an orthonormal set times `gain`.
+/// Returns a random matrix of `rows` x `columns` in row-major order, whose shorter side is an orthonormal set
+/// times `gain`.
 ///
-/// Gaussian vectors, orthogonalised by modified Gram-Schmidt in `f64`, which makes the distribution uniform over all
-/// such matrices (Saxe et al. 2014, "Exact solutions to the nonlinear dynamics of learning in deep linear neural
-/// networks", <https://arxiv.org/abs/1312.6120>).
+/// Gaussian vectors are orthogonalised by modified Gram-Schmidt in `f64`, which makes the distribution
+/// uniform over all such matrices (Saxe et al. 2014, "Exact solutions to the nonlinear dynamics of learning
+/// in deep linear neural networks", <https://arxiv.org/abs/1312.6120>).
 pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) -> Vec<f32> {
     let (count, length) = (rows.min(columns), rows.max(columns));
     let mut vectors = Array2::from_shape_simple_fn((count, length), || standard_normal(rng));
@@ -31,29 +32,30 @@ pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) ->
     matrix.iter().map(|&element| (gain * element) as f32).collect()
 }
 
-/// A standard normal number, by Box and Muller's transform.
+/// Samples a standard normal value by the Box-Muller transform.
 pub(super) fn standard_normal(rng: &mut impl Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
     radius * (TAU * rng.random::<f64>()).cos()
 }
 
-/// Makes layers with orthogonal weights and zero biases, one after another from one random stream.
+/// Creates initialised layers, one after another from one random stream.
 ///
-/// Random numbers are drawn on the host, so that a seed means the same weights on every device.
+/// Random values are drawn on the host, so that a seed gives the same weights on every device.
 pub struct Initializer<'a> {
-    /// Where the randomness comes from.
+    /// The source of randomness.
     pub rng: &'a mut ChaCha8Rng,
-    /// Where the layers live.
+    /// The device of the layers.
     pub device: &'a Device,
 }
 
 impl Initializer<'_> {
-    /// A fully connected layer.
+    /// Creates a fully connected layer with orthogonal weights and zero biases.
     pub fn linear(&mut self, inputs: usize, outputs: usize, gain: f64) -> Linear {
         self.linears(inputs, outputs, 1, gain)
     }
 
-    /// `count` fully connected layers side by side in one: `count * outputs` outputs, each layer orthogonal by itself.
+    /// Creates `count` fully connected layers side by side in one: `count * outputs` outputs, each layer
+    /// orthogonal on its own.
     pub fn linears(&mut self, inputs: usize, outputs: usize, count: usize, gain: f64) -> Linear {
         let layers: Vec<Vec<f32>> = (0..count).map(|_| orthogonal(inputs, outputs, gain, self.rng)).collect();
         let row = |input: usize| input * outputs..(input + 1) * outputs;
@@ -68,20 +70,21 @@ impl Initializer<'_> {
         }
     }
 
-    /// A fully connected layer with noise, by the rules of its paper: weights and biases as PyTorch has them, the noise's
-    /// scale `sigma / sqrt(inputs)` everywhere.
+    /// Creates a noisy fully connected layer as in its paper: weights and biases initialised as in PyTorch,
+    /// the noise scale `sigma / sqrt(inputs)` everywhere.
     pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
         let Linear { weight, bias } = self.uniform_linear(inputs, outputs);
         let scale = (sigma / (inputs as f64).sqrt()) as f32;
         NoisyLinear {
             weight,
-            bias: bias.expect("the layer has biases"),
+            bias: bias.expect("the layer has a bias"),
             weight_sigma: Param::from_tensor(Tensor::full([inputs, outputs], scale, self.device)),
             bias_sigma: Param::from_tensor(Tensor::full([outputs], scale, self.device)),
         }
     }
 
-    /// A fully connected layer as PyTorch begins with: weights and biases uniform within `1 / sqrt(inputs)` of 0.
+    /// Creates a fully connected layer initialised as in PyTorch: weights and biases uniform within
+    /// `1 / sqrt(inputs)` of 0.
     pub fn uniform_linear(&mut self, inputs: usize, outputs: usize) -> Linear {
         let (weight, bias) = (self.uniform(inputs * outputs, inputs), self.uniform(outputs, inputs));
         Linear {
@@ -90,7 +93,7 @@ impl Initializer<'_> {
         }
     }
 
-    /// A convolution of 3 x 3 that keeps the size of pictures, as PyTorch begins with.
+    /// Creates a 3 x 3 convolution that keeps the size of images, initialised as in PyTorch.
     pub fn uniform_conv(&mut self, channels: [usize; 2], rectify: bool) -> Conv {
         let [inputs, outputs] = channels;
         let patch = 9 * inputs;
@@ -104,13 +107,14 @@ impl Initializer<'_> {
         }
     }
 
-    /// Numbers uniform within `1 / sqrt(inputs)` of 0.
+    /// Samples values uniform within `1 / sqrt(inputs)` of 0.
     fn uniform(&mut self, count: usize, inputs: usize) -> Vec<f32> {
         let bound = 1.0 / (inputs as f64).sqrt();
         (0..count).map(|_| self.rng.random_range(-bound..bound) as f32).collect()
     }
 
-    /// A convolution with a square kernel, made for being followed by a rectifier, its own if `rectify` says so.
+    /// Creates a convolution with a square kernel, initialised for a ReLU behind it, which is fused if
+    /// `rectify`.
     pub fn conv(&mut self, channels: [usize; 2], kernel: usize, stride: usize, rectify: bool) -> Conv {
         let [inputs, outputs] = channels;
         let weight = orthogonal(kernel * kernel * inputs, outputs, 2f64.sqrt(), self.rng);

@@ -5,7 +5,7 @@ use burn::tensor::activation::sigmoid;
 
 use super::Initializer;
 
-/// What a recurrent layer carries from step to step.
+/// The state of a recurrent layer between two steps.
 #[derive(Clone, Debug)]
 pub struct LstmState {
     /// `[rows, size]`.
@@ -14,16 +14,16 @@ pub struct LstmState {
     pub cell: Tensor<2>,
 }
 
-/// What rows of a batch are as steps of sequences: step after step, and in each step one row for each sequence.
+/// Arrangement of the rows of a batch as sequences: step by step, and in each step one row for each sequence.
 #[derive(Clone, Debug)]
 pub struct Sequences {
-    /// What was carried to the first step of each sequence.
+    /// The state before the first step of each sequence.
     pub state: LstmState,
-    /// `[steps, sequences]`: 0 where an episode begins, so that nothing is carried to it, else 1.
+    /// `[steps, sequences]`: 0 where an episode begins, which resets the state, else 1.
     pub keep: Tensor<2>,
 }
 
-/// Long short-term memory (Hochreiter and Schmidhuber 1997) with a forget gate, as PyTorch has it:
+/// Long short-term memory (Hochreiter and Schmidhuber 1997) with a forget gate, as in PyTorch:
 ///
 /// ```text
 /// i, f, g, o = sigmoid, sigmoid, tanh, sigmoid of the four parts of  W x + U h + b
@@ -36,7 +36,7 @@ pub(super) struct Lstm {
 }
 
 impl Lstm {
-    /// With orthogonal weights and zero biases, as in `CleanRL`'s `ppo_atari_lstm.py`.
+    /// Creates a layer with orthogonal weights and zero biases, as in `CleanRL`'s `ppo_atari_lstm.py`.
     pub(super) fn new(inputs: usize, size: usize, initializer: &mut Initializer<'_>) -> Self {
         Self {
             input: initializer.linear(inputs, 4 * size, 1.0),
@@ -44,7 +44,8 @@ impl Lstm {
         }
     }
 
-    /// The hidden states of `[steps * sequences, inputs]`, `[steps * sequences, size]`, and what is carried on.
+    /// Computes the hidden states `[steps * sequences, size]` of `[steps * sequences, inputs]`, and the final
+    /// state.
     pub(super) fn forward(&self, inputs: Tensor<2>, sequences: Sequences) -> (Tensor<2>, LstmState) {
         let Sequences { state: LstmState { mut hidden, mut cell }, keep } = sequences;
         let [steps, count] = keep.dims();
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    /// One input, one number of memory.
+    /// One input and one hidden value.
     fn lstm() -> Lstm {
         Lstm {
             input: linear(&[1.0, -0.5, 2.0, 0.5], [0.1, 0.2, 0.3, 0.4]),
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn sequences_by_hand_with_an_episode_boundary() {
-        // Two sequences of two steps; the second one's second step begins an episode.
+        // Two sequences of two steps; an episode begins at the second step of the second one.
         let sequences = Sequences {
             state: state(&[0.5, -0.5], &[1.0, 2.0]),
             keep: tensor(&[1.0, 1.0, 1.0, 0.0], [2, 2]),

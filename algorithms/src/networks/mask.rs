@@ -1,20 +1,22 @@
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
-/// The logit of an illegal action: finite, so that no gradient becomes NaN, and so far below any other logit that
-/// its probability is exactly 0.
+/// The logit of an illegal action: finite, so that no gradient becomes NaN, and so far below any other logit
+/// that its probability is exactly 0.
 pub const ILLEGAL_LOGIT: f32 = -1e30;
 
-/// The mask of illegal actions, `[rows, max_actions]`, for rows with the given numbers of legal actions.
+/// Returns the mask of illegal actions, `[rows, max_actions]`, for rows with the given numbers of legal
+/// actions.
 pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) -> Tensor<2, Bool> {
     let mask: Vec<bool> =
         counts.iter().flat_map(|&count| (0..max_actions).map(move |action| action >= count)).collect();
     Tensor::from_data(TensorData::new(mask, [counts.len(), max_actions]), device)
 }
 
-/// Replaces the logits of illegal actions with [`ILLEGAL_LOGIT`]; they get no gradient (Huang and Ontanon 2022, "A
-/// closer look at invalid action masking in policy gradient algorithms", <https://arxiv.org/abs/2006.14171>).
+/// Replaces the logits of illegal actions with [`ILLEGAL_LOGIT`], which blocks their gradient (Huang and
+/// Ontanon 2022, "A closer look at invalid action masking in policy gradient algorithms",
+/// <https://arxiv.org/abs/2006.14171>).
 ///
-/// Both are `[rows, max_actions]`.
+/// Both arguments are `[rows, max_actions]`.
 pub fn mask_logits(logits: Tensor<2>, illegal: Tensor<2, Bool>) -> Tensor<2> {
     logits.mask_fill(illegal, ILLEGAL_LOGIT)
 }

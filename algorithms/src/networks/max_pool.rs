@@ -1,5 +1,5 @@
-//! The largest of 3 x 3 pixels at every second pixel, channel by channel, on pictures with the channels last: on the CPU
-//! by an operation of our own, elsewhere by burn's.
+//! Max pooling of 3 x 3 pixels with stride 2, on images with channels last: a custom operation on the CPU,
+//! burn's elsewhere.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -13,13 +13,13 @@ use burn::tensor::ops::MaxPoolOptions;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use rayon::prelude::*;
 
-/// Height or width of the result for pictures of height or width `side`: one for every second pixel.
+/// Returns the height or width of the result for images of height or width `side`.
 pub(super) fn pooled_side(side: usize) -> usize {
     side.div_ceil(2)
 }
 
-/// `[rows, height, width, channels]` to `[rows, pooled height, pooled width, channels]`. Pixels beyond the border do not
-/// count. The gradient goes to the first of equals.
+/// Maps `[rows, height, width, channels]` to `[rows, pooled height, pooled width, channels]`. Pixels beyond
+/// the border are ignored. The gradient goes to the first of equal maxima.
 pub(super) fn max_pool(input: Tensor<4>) -> Tensor<4> {
     if input.device() == Device::flex() && input.dtype() == DType::F32 {
         Tensor::from_dispatch(<Dispatch as MaxPool>::max_pool(input.into_dispatch()))
@@ -28,7 +28,7 @@ pub(super) fn max_pool(input: Tensor<4>) -> Tensor<4> {
     }
 }
 
-/// The same by burn's operations, on any device.
+/// The same pooling by burn's operations, on any device.
 fn burn_max_pool(input: Tensor<4>) -> Tensor<4> {
     let options = MaxPoolOptions::new([3; 2]).with_stride([2; 2]).with_padding([1; 2]);
     max_pool2d(input.permute([0, 3, 1, 2]), options).permute([0, 2, 3, 1])
@@ -53,7 +53,7 @@ impl MaxPool for Flex {
                 for pixel in window(index, height, width) {
                     let input = &input[pixel * channels..][..channels];
                     for (output, &input) in output.iter_mut().zip(input) {
-                        // Unlike `max`, this hands on what is not a number.
+                        // Unlike `max`, this propagates NaN.
                         *output = if input <= *output { *output } else { input };
                     }
                 }
@@ -112,14 +112,14 @@ impl Backward<Flex, 1> for MaxPoolBackward {
     }
 }
 
-/// The pixels that pixel `index` of the result is the largest of, row after row.
+/// Returns the input pixels of pixel `index` of the result, row by row.
 fn window(index: usize, height: usize, width: usize) -> impl Iterator<Item = usize> {
     let side = |center: usize, end: usize| center.saturating_sub(1)..(center + 2).min(end);
     let (y, x) = (2 * (index / pooled_side(width)), 2 * (index % pooled_side(width)));
     side(y, height).flat_map(move |y| side(x, width).map(move |x| y * width + x))
 }
 
-/// The values of a contiguous tensor of `f32`.
+/// Returns the values of a contiguous tensor of `f32`.
 fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("a contiguous tensor of f32")
 }
@@ -138,7 +138,7 @@ mod tests {
 
     const SHAPES: [[usize; 4]; 4] = [[3, 12, 11, 16], [2, 7, 8, 3], [1, 1, 1, 2], [2, 2, 1, 1]];
 
-    /// Numbers that differ by at least a tenth, in random order.
+    /// Values that differ by at least a tenth, in random order.
     fn input(shape: [usize; 4]) -> Vec<f32> {
         let mut values: Vec<f32> =
             (0..shape.iter().product()).map(|index: usize| index as f32 / 10.0).collect();
@@ -154,7 +154,7 @@ mod tests {
         tensor.try_into_vec_as().unwrap()
     }
 
-    /// A scalar function of the output that treats every element differently.
+    /// A scalar function of the output that weights every element differently.
     fn loss(output: Tensor<4>) -> Tensor<1> {
         let count = output.shape().num_elements();
         let factors: Vec<f32> = (0..count).map(|index| ((index * 7919) % 23) as f32 / 11.0 - 1.0).collect();
@@ -190,7 +190,7 @@ mod tests {
                 values[index] += step;
                 loss(max_pool(with_gradient(values, shape))).into_scalar()
             };
-            // The largest ones change places only beyond a tenth.
+            // The order of the values changes only beyond a tenth.
             let slope = (value(0.04) - value(-0.04)) / 0.08;
             assert!((slope - gradient[index]).abs() < 1e-2, "{index}: {slope} and {}", gradient[index]);
         }

@@ -1,4 +1,4 @@
-//! Networks: a torso that turns observations into features, and heads that turn features into logits and values.
+//! Networks: a torso maps observations to features, and heads map features to logits and values.
 
 use burn::tensor::Device;
 
@@ -41,7 +41,7 @@ pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_update::soft_update;
 pub use weights::{NamedWeights, load_weights, weights};
 
-/// Whether a device is the CPU, with gradients or without.
+/// Returns true if a device is the CPU, with or without autodiff.
 pub(crate) fn on_cpu(device: &Device) -> bool {
     #[cfg(test)]
     if crate::testing::is_device_simulated() {

@@ -4,24 +4,24 @@ use burn::tensor::Tensor;
 use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
-/// The least height and width of a picture: smaller ones leave nothing for the third convolution.
+/// The smallest height and width of an image: the third convolution of a smaller one would have no output.
 pub(super) const MIN_SIDE: usize = 36;
 
-/// The convolutions of Mnih et al. 2015, "Human-level control through deep reinforcement learning": 32 kernels of
-/// 8 x 8 at stride 4, 64 of 4 x 4 at stride 2, 64 of 3 x 3; a rectifier after each, and if wanted a layer normalisation
-/// over the whole picture before it.
+/// The convolutions of Mnih et al. 2015, "Human-level control through deep reinforcement learning": 32
+/// kernels of 8 x 8 with stride 4, 64 of 4 x 4 with stride 2, 64 of 3 x 3; a ReLU after each, optionally
+/// preceded by layer normalisation over the whole image.
 #[derive(Module, Debug)]
 pub(super) struct Nature {
     conv1: Conv,
     conv2: Conv,
     conv3: Conv,
-    /// Layer normalisation between convolution and rectifier.
+    /// Layer normalisation between convolution and ReLU.
     norms: Option<[ImageNorm; 3]>,
 }
 
 impl Nature {
-    /// Convolutions for pictures of `[height, width, channels]`, each side at least [`MIN_SIDE`]; and the pictures that
-    /// they make of them.
+    /// Creates the convolutions for images of `[height, width, channels]`, each side at least [`MIN_SIDE`].
+    /// Also returns the shape of their feature maps.
     pub(super) fn new(
         image: [usize; 3],
         layer_norm: bool,
@@ -45,7 +45,8 @@ impl Nature {
         (Self { conv1, conv2, conv3, norms }, [height, width, channels])
     }
 
-    /// Rectified maps `[rows, height, width, channels]` of pictures of the same form with values in 0..=1.
+    /// Computes rectified feature maps `[rows, height, width, channels]` of images of the same layout with
+    /// values in 0..=1.
     pub(super) fn forward(&self, mut maps: Tensor<4>) -> Tensor<4> {
         for (index, conv) in [&self.conv1, &self.conv2, &self.conv3].into_iter().enumerate() {
             maps = conv.forward(maps);

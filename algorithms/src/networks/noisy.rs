@@ -7,8 +7,8 @@ use super::Initializer;
 use super::init::standard_normal;
 use super::precision::{cast_like, fully_connected};
 
-/// A fully connected layer whose weights carry learned noise, by which an agent explores (Fortunato et al. 2018,
-/// "Noisy networks for exploration", <https://arxiv.org/abs/1706.10295>), in the factorised form.
+/// A fully connected layer with learned noise on its weights, which drives exploration (Fortunato et al.
+/// 2018, "Noisy networks for exploration", <https://arxiv.org/abs/1706.10295>), in the factorised form.
 ///
 /// With the noise `e_in` of the inputs and `e_out` of the outputs:
 ///
@@ -21,9 +21,9 @@ pub struct NoisyLinear {
     pub weight: Param<Tensor<2>>,
     /// `[outputs]`.
     pub bias: Param<Tensor<1>>,
-    /// `[inputs, outputs]`: the scale of the weights' noise.
+    /// `[inputs, outputs]`: the noise scale of the weights.
     pub weight_sigma: Param<Tensor<2>>,
-    /// `[outputs]`: the scale of the biases' noise.
+    /// `[outputs]`: the noise scale of the biases.
     pub bias_sigma: Param<Tensor<1>>,
 }
 
@@ -37,7 +37,8 @@ pub struct LayerNoise {
 }
 
 impl NoisyLinear {
-    /// Outputs `[rows, outputs]` of `[rows, inputs]`, of the input's precision; without noise, those of the mean weights.
+    /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input. Without noise, uses the
+    /// mean weights.
     pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
         let layer = |weight: &Param<Tensor<2>>, bias: &Param<Tensor<1>>, input: Tensor<2>| {
             let (weight, bias) = (cast_like(weight.val(), &input), cast_like(bias.val(), &input));
@@ -45,7 +46,7 @@ impl NoisyLinear {
         };
         let output = layer(&self.weight, &self.bias, input.clone());
         match noise {
-            // The outer product need not be made: its factors go to both sides of the product.
+            // The outer product is never formed: its factors are applied to both sides of the product.
             Some(noise) => {
                 let [inputs, outputs] =
                     [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
@@ -55,7 +56,7 @@ impl NoisyLinear {
         }
     }
 
-    /// New noise: normal values `x`, each as `sign(x) * sqrt(|x|)`.
+    /// Draws noise: normal values `x`, transformed to `sign(x) * sqrt(|x|)`.
     pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> LayerNoise {
         let [inputs, outputs] = self.weight.dims();
         let mut values = |count: usize| {
@@ -71,17 +72,17 @@ impl NoisyLinear {
     }
 }
 
-/// A fully connected layer, with noise or without.
+/// A fully connected layer, with or without noise.
 #[derive(Module, Debug)]
 pub enum Dense {
-    /// Without.
+    /// Without noise.
     Plain(Linear),
-    /// With.
+    /// With noise.
     Noisy(NoisyLinear),
 }
 
 impl Dense {
-    /// A layer; noisy where `noisy_sigma` says with what scale the noise begins, else orthogonal with `gain`.
+    /// Creates a layer: noisy with initial scale `noisy_sigma` if given, else orthogonal with `gain`.
     pub fn new(
         inputs: usize,
         outputs: usize,
@@ -95,7 +96,7 @@ impl Dense {
         }
     }
 
-    /// Outputs `[rows, outputs]` of `[rows, inputs]`.
+    /// Computes `[rows, outputs]` of `[rows, inputs]`.
     pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
         match self {
             Self::Plain(layer) => fully_connected(layer, input),
@@ -103,7 +104,7 @@ impl Dense {
         }
     }
 
-    /// New noise, if the layer has any.
+    /// Draws noise; `None` for a plain layer.
     pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> Option<LayerNoise> {
         match self {
             Self::Plain(_) => None,
@@ -138,8 +139,9 @@ mod tests {
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         // 1 * 1 + 2 * 3 + 10 and 1 * 2 + 2 * 4 + 20.
         assert_eq!(host(layer.forward(input.clone(), None)), [17.0, 30.0]);
-        // Noise of the inputs (2, -1), of the outputs (1, 3). Weights' noise 0.5 * 2 * 1 and 1.5 * -1 * 1 in the first
-        // column, 1 * 2 * 3 and 2 * -1 * 3 in the second; biases' 0.1 * 1 and 0.2 * 3.
+        // Noise (2, -1) of the inputs and (1, 3) of the outputs. The noise of the weights is 0.5 * 2 * 1 and
+        // 1.5 * -1 * 1 in the first column, 1 * 2 * 3 and 2 * -1 * 3 in the second; that of the biases is 0.1
+        // * 1 and 0.2 * 3.
         let noise = LayerNoise { inputs: tensor([2.0, -1.0], [1, 2]), outputs: tensor([1.0, 3.0], [1, 2]) };
         let expected = [17.0 + (1.0 - 3.0) + 0.1, 30.0 + (6.0 - 12.0) + 0.6];
         let outputs = host(layer.forward(input, Some(&noise)));
@@ -154,7 +156,7 @@ mod tests {
         let noise = layer.draw_noise(&mut rng, &device);
         let values: Vec<f32> = noise.inputs.try_into_vec_as().unwrap();
         let mean = |power: i32| values.iter().map(|number| number.powi(power)).sum::<f32>() / 1000.0;
-        // Symmetric, and squares are |x|, whose mean is sqrt(2 / pi) = 0.798 with a deviation of 0.603.
+        // Symmetric; squares are |x|, whose mean is sqrt(2 / pi) = 0.798 with a deviation of 0.603.
         assert!(mean(1).abs() < 5.0 * 0.893 / 1000f32.sqrt(), "{}", mean(1));
         assert!((mean(2) - 0.798).abs() < 5.0 * 0.603 / 1000f32.sqrt(), "{}", mean(2));
         let sigma: Vec<f32> = layer.weight_sigma.val().try_into_vec_as().unwrap();

@@ -3,10 +3,10 @@ use burn::tensor::activation::relu;
 use burn::tensor::module::layer_norm;
 use burn::tensor::{DType, Device, Tensor};
 
-/// What layer normalisation adds to a variance.
+/// Added to variances for numerical stability.
 const EPSILON: f64 = 1e-5;
 
-/// Layer normalisation of whole pictures, channels last, over all of their values, and then a rectifier.
+/// Layer normalisation over whole images with channels last, followed by a ReLU.
 #[derive(Module, Debug)]
 pub(super) struct ImageNorm {
     /// `[height, width, channels]`.
@@ -16,7 +16,7 @@ pub(super) struct ImageNorm {
 }
 
 impl ImageNorm {
-    /// For pictures of `[height, width, channels]`.
+    /// Creates the normalisation of images of `[height, width, channels]`.
     pub(super) fn new(image: [usize; 3], device: &Device) -> Self {
         Self {
             gamma: Param::from_tensor(Tensor::ones(image, device)),
@@ -24,7 +24,7 @@ impl ImageNorm {
         }
     }
 
-    /// `[rows, height, width, channels]`, normalised in 32 bits and rectified.
+    /// Normalises `[rows, height, width, channels]` in `f32` and rectifies.
     pub(super) fn forward(&self, maps: Tensor<4>) -> Tensor<4> {
         let shape = maps.dims();
         let flat = |parameter: &Param<Tensor<3>>| parameter.val().flatten::<1>(0, 2);
@@ -34,7 +34,7 @@ impl ImageNorm {
     }
 }
 
-/// What follows a fully connected layer: a rectifier or a hyperbolic tangent, if wanted after a layer normalisation.
+/// The activation of a fully connected layer: ReLU or tanh, optionally after layer normalisation.
 #[derive(Module, Debug)]
 pub(super) struct Activation {
     norm: Option<burn::nn::LayerNorm>,
@@ -48,7 +48,7 @@ impl Activation {
         Self { norm: layer_norm.then(norm), tanh }
     }
 
-    /// Of `[rows, width]`, of any precision, in 32 bits.
+    /// Applies it to `[rows, width]` of any precision, in `f32`.
     pub(super) fn forward(&self, values: Tensor<2>) -> Tensor<2> {
         let values = values.cast(DType::F32);
         let values = match &self.norm {

@@ -5,32 +5,32 @@ use super::nature::MIN_SIDE;
 use super::{NamedWeights, PackedRows, on_cpu};
 use crate::SpecError;
 
-/// How the bytes of an observation row become the numbers that a torso reads.
+/// Conversion of the bytes of an observation row into the inputs of a torso.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservationLayout {
     /// Bytes of shape (channels, height, width): divided by 255, channels moved last.
     Images {
         /// Stacked frames, or colours.
         channels: usize,
-        /// Pixels.
+        /// Height in pixels.
         height: usize,
-        /// Pixels.
+        /// Width in pixels.
         width: usize,
     },
     /// A vector of bytes: divided by 255.
     Bytes {
-        /// Number of bytes.
+        /// The number of bytes.
         length: usize,
     },
-    /// A vector of floats, as it is.
+    /// A vector of floats, unchanged.
     Floats {
-        /// Number of floats.
+        /// The number of floats.
         length: usize,
     },
 }
 
 impl ObservationLayout {
-    /// The layout of observations in `space`, or an error if there is no torso for them.
+    /// Returns the layout of observations in `space`. Fails if no torso supports them.
     pub fn of(space: &Space) -> Result<Self, SpecError> {
         let Space::Box { shape, dtype, .. } = space else {
             return Err(SpecError::ObservationSpace(space.to_string()));
@@ -49,7 +49,7 @@ impl ObservationLayout {
         Ok(layout)
     }
 
-    /// Numbers in one observation.
+    /// Returns the number of values of one observation.
     pub fn length(self) -> usize {
         match self {
             Self::Images { channels, height, width } => channels * height * width,
@@ -57,7 +57,7 @@ impl ObservationLayout {
         }
     }
 
-    /// Bytes in one observation.
+    /// Returns the number of bytes of one observation.
     pub fn row_bytes(self) -> usize {
         match self {
             Self::Images { .. } | Self::Bytes { .. } => self.length(),
@@ -65,8 +65,8 @@ impl ObservationLayout {
         }
     }
 
-    /// The rows as `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes, which is what other devices than
-    /// the CPU are given.
+    /// Converts rows to `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes, which are
+    /// converted on the device if that is not the CPU.
     pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
         if !on_cpu(device) {
             return PackedRows::new(self, rows, device).unpack(self);
@@ -75,7 +75,7 @@ impl ObservationLayout {
         Tensor::from_data(TensorData::new(numbers, shape), device)
     }
 
-    /// The same on the host, with a name.
+    /// Converts rows on the host, with a name for error reports.
     pub fn named_tensor<'a>(self, name: &str, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> NamedWeights {
         let (shape, values) = self.decode_all(rows);
         NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
@@ -109,7 +109,7 @@ impl ObservationLayout {
     }
 }
 
-/// (channels, pixels) of bytes to (pixels, channels) of numbers in 0..=1.
+/// Converts bytes (channels, pixels) to values (pixels, channels) in 0..=1.
 fn channels_last(row: &[u8], pixels: usize, channels: usize, numbers: &mut [f32]) {
     for (channel, plane) in row.chunks_exact(pixels).enumerate() {
         for (&byte, pixel) in plane.iter().zip(numbers.chunks_exact_mut(channels)) {

@@ -2,23 +2,23 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
 use super::ObservationLayout;
 
-/// Bytes in a word.
+/// Bytes per word.
 const BYTES: usize = 4;
 
-/// Rows of observations on a device, no larger than they are on the host.
+/// Rows of observations on a device, no larger than on the host.
 ///
-/// Bytes travel four to a word: not every device has values of one byte (WGSL has none). They become values on the
-/// device, when a network reads them.
+/// Bytes are packed four to a word, because not every device supports single bytes (WGSL does not). They are
+/// converted to floats on the device when a network reads them.
 #[derive(Clone, Debug)]
 pub(crate) enum PackedRows {
-    /// `[rows, words]`; the first byte of four is the lowest one. A row ends with as many zeros as it needs.
+    /// `[rows, words]`, in little-endian order. Rows are padded with zeros.
     Bytes(Tensor<2, Int>),
     /// `[rows, length]`.
     Floats(Tensor<2>),
 }
 
 impl PackedRows {
-    /// Moves rows of the given layout to `device`.
+    /// Uploads rows of the given layout to `device`.
     pub(crate) fn new<'a>(
         layout: ObservationLayout,
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -44,7 +44,7 @@ impl PackedRows {
         }
     }
 
-    /// The given rows.
+    /// Selects the given rows.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let index: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
         let index = |device: &Device| Tensor::from_data(TensorData::new(index, [rows.len()]), device);
@@ -54,7 +54,7 @@ impl PackedRows {
         }
     }
 
-    /// The rows of all `parts`, which are of one layout and at least one.
+    /// Concatenates `parts`: at least one, all of one layout.
     pub(crate) fn cat(parts: Vec<Self>) -> Self {
         let (mut words, mut floats) = (Vec::new(), Vec::new());
         for part in parts {
@@ -70,7 +70,7 @@ impl PackedRows {
         }
     }
 
-    /// What a network reads, as [`ObservationLayout::tensor`] has it: `[rows, length]`.
+    /// Unpacks the rows to `[rows, length]`, like [`ObservationLayout::tensor`].
     pub(crate) fn unpack(&self, layout: ObservationLayout) -> Tensor<2> {
         let words = match self {
             Self::Bytes(words) => words.clone(),
@@ -110,7 +110,7 @@ mod tests {
         tensor.try_into_vec_as().unwrap()
     }
 
-    /// Rows of bytes below 127, so that those of floats are values too.
+    /// Rows of random bytes, below 127 for floats, so that these are finite.
     fn rows(layout: ObservationLayout, count: usize) -> Vec<Vec<u8>> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let high = if matches!(layout, ObservationLayout::Floats { .. }) { 126 } else { 255 };

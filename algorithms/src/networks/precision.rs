@@ -1,8 +1,9 @@
-//! Numbers of 16 bits for the layers behind pictures.
+//! 16-bit floats for the layers that process images.
 //!
-//! What is large there, and little hurt by rounding, is calculated in them: convolutions and the fully connected layer after
-//! them (Micikevicius et al. 2018, "Mixed precision training", <https://arxiv.org/abs/1710.03740>). Parameters, their gradients
-//! and Adam's moments keep 32 bits, as do normalisations, memories, heads and losses.
+//! Only operations that are large and insensitive to rounding use them: convolutions and the fully connected
+//! layer behind them (Micikevicius et al. 2018, "Mixed precision training",
+//! <https://arxiv.org/abs/1710.03740>). Parameters, their gradients and Adam's moments stay in 32 bits, as do
+//! normalisations, recurrent states, heads and losses.
 
 use burn::nn::Linear;
 use burn::tensor::module::linear;
@@ -13,30 +14,30 @@ use super::on_cpu;
 use crate::ConfigError;
 use crate::config_error::check;
 
-/// The values that layers behind pictures calculate with on a device. The processor, which would not be faster with fewer
-/// bits, has `f32` always.
+/// Floating-point format of the layers that process images, on a device. The CPU always uses `f32`, because
+/// 16 bits are not faster there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32 bits.
     #[default]
     F32,
-    /// 16 bits with the range of `f32` and 8 digits of 24.
+    /// 16 bits with the range of `f32` and 8 bits of significand instead of 24.
     Bf16,
-    /// 16 bits with 11 digits of 24, from 6e-8 to 65,504.
+    /// 16 bits with 11 bits of significand instead of 24, from 6e-8 to 65,504.
     F16,
 }
 
 impl Precision {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
 
-    /// Of its name.
+    /// Returns the format with the given name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|precision| precision.name() == name)
     }
 
-    /// As a configuration has it.
+    /// Returns the name, as written in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -45,7 +46,7 @@ impl Precision {
         }
     }
 
-    /// Fails if `device` cannot calculate with such values.
+    /// Fails if `device` does not support the format.
     pub(crate) fn validate_on(self, device: &Device) -> Result<(), ConfigError> {
         let works = |precision: &Self| device.supports_dtype(precision.effective_on(device).dtype());
         let possible: Vec<&str> =
@@ -53,7 +54,7 @@ impl Precision {
         check("precision", &self.name(), works(&self), format!("{} on this device", possible.join(" or ")))
     }
 
-    /// What comes of it on `device`.
+    /// Returns the format that is used on `device`.
     pub(super) fn effective_on(self, device: &Device) -> Self {
         if on_cpu(device) { Self::F32 } else { self }
     }
@@ -66,9 +67,9 @@ impl Precision {
         }
     }
 
-    /// By how much a loss is multiplied before, and gradients are divided after they were calculated: a power of 2, so that
-    /// nothing is rounded by it. In `f16` a gradient below 6e-8 would be 0; with this one below 2e-10 is, and one above 255
-    /// is infinite, which ends the training.
+    /// Returns the factor of the loss before gradients are computed; they are divided by it afterwards. It is
+    /// a power of 2, so that scaling does not round. In `f16` a gradient below 6e-8 would become 0; with the
+    /// factor, one below 2e-10 does, and one above 255 becomes infinite, which stops training.
     pub(crate) fn loss_scale(self, device: &Device) -> f32 {
         match self.effective_on(device) {
             Self::F16 => 256.0,
@@ -77,7 +78,7 @@ impl Precision {
     }
 }
 
-/// A parameter as the kind of values that it meets. Its gradient is of its own kind again.
+/// Casts a parameter to the format of `other`. Its gradient is cast back.
 pub(super) fn cast_like<const D: usize, const E: usize>(
     parameter: Tensor<D>,
     other: &Tensor<E>,
@@ -85,7 +86,7 @@ pub(super) fn cast_like<const D: usize, const E: usize>(
     parameter.cast(other.dtype())
 }
 
-/// What a fully connected layer makes of `[rows, inputs]`: `[rows, outputs]`, as the same kind of values.
+/// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format.
 pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>) -> Tensor<2> {
     let weight = cast_like(layer.weight.val(), &input);
     let bias = layer.bias.as_ref().map(|bias| cast_like(bias.val(), &input));

@@ -10,20 +10,20 @@ use super::{Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, Row
 use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
-/// What a learner asks of a [`QNetwork`] beside its [`PolicyConfig`].
+/// Options of a [`QNetwork`] that depend on the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QNetworkOptions {
-    /// Numbers of each action: 1 for its value, more for the distribution of its return.
+    /// The number of outputs per action: 1 for its value, more for the distribution of its return.
     pub num_atoms: usize,
-    /// Whether values are the sum of a value of the observation and advantages of the actions.
+    /// True to add a state value to the advantages of the actions.
     pub dueling: bool,
-    /// The scale with which the noise of the fully connected layers begins; without it they have none.
+    /// Initial scale of the noise of the fully connected layers; plain layers if absent.
     pub noisy_sigma: Option<f64>,
-    /// Whether every layer is normalised before its rectifier, where the configuration does not say.
+    /// Default of layer normalisation before every activation.
     pub layer_norm: bool,
 }
 
-/// A hidden layer with a rectifier, and an output layer.
+/// A hidden layer with its activation, and an output layer.
 #[derive(Module, Debug)]
 pub(super) struct QHead {
     hidden: Dense,
@@ -31,25 +31,25 @@ pub(super) struct QHead {
     output: Dense,
 }
 
-/// The noise of a stream's layers.
+/// The noise of the layers of a head.
 #[derive(Clone, Debug)]
 struct QHeadNoise {
     hidden: Option<LayerNoise>,
     output: Option<LayerNoise>,
 }
 
-/// The noise of a network, for one or more passes.
+/// The noise of a network, for one or more forward passes.
 #[derive(Clone, Debug)]
 pub struct Noise {
     advantage: QHeadNoise,
     value: Option<QHeadNoise>,
 }
 
-/// Action values, or the distributions of returns, of every task: the network of Mnih et al. 2015 or of Espeholt et al.
-/// 2018 for pictures, two layers of 128 for vectors.
+/// Action values, or return distributions, of every task: the network of Mnih et al. 2015 or of Espeholt et
+/// al. 2018 for images, two layers of 128 for vectors.
 ///
-/// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) there are two streams after the body, and
-/// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; else there is one.
+/// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) two heads follow the body, and
+/// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; otherwise one.
 #[derive(Module, Debug)]
 pub struct QNetwork {
     pub(super) body: Body,
@@ -59,11 +59,11 @@ pub struct QNetwork {
     num_atoms: usize,
 }
 
-/// Width of both hidden layers behind vectors, unless it is configured.
+/// Default width of both hidden layers for vector observations.
 const VECTOR_WIDTH: usize = 128;
 
 impl QNetwork {
-    /// A network for observations of `layout` and the tasks of `spec`.
+    /// Creates a network for observations of `layout` and the tasks of `spec`.
     pub fn new(
         layout: ObservationLayout,
         spec: &VectorSpec,
@@ -94,8 +94,9 @@ impl QNetwork {
         Self { body, advantage, value, columns, num_atoms }
     }
 
-    /// The numbers of every action of each row's own task, `[rows, max_actions, num_atoms]`, of observations
-    /// `[rows, length]` as [`ObservationLayout::tensor`] makes them. Those of illegal actions mean nothing.
+    /// Computes the outputs of the actions of each row's task, `[rows, max_actions, num_atoms]`, for
+    /// observations `[rows, length]` from [`ObservationLayout::tensor`]. The outputs of illegal actions are
+    /// arbitrary.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
         let features = self.body.forward(observations, rows);
         let advantage = self.advantage.forward(features.clone(), noise.map(|noise| &noise.advantage));
@@ -107,12 +108,13 @@ impl QNetwork {
         advantage - mean + value
     }
 
-    /// The network whose values say the same in new scales, one for each task; each task has a head of its own.
+    /// Returns the network with the same predictions in new value scales, one for each task. Requires a head
+    /// per task.
     #[must_use]
     pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
         let (_, actions) = self.columns.layers();
         let advantage = ColumnRescaling::new(changes, actions * self.num_atoms);
-        // Advantages are differences, which a shift of all values leaves alone.
+        // Advantages are differences, which a shift of all values does not change.
         let advantage = if self.value.is_some() { advantage.factors_only() } else { advantage };
         let value = ColumnRescaling::new(changes, self.num_atoms);
         Self {
@@ -122,7 +124,7 @@ impl QNetwork {
         }
     }
 
-    /// New noise for all layers; none if the network has none.
+    /// Draws noise for all layers; `None` if the network has plain layers.
     pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> Option<Noise> {
         let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
         is_noisy.then(|| Noise {
@@ -152,7 +154,7 @@ impl QHead {
     }
 }
 
-/// The mean over each row's legal actions: `[rows, max_actions, atoms]` to `[rows, 1, atoms]`.
+/// Computes the mean over each row's legal actions: `[rows, max_actions, atoms]` to `[rows, 1, atoms]`.
 fn mean_of_legal(numbers: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     let illegal = rows.illegal().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
@@ -237,7 +239,7 @@ mod tests {
         let outputs = |scale: f32| -> Vec<f32> {
             network.forward(images.clone().mul_scalar(scale), &rows(), None).try_into_vec_as().unwrap()
         };
-        // Biases are 0 at the beginning, so that the scale of the picture does not matter.
+        // Biases are initially 0, so that the scale of the image does not matter.
         let (once, tenfold) = (outputs(1.0), outputs(10.0));
         assert!(
             once.iter().zip(&tenfold).all(|(once, tenfold)| (once - tenfold).abs() < 1e-2),
@@ -265,7 +267,8 @@ mod tests {
                 network.forward(observations(), &rows(), noise.as_ref()).try_into_vec_as().unwrap()
             };
             let (before, after) = (outputs(&network), outputs(&network.clone().rescale_values(&changes)));
-            // Four columns of two atoms a row; the rows are of tasks 1, 0 and 1, with 4, 2 and 4 legal actions.
+            // Each row has four actions with two atoms; the rows belong to tasks 1, 0 and 1, with 4, 2 and 4
+            // legal actions.
             for (row, task, legal) in [(0, 1, 4), (1, 0, 2), (2, 1, 4)] {
                 let Rescaling { factor, shift } = changes[task];
                 for index in row * 8..row * 8 + legal * 2 {
@@ -310,11 +313,11 @@ mod tests {
         let rows = RowTasks::new([0, 1].into_iter(), &spec().tasks, &device());
         let values: Vec<f32> = network.forward(observation(), &rows, None).try_into_vec_as().unwrap();
         let (two, four) = values.split_at(8);
-        // The first task's actions are 3 and 1 of those that are shared, the second one's are all of them.
+        // The first task's actions are the shared actions 3 and 1, the second task's are all of them.
         assert_eq!(two[..4], [&four[6..8], &four[2..4]].concat());
     }
 
-    /// The columns of the last layer that belong to legal actions of the rows' tasks.
+    /// Returns the columns of the last layer that belong to legal actions of the rows' tasks.
     fn legal_columns(spec: &VectorSpec, head: HeadKind, atoms: usize) -> Vec<usize> {
         let actions = spec.task_ids.iter().flat_map(|&task| match head {
             HeadKind::PerGame => {

@@ -5,7 +5,8 @@ use burn::tensor::{Tensor, TensorData};
 use super::{Dense, NoisyLinear};
 use crate::value_scale::Rescaling;
 
-/// What becomes of the columns of a layer's output: column `i` of input `x` becomes `factors[i] * x + shifts[i]`.
+/// Affine change of the output columns of a layer: column `i` of output `x` becomes
+/// `factors[i] * x + shifts[i]`.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRescaling {
     factors: Vec<f32>,
@@ -13,7 +14,7 @@ pub(super) struct ColumnRescaling {
 }
 
 impl ColumnRescaling {
-    /// Of layers with so many columns for each task, task after task.
+    /// Repeats the change of each task for its `columns` columns, task by task.
     pub(super) fn new(changes: &[Rescaling], columns: usize) -> Self {
         let repeated = |number: fn(&Rescaling) -> f32| {
             changes.iter().flat_map(|change| std::iter::repeat_n(number(change), columns)).collect()
@@ -21,19 +22,19 @@ impl ColumnRescaling {
         Self { factors: repeated(|change| change.factor), shifts: repeated(|change| change.shift) }
     }
 
-    /// The same without the shifts, for what is added to something that is shifted.
+    /// Removes the shifts, for outputs that are added to a shifted one.
     pub(super) fn factors_only(self) -> Self {
         Self { shifts: vec![0.0; self.factors.len()], ..self }
     }
 
-    /// A layer whose output is rescaled.
+    /// Returns a layer with rescaled outputs.
     pub(super) fn linear(&self, mut layer: Linear) -> Linear {
         layer.weight = scaled(layer.weight, &self.factors);
         layer.bias = layer.bias.map(|bias| shifted(scaled(bias, &self.factors), &self.shifts));
         layer
     }
 
-    /// The same of a layer with or without noise, which is rescaled too.
+    /// Returns a plain or noisy layer with rescaled outputs, including the noise.
     pub(super) fn dense(&self, layer: Dense) -> Dense {
         match layer {
             Dense::Plain(linear) => Dense::Plain(self.linear(linear)),
@@ -49,7 +50,7 @@ impl ColumnRescaling {
     }
 }
 
-/// A parameter whose last axis are the columns, times their factors.
+/// Multiplies a parameter whose last axis are the columns by their factors.
 fn scaled<const D: usize>(param: Param<Tensor<D>>, factors: &[f32]) -> Param<Tensor<D>> {
     replaced(param, |tensor| {
         let factors = row(factors, &tensor);
@@ -57,7 +58,7 @@ fn scaled<const D: usize>(param: Param<Tensor<D>>, factors: &[f32]) -> Param<Ten
     })
 }
 
-/// A parameter whose last axis are the columns, plus their shifts.
+/// Adds the shifts to a parameter whose last axis are the columns.
 fn shifted<const D: usize>(param: Param<Tensor<D>>, shifts: &[f32]) -> Param<Tensor<D>> {
     replaced(param, |tensor| {
         let shifts = row(shifts, &tensor);
@@ -65,13 +66,13 @@ fn shifted<const D: usize>(param: Param<Tensor<D>>, shifts: &[f32]) -> Param<Ten
     })
 }
 
-/// A number for each column, on the device of a tensor.
+/// Returns one value per column, on the device of a tensor.
 fn row<const D: usize>(numbers: &[f32], of: &Tensor<D>) -> Tensor<D> {
     let data = TensorData::new(numbers.to_vec(), [numbers.len()]);
     Tensor::<1>::from_data(data, &of.device()).unsqueeze()
 }
 
-/// A parameter with another value, which has gradients where the old one had.
+/// Replaces the value of a parameter, and keeps its gradient settings.
 fn replaced<const D: usize>(
     param: Param<Tensor<D>>,
     replace: impl FnOnce(Tensor<D>) -> Tensor<D>,

@@ -1,9 +1,9 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;
 
-/// `tau` times the parameters of `online` plus `1 - tau` times those of `target`, two networks of the same structure
-/// without gradients. With `tau` 1 the target becomes a copy, bit for bit (Polyak averaging, as Lillicrap et al. 2016
-/// use it, <https://arxiv.org/abs/1509.02971>).
+/// Returns `tau` times the parameters of `online` plus `1 - tau` times those of `target`, two networks of the
+/// same structure without gradients. With a `tau` of 1, the result is a copy of `online` (Polyak averaging,
+/// as in Lillicrap et al. 2016, <https://arxiv.org/abs/1509.02971>).
 pub fn soft_update<M: Module>(target: M, online: &M, tau: f32) -> M {
     if tau == 1.0 {
         return online.clone();
@@ -13,7 +13,7 @@ pub fn soft_update<M: Module>(target: M, online: &M, tau: f32) -> M {
     target.map(&mut Mix { online: parameters.0.into_iter(), tau })
 }
 
-/// All parameters in the order of the layers, each flat.
+/// All parameters in the order of the layers, flattened.
 struct Parameters(Vec<Tensor<1>>);
 
 impl ModuleVisitor for Parameters {
@@ -30,7 +30,7 @@ struct Mix {
 
 impl ModuleMapper for Mix {
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let online = self.online.next().expect("networks of the same structure");
+        let online = self.online.next().expect("networks have the same structure");
         param.map(|target| {
             let online = online.reshape(target.dims());
             target.mul_scalar(1.0 - self.tau) + online.mul_scalar(self.tau)

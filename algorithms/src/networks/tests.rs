@@ -1,4 +1,4 @@
-//! Whole networks: what they are made of, and that their gradients are right.
+//! Whole networks: their structure and their gradients.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
@@ -30,7 +30,7 @@ fn observations(count: usize, length: usize) -> Tensor<2> {
     Tensor::from_data(TensorData::new(numbers, [count, length]), &Device::flex().autodiff())
 }
 
-/// The names of all parameters with their shapes, as PyTorch has them.
+/// Returns the names and shapes of all parameters in PyTorch's convention.
 fn shapes(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -> Vec<(String, Vec<usize>)> {
     let weights = network(layout, spec, config).torch_weights().unwrap();
     weights.into_iter().map(|weights| (weights.name, weights.shape)).collect()
@@ -76,7 +76,7 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
     assert_eq!(of("network.6.weight"), Some(vec![20, 5 * 6 * 16 + 3]));
 }
 
-/// The gradient of a whole network along itself is the squared length of that gradient.
+/// The slope along the normalised gradient must equal the norm of the gradient.
 #[test]
 fn gradients_of_whole_networks_equal_finite_differences() {
     let (layout, spec) = images(36, 36);
@@ -112,7 +112,7 @@ fn gradients_of_whole_networks_equal_finite_differences() {
     }
 }
 
-/// The gradient of every parameter in the order of [`weights`].
+/// Returns the gradient of every parameter in the order of [`weights`].
 fn gradient_weights(network: &ActorCritic, gradients: &GradientsParams) -> Vec<Vec<f32>> {
     struct Visitor<'a>(&'a GradientsParams, Vec<Vec<f32>>);
     impl burn::module::ModuleVisitor for Visitor<'_> {
@@ -126,7 +126,7 @@ fn gradient_weights(network: &ActorCritic, gradients: &GradientsParams) -> Vec<V
     visitor.1
 }
 
-/// The network with every parameter moved by `step` times its gradient.
+/// Returns the network with every parameter moved by `step` times its gradient.
 fn moved(network: &ActorCritic, gradients: &[Vec<f32>], step: f64) -> ActorCritic {
     let mut weights = weights(network).unwrap();
     for (weights, gradients) in weights.iter_mut().zip(gradients) {
@@ -146,7 +146,7 @@ fn an_embedding_distinguishes_games_with_a_shared_head() {
         let rows = RowTasks::new([task].into_iter(), &spec.tasks, &Device::flex().autodiff());
         network.forward(observations(1, layout.length()), &rows, None).0.logits.try_into_vec_as().unwrap()
     };
-    // Action 3 is the second of the first task and the fourth of the second one.
+    // Shared action 3 is the second action of the first task and the fourth of the second one.
     assert_eq!(says(0, 0)[1], says(0, 1)[3]);
     assert_ne!(says(4, 0)[1], says(4, 1)[3]);
 }

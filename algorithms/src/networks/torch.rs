@@ -1,18 +1,19 @@
-//! Weights by the names, and with the order of axes, of PyTorch modules like `CleanRL`'s.
+//! Weights with the names and axis order of PyTorch modules like `CleanRL`'s.
 //!
-//! PyTorch has the outputs of a layer first and the channels of a picture before its rows, here both come last. All layers
-//! up to the head are an `nn.Sequential` called `network`, whose layers are counted with their normalisations, rectifiers
-//! and the flattening of pictures.
+//! In PyTorch the outputs of a layer come first and the channels of an image come before its rows; here both
+//! come last. All layers up to the head form an `nn.Sequential` called `network`, whose indices also count
+//! normalisations, activations and the flattening of images.
 
 use super::{ActorCritic, NamedWeights, QNetwork, weights};
 use crate::LearnerError;
 
 impl ActorCritic {
-    /// All parameters, by the names of `CleanRL`'s `ppo_atari.py` (for IMPALA's convolutions `ppo_procgen.py`, for a
-    /// recurrent network `ppo_atari_lstm.py`): `network`, perhaps an `nn.LSTM` called `lstm`, and two `nn.Linear`, `actor` and `critic`.
+    /// Returns all parameters, with the names of `CleanRL`'s `ppo_atari.py` (`ppo_procgen.py` for IMPALA
+    /// convolutions, `ppo_atari_lstm.py` for a recurrent network): `network`, optionally an `nn.LSTM` called
+    /// `lstm`, and two `nn.Linear`, `actor` and `critic`.
     ///
-    /// With several games `actor` has the rows of all, as many for each as the one with the most actions needs, or with a
-    /// shared head a row for each action; `critic` has one for each game.
+    /// With several games, `actor` has the rows of all games, each with as many as the game with the most
+    /// actions needs. A shared head has one row for each action. `critic` has one row for each game.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let weights = weights(self)?;
         let mut names = Names::of_body(&weights);
@@ -31,11 +32,11 @@ impl ActorCritic {
 }
 
 impl QNetwork {
-    /// All parameters, by the names of `CleanRL`'s `dqn_atari.py`, `pqn_atari_envpool.py` and `rainbow_atari.py`: `network`,
-    /// and for a dueling network `advantage_head` and `value_head`.
+    /// Returns all parameters, with the names of `CleanRL`'s `dqn_atari.py`, `pqn_atari_envpool.py` and
+    /// `rainbow_atari.py`: `network`, and for a dueling network `advantage_head` and `value_head`.
     ///
-    /// The last layer's rows are those of all games, as many for each as the one with the most actions needs, or with a
-    /// shared head those of each action; an action has as many rows as it has numbers.
+    /// The last layer has the rows of all games, each with as many as the game with the most actions needs. A
+    /// shared head has those of each action. An action has one row per atom.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let weights = weights(self)?;
         let mut names = Names::of_body(&weights);
@@ -55,17 +56,18 @@ impl QNetwork {
     }
 }
 
-/// Names of layers here and there.
+/// Mapping of layer names.
 struct Names {
     pairs: Vec<(String, String)>,
-    /// Places that a layer takes in a sequence: itself, its rectifier, and the normalisation that may be between.
+    /// Indices that a layer occupies in a sequence: itself, its activation, and optionally a normalisation
+    /// between them.
     layer: usize,
-    /// The place of the first layer behind the body.
+    /// Index of the first layer behind the body.
     next: usize,
 }
 
 impl Names {
-    /// Those of the layers up to the last hidden one.
+    /// Maps the layers up to the last hidden one.
     fn of_body(weights: &[NamedWeights]) -> Self {
         let has = |part: &str| weights.iter().any(|weights| weights.name.contains(part));
         let layer = if has("norm") { 3 } else { 2 };
@@ -112,7 +114,8 @@ impl Names {
         format!("{layer}.{parameter}")
     }
 
-    /// `feature_map` is height, width and channels of the features that the layer behind the body reads.
+    /// Converts a parameter. `feature_map` is height, width and channels of the features that the layer
+    /// behind the body reads.
     fn for_torch(&self, weights: NamedWeights, feature_map: [usize; 3]) -> NamedWeights {
         let NamedWeights { name, shape, values } = weights;
         let reads_body = ["hidden.linear.", "advantage.hidden.", "value.hidden."];
@@ -148,8 +151,9 @@ fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> V
         .collect()
 }
 
-/// The same of a layer that reads a picture, and behind it perhaps a game's embedding: (pixels of channels, and numbers of
-/// the embedding; outputs) to (outputs; channels of pixels, and numbers of the embedding).
+/// Transposes the weights of a layer that reads feature maps and optionally a game embedding behind them:
+/// (pixels of channels, then embedding values; outputs) to (outputs; channels of pixels, then embedding
+/// values).
 fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> Vec<f32> {
     let [height, width, channels] = feature_map;
     let (pictures, embeddings) = values.split_at(height * width * channels * outputs);
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn features_are_flattened_by_channel_and_the_embedding_comes_last() {
-        // One pixel above another, with three channels each; two numbers of an embedding; one output.
+        // Two pixels, one above the other, with three channels each; an embedding of two values; one output.
         let ours = weights("hidden.linear.weight", &[8, 1]);
         let theirs = names(&["body.layers.Nature"]).for_torch(ours, [2, 1, 3]);
         assert_eq!(theirs.shape, [1, 8]);

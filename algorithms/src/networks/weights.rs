@@ -1,4 +1,4 @@
-//! Weights in and out of a network, in the order of its layers.
+//! Reading and writing the weights of a network, in the order of its layers.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
@@ -9,22 +9,22 @@ use crate::LearnerError;
 /// One parameter of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedWeights {
-    /// The way to it through the network, such as `torso.Nature.convs.conv1.weight`.
+    /// The path to it in the network, such as `torso.Nature.convs.conv1.weight`.
     pub name: String,
     /// Length of every axis.
     pub shape: Vec<usize>,
-    /// The numbers, outermost axis first.
+    /// The values, outermost axis first.
     pub values: Vec<f32>,
 }
 
-/// All parameters of `module`.
+/// Returns all parameters of `module`.
 pub fn weights(module: &impl Module) -> Result<Vec<NamedWeights>, LearnerError> {
     let mut reader = Reader { path: Vec::new(), weights: Vec::new(), error: None };
     module.visit(&mut reader);
     reader.error.map_or(Ok(reader.weights), Err)
 }
 
-/// `module` with the parameters that [`weights`] read from one of the same structure.
+/// Returns `module` with the parameters that [`weights`] returned for a module of the same structure.
 pub fn load_weights<M: Module>(module: M, weights: Vec<NamedWeights>) -> Result<M, LearnerError> {
     let mut writer = Writer { path: Vec::new(), weights: weights.into_iter(), error: None };
     let module = module.map(&mut writer);

@@ -1,4 +1,5 @@
-//! Adam's step on the CPU: one pass over the values of a parameter, where tensor operations are a pass each.
+//! Adam on the CPU: one pass over the values of a parameter, where tensor operations would take one pass
+//! each.
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
@@ -9,10 +10,10 @@ use rayon::prelude::*;
 
 use super::{BETA_1, BETA_2, Moments};
 
-/// Numbers that a thread works on at a time. What comes out does not depend on it.
+/// Values that a thread processes at a time. The result does not depend on it.
 const CHUNK: usize = 1 << 14;
 
-/// How far a step goes.
+/// Parameters of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepParams {
     pub(super) learning_rate: f64,
@@ -21,7 +22,7 @@ pub(super) struct StepParams {
     pub(super) scale: f32,
 }
 
-/// The parameter after a step, and its moments.
+/// Returns the parameter after a step, and updates its moments.
 pub(super) fn step(
     weight: Tensor<1>,
     gradient: Tensor<1>,
@@ -32,10 +33,10 @@ pub(super) fn step(
     Tensor::from_dispatch(<Dispatch as FusedAdam>::fused_adam(weight, gradient, moments, params))
 }
 
-/// Backends with the operation.
+/// Backends with a fused Adam step.
 #[backend_extension(Flex)]
 trait FusedAdam: Backend {
-    /// Of a weight and its gradient, both `[values]`.
+    /// Returns the new weight, given a weight and its gradient, both `[values]`.
     fn fused_adam(
         weight: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
@@ -54,13 +55,13 @@ impl FusedAdam for Flex {
         let (weight, mut gradient) = (contiguous(weight), contiguous(gradient));
         let old = weight.as_slice::<f32>().expect("a contiguous tensor of f32");
         let (start, end) = gradient.layout().contiguous_offsets().expect("a contiguous tensor");
-        // Nobody needs the gradient again: the new weight takes its memory.
+        // The gradient is not needed again: the new weight reuses its memory.
         update(old, &mut gradient.storage_mut::<f32>()[start..end], moments, params);
         gradient
     }
 }
 
-/// The same values one after another, in the same memory if they are already.
+/// Returns a contiguous tensor, without copying if it is contiguous already.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() }
 }
@@ -76,7 +77,7 @@ fn update(weight: &[f32], gradient: &mut [f32], moments: &mut Moments, params: S
     let moments = moments.first.par_chunks_mut(CHUNK).zip(moments.second.par_chunks_mut(CHUNK));
     let arch = Arch::new();
     chunks.zip(moments).for_each(|((gradient, weight), (first, second))| {
-        // By the widest instructions that the processor has; the values are the same with all of them.
+        // Uses the widest instructions of the processor. All give the same values.
         arch.dispatch(|| {
             for (((gradient, weight), first), second) in
                 gradient.iter_mut().zip(weight).zip(first).zip(second)

@@ -15,10 +15,11 @@ use crate::networks::on_cpu;
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 
-/// Adam over all parameters of a network, with the gradient scaled as a whole.
+/// Adam over all parameters of a network, with one scale for the whole gradient.
 ///
-/// burn's own gradient clipping looks at each tensor by itself and its optimiser's record names parameters by random
-/// numbers; this keeps moments in the order of the layers, so that equal states have equal bytes.
+/// burn's gradient clipping treats each tensor separately, and its optimiser record identifies parameters by
+/// random ids. This optimiser stores moments in the order of the layers, so that equal states have equal
+/// bytes.
 #[derive(Clone)]
 pub(crate) struct AdamOptimizer {
     epsilon: f32,
@@ -26,38 +27,39 @@ pub(crate) struct AdamOptimizer {
     states: Vec<Option<State>>,
 }
 
-/// What Adam remembers of a parameter, where the parameter is.
+/// Adam state of one parameter, on the device of the parameter.
 #[derive(Clone)]
 enum State {
-    /// On the CPU, for a step of our own.
+    /// On the CPU, for the fused step.
     Host(Moments),
-    /// On another device, for burn's.
+    /// On another device, for burn's step.
     Device(Box<AdamState<1>>),
 }
 
-/// How much of a gradient is left.
+/// Factor of a gradient.
 pub(crate) enum GradientScale {
     Host(f32),
-    /// `[1]`, which the host does not wait for.
+    /// `[1]`, without waiting for the device.
     Device(Box<Tensor<1>>),
 }
 
-/// Adam's moments of one parameter.
+/// Adam moments of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
-    /// Number of steps taken.
+    /// The number of steps taken.
     time: u64,
     first: Vec<f32>,
     second: Vec<f32>,
 }
 
 impl AdamOptimizer {
-    /// Adam with betas 0.9 and 0.999 and the given epsilon (Kingma and Ba 2015, <https://arxiv.org/abs/1412.6980>).
+    /// Adam with betas 0.9 and 0.999 and the given epsilon (Kingma and Ba 2015,
+    /// <https://arxiv.org/abs/1412.6980>).
     pub(crate) fn new(epsilon: f32) -> Self {
         Self { epsilon, states: Vec::new() }
     }
 
-    /// One step against the gradients, shortened.
+    /// Takes one step against the gradients times `scale`.
     pub(crate) fn step<M: Module>(
         &mut self,
         module: M,
@@ -71,12 +73,13 @@ impl AdamOptimizer {
         module.map(&mut mapper)
     }
 
-    /// The moments of all parameters.
+    /// Returns the moments of all parameters.
     pub(crate) fn moments(&self) -> Result<Vec<Option<Moments>>, LearnerError> {
         self.states.iter().map(|state| state.as_ref().map(State::moments).transpose()).collect()
     }
 
-    /// Puts moments back that [`moments`](Self::moments) read for a network with `sizes` weights in its parameters.
+    /// Restores what [`moments`](Self::moments) returned, for a network whose parameters have the given
+    /// `sizes`.
     pub(crate) fn load_moments(
         &mut self,
         moments: Vec<Option<Moments>>,
@@ -86,7 +89,7 @@ impl AdamOptimizer {
         let fits = |(moments, &size): (&Option<Moments>, &usize)| {
             moments.as_ref().is_none_or(|moments| [moments.first.len(), moments.second.len()] == [size; 2])
         };
-        // Before the first step there are no moments at all.
+        // There are no moments before the first step.
         let complete = moments.is_empty() || moments.len() == sizes.len();
         if !complete || !moments.iter().zip(sizes).all(fits) {
             return Err(LearnerError::BadState("the optimiser's moments do not fit the network".into()));
@@ -124,7 +127,7 @@ impl State {
 }
 
 impl Moments {
-    /// Those before the first step.
+    /// The moments before the first step.
     fn zero(size: usize) -> Self {
         Self { time: 0, first: vec![0.0; size], second: vec![0.0; size] }
     }
@@ -136,12 +139,12 @@ struct AdamMapper<'a> {
     epsilon: f32,
     learning_rate: f64,
     scale: GradientScale,
-    /// Of the parameter that comes next.
+    /// Index of the next parameter.
     index: usize,
 }
 
 impl AdamMapper<'_> {
-    /// A weight and its state after a step.
+    /// Returns a weight and its state after a step.
     fn update(&self, state: State, weight: Tensor<1>, gradient: Tensor<1>) -> (Tensor<1>, State) {
         match state {
             State::Host(mut moments) => {
@@ -158,7 +161,7 @@ impl AdamMapper<'_> {
                 let adam = adam.with_epsilon(self.epsilon).build();
                 let (weight, state) =
                     adam.step(self.learning_rate, weight, self.scale.apply(gradient), Some(*state));
-                (weight, State::Device(Box::new(state.expect("Adam remembers its moments"))))
+                (weight, State::Device(Box::new(state.expect("Adam returns its state"))))
             }
         }
     }
@@ -186,8 +189,8 @@ impl ModuleMapper for AdamMapper<'_> {
     }
 }
 
-/// The length of the gradient of all parameters of `module` together, `[1]`:
-/// the root of the sum of all squares.
+/// Returns the norm of the gradient of all parameters of `module` together, `[1]`: the root of the sum of all
+/// squares.
 pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> Tensor<1> {
     struct SumOfSquares<'a> {
         gradients: &'a GradientsParams,
@@ -204,7 +207,7 @@ pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> 
 }
 
 impl GradientScale {
-    /// So much of a gradient, `[size]`.
+    /// Scales a gradient, `[size]`.
     fn apply(&self, gradient: Tensor<1>) -> Tensor<1> {
         match self {
             Self::Host(scale) => gradient.mul_scalar(*scale),
@@ -213,12 +216,13 @@ impl GradientScale {
     }
 }
 
-/// The factor that shortens a gradient of length `norm` to `max_norm`, as `torch.nn.utils.clip_grad_norm_` has it.
+/// Returns the factor that clips a gradient of norm `norm` to `max_norm`, like
+/// `torch.nn.utils.clip_grad_norm_`.
 pub(crate) fn clip_scale(norm: f32, max_norm: f32) -> f32 {
     (max_norm / (norm + 1e-6)).min(1.0)
 }
 
-/// The same of a length that stays on its device.
+/// Like [`clip_scale`], for a norm that stays on its device.
 pub(crate) fn clip_scale_on_device(norm: Tensor<1>, max_norm: f32) -> Tensor<1> {
     norm.add_scalar(1e-6).recip().mul_scalar(max_norm).clamp_max(1.0)
 }
@@ -269,7 +273,7 @@ mod tests {
         assert!((on_device[0] - clip_scale(norm, 0.5)).abs() < 1e-8);
     }
 
-    /// Adam as the paper writes it, in `f64`.
+    /// Adam as in the paper, in `f64`.
     fn adam(gradients: &[f64], learning_rate: f64, epsilon: f64) -> f64 {
         let (mut weight, mut first, mut second) = (0.0, 0.0, 0.0);
         for (time, gradient) in (1..).zip(gradients) {

@@ -19,7 +19,7 @@ use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
-/// The optimiser's epsilon, as in `CleanRL` and the original implementation.
+/// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
 
 /// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
@@ -27,12 +27,12 @@ pub struct Ppo {
     pub(super) config: PpoConfig,
     pub(super) policy: PolicyConfig,
     pub(super) on_policy: OnPolicy<ActorCritic>,
-    /// The network's weights without gradients: what acts.
+    /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
     pub(super) recurrent: RecurrentRollout,
 }
 
-/// What one minibatch reports.
+/// Metrics of one minibatch.
 struct MinibatchMetrics {
     policy_loss: f32,
     value_loss: f32,
@@ -42,7 +42,7 @@ struct MinibatchMetrics {
 }
 
 impl MinibatchMetrics {
-    /// From the losses, and the log-ratios of the actions.
+    /// Computes the metrics from the losses and the log-ratios of the actions.
     fn of(result: &StepResult, clip_coef: f32) -> Self {
         Self {
             policy_loss: result.terms[0],
@@ -55,7 +55,7 @@ impl MinibatchMetrics {
 }
 
 impl Ppo {
-    /// A learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
+    /// Creates a learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
     pub fn new(
         config: PpoConfig,
         policy: PolicyConfig,
@@ -80,18 +80,19 @@ impl Ppo {
         Ok(Self { config, policy, on_policy, actor, recurrent })
     }
 
-    /// The hyperparameters.
+    /// Returns the hyperparameters.
     pub fn config(&self) -> &PpoConfig {
         &self.config
     }
 
-    /// Updates in `total_steps` steps; the learning rate is annealed over them.
+    /// Returns the number of updates in `total_steps` steps, over which the learning rate is annealed.
     pub fn num_updates(&self) -> u64 {
         self.on_policy.num_updates()
     }
 
-    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
-    /// whose minibatches are read together, those of the last sound reading.
+    /// Learns from the last `num_steps` steps. On an error the weights are those of the last finite
+    /// minibatch; on a device, where several minibatches are read together, those of the last successful
+    /// read.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         self.on_policy.begin_update()?;
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
@@ -107,7 +108,7 @@ impl Ppo {
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
 
-        let last = minibatches.last().expect("two steps of an environment hold at least one transition");
+        let last = minibatches.last().expect("two steps of an environment contain a transition");
         let clipfracs = minibatches.iter().map(|minibatch| minibatch.change.clipfrac);
         Ok(PpoMetrics {
             policy_loss: last.policy_loss,
@@ -124,15 +125,15 @@ impl Ppo {
         })
     }
 
-    /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
-    /// but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. They may be other
+    /// environments than the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 
-    /// Lets the scale of values follow the returns, without a change of what the network predicts, and brings advantages to
-    /// the scale that they are wanted in.
+    /// Updates the value scales with the returns, without changing the network's predictions, and scales the
+    /// advantages as configured.
     fn rescale(&mut self, entries: &[usize], estimates: &mut Estimates) {
         let entries: Vec<(usize, usize)> =
             entries.iter().map(|&entry| (entry, self.on_policy.task(entry))).collect();
@@ -148,8 +149,8 @@ impl Ppo {
         scale_by_task(&mut estimates.advantages, &entries, num_tasks, self.config.norm_adv, scales);
     }
 
-    /// Learns from the given entries of the rollout, epoch after epoch in a new order. Returns what every minibatch
-    /// reported, and the number of epochs.
+    /// Learns from the given entries of the rollout in several epochs, each in a new order. Returns the
+    /// metrics of every minibatch and the number of epochs.
     fn learn_epochs(
         &mut self,
         entries: Vec<usize>,
@@ -158,7 +159,7 @@ impl Ppo {
     ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
         let mut steps = Vec::new();
-        // Of a recurrent network whole environments are learned from.
+        // Minibatches of a recurrent network are whole environments.
         let recurrent = self.recurrent.is_recurrent();
         let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
         for epoch in 1..=self.config.update_epochs {
@@ -191,7 +192,7 @@ impl Ppo {
         Ok((minibatches, self.config.update_epochs))
     }
 
-    /// What the steps report that were taken with the given entries.
+    /// Reads the metrics of steps, each with its entries.
     fn read(
         &mut self,
         steps: Vec<(Vec<usize>, OptimizerStep)>,
@@ -205,8 +206,8 @@ impl Ppo {
         Ok(results.iter().map(|result| MinibatchMetrics::of(result, self.config.clip_coef)).collect())
     }
 
-    /// The entries that a minibatch reads: its own, or where the network is recurrent the steps of its environments, step
-    /// after step.
+    /// Returns the entries of a minibatch: `part` itself, or for a recurrent network the steps of the
+    /// environments in `part`, step by step.
     fn rows(&self, part: &[usize]) -> Vec<usize> {
         if !self.recurrent.is_recurrent() {
             return part.to_vec();
@@ -215,7 +216,7 @@ impl Ppo {
         (0..steps).flat_map(|step| part.iter().map(move |env| env * steps + step)).collect()
     }
 
-    /// Adds to an error about a number what the minibatch was.
+    /// Turns a `NonFinite` error into a report with the minibatch.
     fn diagnose(
         &self,
         error: LearnerError,
@@ -234,7 +235,7 @@ impl Ppo {
         self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
-    /// One step of the optimiser. On an error nothing has changed.
+    /// Takes one step of the optimiser. On an error nothing has changed.
     fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<OptimizerStep, LearnerError> {
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
@@ -264,7 +265,7 @@ impl Learner for Ppo {
         &self.on_policy.spec
     }
 
-    /// Draws an action for each row: one random number a row, in their order.
+    /// Samples an action for each row. Draws one random number per row, in row order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;

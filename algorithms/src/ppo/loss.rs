@@ -1,18 +1,18 @@
 //! The terms of PPO's objective, each a mean over the rows of a minibatch.
 //!
-//! Row `i` has the action `a_i` taken in the observation `s_i`; *old* is the network that chose it, *new* the one
-//! that is being trained.
+//! Row `i` has the action `a_i` taken in the observation `s_i`. *Old* is the network that chose it, *new* the
+//! one in training.
 
 use burn::tensor::{Int, Tensor};
 
-/// The log-probability of the action taken in each row: `[rows, actions]` and `[rows]` to `[rows]`.
+/// Returns the log-probability of each row's action: `[rows, actions]` and `[rows]` to `[rows]`.
 pub(super) fn log_prob(log_probs: Tensor<2>, actions: Tensor<1, Int>) -> Tensor<1> {
     log_probs.gather(1, actions.unsqueeze_dim(1)).squeeze_dim(1)
 }
 
-/// The clipped surrogate objective, to be minimised (equation 7 of the paper, negated):
-/// `mean(max(-A * ratio, -A * clamp(ratio, 1 - clip, 1 + clip)))` with `ratio = exp(log_ratio)`,
-/// `log_ratio = log pi_new(a|s) - log pi_old(a|s)`. All `[rows]`; the result is `[1]`.
+/// Computes the clipped surrogate objective, negated for minimisation (equation 7 of the paper):
+/// `mean(max(-A * ratio, -A * clamp(ratio, 1 - clip, 1 + clip)))` with `ratio = exp(log_ratio)` and
+/// `log_ratio = log pi_new(a|s) - log pi_old(a|s)`. All are `[rows]`; the result is `[1]`.
 pub(super) fn policy_loss(log_ratio: Tensor<1>, advantages: Tensor<1>, clip_coef: f32) -> Tensor<1> {
     let ratio = log_ratio.exp();
     let clipped = ratio.clone().clamp(1.0 - clip_coef, 1.0 + clip_coef);
@@ -20,12 +20,12 @@ pub(super) fn policy_loss(log_ratio: Tensor<1>, advantages: Tensor<1>, clip_coef
     (against.clone() * ratio).max_pair(against * clipped).mean()
 }
 
-/// Half the squared error of the values: `0.5 * mean((V_new - R)^2)`.
+/// Computes half the squared error of the values: `0.5 * mean((V_new - R)^2)`.
 pub(super) fn value_loss(values: Tensor<1>, returns: Tensor<1>) -> Tensor<1> {
     (values - returns).square().mean().mul_scalar(0.5)
 }
 
-/// [`value_loss`], pessimistic about values that moved by more than `clip_coef`:
+/// Like [`value_loss`], but pessimistic for values that moved by more than `clip_coef`:
 /// `0.5 * mean(max((V_new - R)^2, (V_old + clamp(V_new - V_old, -clip, clip) - R)^2))`.
 pub(super) fn clipped_value_loss(
     values: Tensor<1>,
@@ -38,25 +38,25 @@ pub(super) fn clipped_value_loss(
     (values - returns).square().max_pair(clipped).mean().mul_scalar(0.5)
 }
 
-/// The mean entropy of the policy, `mean(-sum over a of pi(a|s) * log pi(a|s))`, of log-probabilities
-/// `[rows, actions]`. An action of probability 0 adds 0.
+/// Computes the mean entropy of the policy, `mean(-sum over a of pi(a|s) * log pi(a|s))`, from
+/// log-probabilities `[rows, actions]`. An action of probability 0 contributes 0.
 pub(super) fn entropy(log_probs: Tensor<2>) -> Tensor<1> {
     (log_probs.clone().exp() * log_probs).sum_dim(1).mean().neg()
 }
 
-/// How far the policy moved, from the log-ratios of the actions taken.
+/// Change of the policy, estimated from the log-ratios of the actions taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolicyChange {
     /// `mean(-log_ratio)`: unbiased, but of high variance.
     pub(super) old_approx_kl: f32,
     /// `mean(ratio - 1 - log_ratio)`: unbiased, and never negative (<http://joschu.net/blog/kl-approx.html>).
     pub(super) approx_kl: f32,
-    /// The part of rows whose ratio left `1 +- clip_coef`.
+    /// The fraction of rows whose ratio is outside `1 +- clip_coef`.
     pub(super) clipfrac: f32,
 }
 
 impl PolicyChange {
-    /// Of at least one row.
+    /// Computes the change from at least one log-ratio.
     pub(super) fn of(log_ratios: &[f32], clip_coef: f32) -> Self {
         let mean = |term: &dyn Fn(f32) -> f32| {
             let sum: f64 = log_ratios.iter().map(|&log_ratio| f64::from(term(log_ratio))).sum();
@@ -84,7 +84,7 @@ mod tests {
         tensor.into_scalar()
     }
 
-    /// The gradient of `loss` with respect to its argument at `at`.
+    /// Returns the gradient of `loss` with respect to its argument at `at`.
     fn gradient<const N: usize>(at: [f32; N], loss: impl Fn(Tensor<1>) -> Tensor<1>) -> Vec<f32> {
         let at = tensor(at).require_grad();
         let gradients = loss(at.clone()).backward();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn policy_loss_by_hand() {
-        // Ratios 2, 2, 0.5, 0.5, clipped to 0.9..1.1; the worse of both counts:
+        // Ratios 2, 2, 0.5, 0.5, clipped to 0.9..1.1; the worse of the two counts:
         // A = 1:  max(-2, -1.1) = -1.1      A = -1: max(2, 1.1) = 2
         // A = 1:  max(-0.5, -0.9) = -0.5    A = -1: max(0.5, 0.9) = 0.9
         let ln2 = 2f32.ln();
@@ -131,7 +131,8 @@ mod tests {
         // new -1:  max(4, (-0.2 - 1)^2 = 1.44) = 4
         let loss = |values| clipped_value_loss(values, tensor([0.0; 3]), tensor([1.0; 3]), 0.2);
         close(&[number(loss(tensor([0.5, 0.1, -1.0])))], &[0.5 * (0.64 + 0.81 + 4.0) / 3.0]);
-        // The first moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3 elsewhere.
+        // The first value moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3
+        // elsewhere.
         close(&gradient([0.5, 0.1, -1.0], loss), &[0.0, -0.9 / 3.0, -2.0 / 3.0]);
     }
 
@@ -139,7 +140,7 @@ mod tests {
     fn entropy_by_hand() {
         let device = Device::flex();
         let half = 0.5f32.ln();
-        // ln 2, and 0 for a certain action beside an impossible one.
+        // ln 2, and 0 for a certain action next to an impossible one.
         let log_probs = Tensor::<2>::from_floats([[half, half], [0.0, -1e30]], &device);
         close(&[number(entropy(log_probs))], &[2f32.ln() / 2.0]);
     }

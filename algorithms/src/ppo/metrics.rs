@@ -1,6 +1,6 @@
-/// What one update reports, by `CleanRL`'s names.
+/// Metrics of an update, named as in `CleanRL`.
 ///
-/// The losses, divergences and the gradient's norm are those of the update's last minibatch, as `CleanRL` reports them.
+/// Losses, divergences and the gradient norm are those of the update's last minibatch, as in `CleanRL`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpoMetrics {
     /// The clipped surrogate objective, negated.
@@ -9,26 +9,27 @@ pub struct PpoMetrics {
     pub value_loss: f32,
     /// Mean entropy of the policy, in nats.
     pub entropy: f32,
-    /// Kullback-Leibler divergence from the policy that acted to the new one, by the estimate `mean(-log_ratio)`.
+    /// Kullback-Leibler divergence from the policy that acted to the new one, estimated as
+    /// `mean(-log_ratio)`.
     pub old_approx_kl: f32,
-    /// The same by the better estimate `mean(ratio - 1 - log_ratio)`.
+    /// The same divergence, by the better estimate `mean(ratio - 1 - log_ratio)`.
     pub approx_kl: f32,
-    /// The part of samples whose probability ratio was clipped, mean over all minibatches.
+    /// The fraction of samples whose probability ratio was clipped, averaged over all minibatches.
     pub clipfrac: f32,
-    /// The part of the returns' variance that the values explained before the update: 1 is perfect, 0 no better than
-    /// a constant; NaN if all returns are equal.
+    /// The fraction of the returns' variance that the values explained before the update: 1 is perfect, 0 is
+    /// as good as a constant, NaN if all returns are equal.
     pub explained_variance: f32,
-    /// The step size of this update.
+    /// The learning rate of this update.
     pub learning_rate: f64,
-    /// Length of the gradient of all parameters together, before it was clipped.
+    /// Norm of the gradient of all parameters together, before clipping.
     pub grad_norm: f32,
-    /// Epochs that were made; fewer than configured if `target_kl` ended the update.
+    /// The number of epochs; lower than configured if `target_kl` ended the update.
     pub epochs: usize,
-    /// Transitions that were learned from: the rollout's steps without those that only reset an environment.
+    /// The number of transitions: the rollout's steps without those that only reset an environment.
     pub transitions: usize,
 }
 
-/// `1 - variance(returns - values) / variance(returns)`.
+/// Computes `1 - variance(returns - values) / variance(returns)`.
 pub(super) fn explained_variance(values: &[f32], returns: &[f32]) -> f32 {
     let variance = |numbers: &dyn Fn(usize) -> f64| {
         let count = values.len() as f64;

@@ -6,26 +6,26 @@ use crate::on_policy::OnPolicy;
 use crate::rollout::Estimates;
 use crate::value_scale::TaskScales;
 
-/// Some transitions of a rollout, in tensors of as many rows.
+/// A minibatch: some steps of a rollout as tensors.
 pub(super) struct Minibatch {
-    /// Of all rows; those of what follows are transitions.
+    /// The observations of all rows. The fields below `kept` hold transitions only.
     pub(super) observations: Tensor<2>,
     pub(super) rows: RowTasks,
-    /// What the rows are as sequences, for a recurrent network.
+    /// The rows as sequences, for a recurrent network.
     pub(super) sequences: Option<Sequences>,
-    /// The rows that are transitions, where not all are.
+    /// Indices of the rows that are transitions, unless all are.
     kept: Option<Tensor<1, Int>>,
     pub(super) actions: Tensor<1, Int>,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
-    /// In the scale of the network.
+    /// Scaled like the network's values.
     pub(super) returns: Tensor<1>,
-    /// In the scale of the network.
+    /// Scaled like the network's values.
     pub(super) values: Tensor<1>,
 }
 
 impl Minibatch {
-    /// Collects the given entries of a learner's rollout, at least one of which is a transition.
+    /// Collects the given entries of a rollout, at least one of which must be a transition.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
         estimates: &Estimates,
@@ -63,7 +63,7 @@ impl Minibatch {
         }
     }
 
-    /// Of what a network says about all rows, that about transitions.
+    /// Selects the rows that are transitions.
     pub(super) fn transitions(&self, outputs: Outputs) -> Outputs {
         let Some(kept) = &self.kept else { return outputs };
         Outputs {
@@ -73,8 +73,9 @@ impl Minibatch {
     }
 }
 
-/// Gives the advantages of all tasks one size: divides them by the deviation of the task's returns where values are learned in
-/// such a scale, and normalises those of each task if wanted. `entries` are the transitions of a rollout, each with its task.
+/// Gives the advantages of all tasks the same scale. Divides them by the deviation of the task's returns if
+/// the value scale has one, and normalises them per task if configured. `entries` are the transitions of a
+/// rollout, each with its task.
 pub(super) fn scale_by_task(
     advantages: &mut [f32],
     entries: &[(usize, usize)],
@@ -96,7 +97,7 @@ pub(super) fn scale_by_task(
     }
 }
 
-/// Shifts to mean 0 and scales to (unbiased) standard deviation 1. A single number has no deviation and stays.
+/// Shifts to mean 0 and scales to (unbiased) standard deviation 1. A single value is left unchanged.
 fn normalize(numbers: &mut [f32]) {
     if numbers.len() < 2 {
         return;
@@ -117,7 +118,8 @@ mod tests {
 
     #[test]
     fn advantages_of_all_tasks_have_the_same_scale() {
-        // The first task's advantages are 1 and 3, the second one's 100, 200 and 300; entry 2 is no transition.
+        // The first task's advantages are 1 and 3, the second one's 100, 200 and 300; entry 2 is not a
+        // transition.
         let advantages = [100.0, 1.0, -9.0, 200.0, 3.0, 300.0];
         let entries = [(0, 1), (1, 0), (3, 1), (4, 0), (5, 1)];
         let scaled = |norm_adv, scales: &TaskScales| {

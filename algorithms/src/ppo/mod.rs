@@ -5,21 +5,32 @@
 //! let mut ppo = Ppo::new(config, policy, VectorSpec::of(&envs)?, &device, seed)?;
 //! envs.reset(seeds)?;
 //! while ppo.updates() < ppo.num_updates() {
-//!     let actions = ppo.act(batch)?;            // what to do in each environment
+//!     let actions = ppo.act(batch)?;            // one action per environment
 //!     let batch = envs.step(actions)?;
-//!     ppo.observe(batch)?;                      // what came of it
+//!     ppo.observe(batch)?;                      // rewards and next observations
 //!     if ppo.is_ready() {
 //!         let metrics = ppo.update()?;          // learn from the last num_steps steps
 //!     }
 //! }
 //! ```
 //!
-//! Three rules about the ends of episodes: a row that only reset its environment
-//! ([`Batch::autoreset`](rl_env::Batch::autoreset)) is no transition and never trains; a terminated step is not
-//! bootstrapped; a truncated step is bootstrapped from the value of its final observation.
+//! Three rules hold at the ends of episodes: a row that only reset its environment
+//! ([`Batch::autoreset`](rl_env::Batch::autoreset)) is not a transition and is never learned from; a
+//! terminated step is not bootstrapped; a truncated step is bootstrapped from the value of its final
+//! observation.
 //!
-//! A recurrent network (`lstm` of [`PolicyConfig`](crate::networks::PolicyConfig)) forgets at the beginning of each episode.
-//! Minibatches are of whole environments then, each with what was remembered at the beginning of the rollout.
+//! The state of a recurrent network (`lstm` of [`PolicyConfig`](crate::networks::PolicyConfig)) is reset at
+//! the beginning of each episode. Minibatches then consist of whole environments, each with its state at the
+//! beginning of the rollout.
+//!
+//! # Reading order
+//!
+//! 1. `learner`: the algorithm: act, observe, update
+//! 2. `rollout` and [`returns`](crate::returns): the stored steps, and advantages from them
+//! 3. `minibatch` and `loss`: the tensors of a minibatch, and the three terms of the objective
+//! 4. `training` and `optimizer`: the backward pass, clipping and Adam
+//! 5. `policy`, `recurrent`: acting without learning, and the state of recurrent networks
+//! 6. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
 
 mod config;
 mod learner;

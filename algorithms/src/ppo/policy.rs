@@ -9,31 +9,31 @@ use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, SpecError, VectorSpec, categorical};
 
-/// A trained network that acts in a vector environment and no longer learns.
+/// A trained policy, used for evaluation only.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: ActorCritic,
     reader: BatchReader,
-    /// What the network's values stand for.
+    /// The value scales of the tasks.
     pub(super) scales: TaskScales,
-    /// Numbers that the network remembers of an environment.
+    /// Size of the LSTM state of one environment; 0 if the network is not recurrent.
     lstm_size: usize,
 }
 
-/// What a policy makes of some rows, on the host.
+/// The outputs of a policy for some rows, on the host.
 pub(super) struct Evaluation {
     /// For each row the log-probabilities of its legal actions.
     pub(super) log_probs: Vec<Vec<f32>>,
     /// For each row its value.
     pub(super) values: Vec<f32>,
-    /// What is remembered of these rows afterwards.
+    /// The recurrent state of these rows after the step.
     pub(super) state: RecurrentState,
-    /// The observations, where they are on a device.
+    /// The packed observations, if they are on a device.
     pub(super) packed: Option<PackedRows>,
 }
 
 impl Policy {
-    /// A policy for the environments of `reader`. The network must not track gradients.
+    /// Creates a policy for the environments of `reader`. The network must not track gradients.
     pub(super) fn new(
         network: ActorCritic,
         reader: BatchReader,
@@ -43,7 +43,7 @@ impl Policy {
         Self { network, reader, scales, lstm_size }
     }
 
-    /// The same policy for other environments, whose tasks it must know.
+    /// Returns the same policy for other environments. The policy must know their tasks.
     pub(super) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
@@ -53,13 +53,14 @@ impl Policy {
         self.network = network;
     }
 
-    /// What is remembered before the first observation. One state goes with one course of the environments.
+    /// Returns the recurrent state before the first observation. Each run of the environments needs a state
+    /// of its own.
     pub fn initial_state(&self) -> RecurrentState {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// An action for each environment: the most probable one (the first of equals) if `greedy`, else a random one as in
-    /// training, for which one random number a row is drawn, in their order.
+    /// Returns an action for each environment: the most probable one (the first if several are equal) if
+    /// `greedy`, else a sample, for which one random number per row is drawn, in row order.
     pub fn act(
         &self,
         batch: &Batch,
@@ -77,7 +78,8 @@ impl Policy {
         Ok(actions)
     }
 
-    /// With such a state, for each environment the log-probabilities of its actions, and the value of its observation.
+    /// Returns for each environment the log-probabilities of its actions and the value of its observation,
+    /// given a recurrent state.
     pub fn log_probs_and_values(
         &self,
         batch: &Batch,
@@ -89,24 +91,25 @@ impl Policy {
         Ok((log_probs, values))
     }
 
-    /// The most probable action of each environment; the first of equals. A recurrent policy remembers nothing here, nor
-    /// in the methods below.
+    /// Returns the most probable action of each environment, the first if several are equal. Uses the initial
+    /// recurrent state, as do the methods below.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
         let log_probs = self.log_probs(batch)?;
         Ok(log_probs.iter().map(|log_probs| categorical::argmax(log_probs) as i32).collect())
     }
 
-    /// For each environment the log-probabilities of its actions.
+    /// Returns for each environment the log-probabilities of its actions.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         Ok(self.evaluate_batch(batch, &self.initial_state())?.log_probs)
     }
 
-    /// The value of each environment's observation: the discounted sum of the rewards to come, as learners see them.
+    /// Returns the value of each environment's observation: an estimate of the discounted sum of future
+    /// rewards, as learners see them.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         Ok(self.evaluate_batch(batch, &self.initial_state())?.values)
     }
 
-    /// Log-probabilities and values of all rows of a batch.
+    /// Evaluates all rows of a batch.
     pub(super) fn evaluate_batch(
         &self,
         batch: &Batch,
@@ -116,7 +119,7 @@ impl Policy {
         self.evaluate(&batch.observations, &rows(batch), state)
     }
 
-    /// Log-probabilities and values of the given rows of `observations`; `state` is that of all environments.
+    /// Evaluates the given rows of `observations`. `state` is that of all environments.
     pub(super) fn evaluate(
         &self,
         observations: &ObservationBuffer,
@@ -146,7 +149,7 @@ impl Policy {
         Ok(Evaluation { log_probs, values, state, packed })
     }
 
-    /// The log-probabilities of an environment's legal actions.
+    /// Returns the log-probabilities of an environment's legal actions.
     fn legal_log_probs(&self, env: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
         let mut log_probs = logits[..self.reader.num_actions(env)].to_vec();
         if log_probs.iter().any(|logit| !logit.is_finite()) {
@@ -156,7 +159,7 @@ impl Policy {
         Ok(log_probs)
     }
 
-    /// Whether a batch is of environments that the policy was made for.
+    /// Fails unless a batch holds some of the policy's environments, each at most once and in order.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
     }

@@ -6,23 +6,22 @@ use crate::LearnerError;
 use crate::host::to_host;
 use crate::networks::{LstmState, Sequences};
 
-/// What a recurrent policy remembers of the episodes it is in, one for each environment. One without recurrence
-/// remembers nothing.
+/// The LSTM state of each environment's current episode. Empty if the network is not recurrent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecurrentState {
-    /// Numbers of an environment.
+    /// Size of the hidden state of one environment.
     size: usize,
     hidden: Vec<f32>,
     cell: Vec<f32>,
 }
 
 impl RecurrentState {
-    /// Of nothing.
+    /// The zero state.
     pub(super) fn new(num_envs: usize, size: usize) -> Self {
         Self { size, hidden: vec![0.0; num_envs * size], cell: vec![0.0; num_envs * size] }
     }
 
-    /// Forgets everything of the environments whose observation is the first of an episode.
+    /// Zeroes the state of environments whose observation is the first of an episode.
     pub(super) fn reset(&mut self, starts: &[bool]) {
         if self.size == 0 {
             return;
@@ -34,7 +33,7 @@ impl RecurrentState {
         }
     }
 
-    /// That of the given environments.
+    /// Returns the states of the given environments.
     pub(super) fn select(&self, envs: &[usize]) -> Self {
         let pick = |all: &[f32]| -> Vec<f32> {
             envs.iter().flat_map(|&env| &all[env * self.size..(env + 1) * self.size]).copied().collect()
@@ -42,15 +41,15 @@ impl RecurrentState {
         Self { size: self.size, hidden: pick(&self.hidden), cell: pick(&self.cell) }
     }
 
-    /// Replaces that of the environment of a row by the one at `index` in `other`.
+    /// Replaces the state of an environment by the one at `index` of `other`.
     fn set(&mut self, env: usize, other: &Self, index: usize) {
         let (to, from) = (env * self.size..(env + 1) * self.size, index * self.size..(index + 1) * self.size);
         self.hidden[to.clone()].copy_from_slice(&other.hidden[from.clone()]);
         self.cell[to].copy_from_slice(&other.cell[from]);
     }
 
-    /// As steps of sequences, one for each environment, of which those begin an episode that `starts` has, step after step;
-    /// nothing without recurrence.
+    /// Returns the input of the LSTM for sequences that begin in this state, one per environment. `starts` is
+    /// true where an episode begins, step by step. `None` if the network is not recurrent.
     pub(super) fn sequences(&self, starts: &[bool], device: &Device) -> Option<Sequences> {
         if self.size == 0 {
             return None;
@@ -64,7 +63,7 @@ impl RecurrentState {
         Some(Sequences { state: LstmState { hidden: state(&self.hidden), cell: state(&self.cell) }, keep })
     }
 
-    /// What a network carries on.
+    /// Copies the state that an LSTM returned to the host.
     pub(super) fn from_lstm(state: LstmState) -> Result<Self, LearnerError> {
         let [_, size] = state.hidden.dims();
         Ok(Self { size, hidden: to_host(state.hidden)?, cell: to_host(state.cell)? })
@@ -76,8 +75,8 @@ impl RecurrentState {
     }
 }
 
-/// For each row whether its observation is the first of an episode. Where the loss of a life ends a return, it does so for
-/// the memory.
+/// Returns for each row true if its observation is the first of an episode. Where the loss of a life
+/// terminates the return, it also resets the state.
 pub(super) fn episode_starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     match mode {
         AutoresetMode::SameStep => {
@@ -87,16 +86,17 @@ pub(super) fn episode_starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     }
 }
 
-/// The state of a learner, and what is needed to learn from its rollout.
+/// The recurrent state of a learner, and the sequence boundaries of its rollout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RecurrentRollout {
-    /// After the last action.
+    /// The state after the last action.
     pub(super) state: RecurrentState,
-    /// Whether the observation to come is the first of an episode, for each environment.
+    /// For each environment, true if the next observation is the first of an episode.
     next_starts: Vec<bool>,
-    /// At the beginning of the rollout.
+    /// The state at the beginning of the rollout.
     first: RecurrentState,
-    /// For each step of the rollout and each environment whether its observation was the first of an episode.
+    /// For each step of the rollout and each environment, true if its observation was the first of an
+    /// episode.
     starts: Vec<bool>,
 }
 
@@ -106,20 +106,20 @@ impl RecurrentRollout {
         Self { first: state.clone(), state, next_starts: vec![false; num_envs], starts: Vec::new() }
     }
 
-    /// Whether the network is recurrent.
+    /// Returns true if the network is recurrent.
     pub(super) fn is_recurrent(&self) -> bool {
         self.state.size > 0
     }
 
-    /// What is remembered when the next action is chosen.
+    /// Returns the state with which the next action is chosen.
     pub(super) fn current(&self) -> RecurrentState {
         let mut state = self.state.clone();
         state.reset(&self.next_starts);
         state
     }
 
-    /// Takes what is remembered of some environments after an action; `step_of` says which step of the rollout, from 0, an
-    /// environment is at.
+    /// Stores the states of some environments after an action. `step_of` returns the step of the rollout,
+    /// from 0, that an environment is at.
     pub(super) fn record(
         &mut self,
         envs: &[usize],
@@ -138,21 +138,21 @@ impl RecurrentRollout {
         }
     }
 
-    /// Takes note of which of the observations to come are the first of an episode.
+    /// Stores which of the next observations are the first of an episode.
     pub(super) fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
         for (&env, starts) in batch.env_ids.iter().zip(episode_starts(batch, mode)) {
             self.next_starts[env] = starts;
         }
     }
 
-    /// The sequences of some environments over a whole rollout.
+    /// Returns the sequences of some environments over the whole rollout.
     pub(super) fn sequences(&self, envs: &[usize], device: &Device) -> Option<Sequences> {
         let rows = self.starts.chunks_exact(self.next_starts.len());
         let starts: Vec<bool> = rows.flat_map(|starts| envs.iter().map(|&env| starts[env])).collect();
         self.first.select(envs).sequences(&starts, device)
     }
 
-    /// Whether it is of so many environments and steps: false for a damaged one.
+    /// Returns true if the numbers of environments and the sizes match. False for a damaged one.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         let envs = other.next_starts.len();
         self.state.has_shape_of(&other.state)

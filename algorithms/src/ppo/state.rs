@@ -1,4 +1,4 @@
-//! The learner as bytes: everything that training needs to go on as if it had never stopped.
+//! The state of a learner as bytes: everything that training needs to continue exactly.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -37,19 +37,19 @@ pub(super) fn encode(ppo: &Ppo) -> Result<Vec<u8>, LearnerError> {
 }
 
 impl Ppo {
-    /// The learner that [`state`](crate::Learner::state) described. Whether the environments at hand are the ones it was made
-    /// for can be seen by comparing [`spec`](crate::Learner::spec).
+    /// Restores the learner that [`state`](crate::Learner::state) described. Compare
+    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         if !state.spec.is_consistent() {
-            return Err(bad("its environments and tasks do not belong together"));
+            return Err(bad("the environments and the tasks do not match"));
         }
-        // The seed has no effect: everything that came from it is replaced.
+        // The seed has no effect: everything derived from it is replaced.
         let mut ppo = Self::new(state.config, state.policy, state.spec, device, 0)?;
         ppo.on_policy.restore(state.on_policy)?;
         ppo.actor.scales.restore(state.scales)?;
         if !state.recurrent.has_shape_of(&ppo.recurrent) {
-            return Err(bad("what it remembers is not of its environments and its network"));
+            return Err(bad("the recurrent state does not match the environments and the network"));
         }
         ppo.recurrent = state.recurrent;
         ppo.actor.set_network(ppo.on_policy.training.network.valid());

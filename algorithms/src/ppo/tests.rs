@@ -1,4 +1,4 @@
-//! The learner as a whole, on batches of a made-up vector environment.
+//! The whole learner, on batches of random environments.
 
 use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
@@ -21,7 +21,7 @@ fn learner(spec: VectorSpec) -> Ppo {
     Ppo::new(config(), PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
-/// One step of the learner in the envs, and an update if one is due.
+/// One step of learner and environments, and an update if one is due.
 fn step(ppo: &mut Ppo, envs: &mut RandomEnvs) -> Option<PpoMetrics> {
     let actions = ppo.act(&envs.batch).unwrap();
     for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
@@ -32,7 +32,7 @@ fn step(ppo: &mut Ppo, envs: &mut RandomEnvs) -> Option<PpoMetrics> {
     ppo.is_ready().then(|| ppo.update().unwrap())
 }
 
-/// The last metrics and the state after a number of steps.
+/// Returns the last metrics and the state after a number of steps.
 fn train(spec: VectorSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
     let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec));
     let mut metrics = None;
@@ -101,7 +101,7 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_o
             }
             assert!(ppo.state().unwrap() == restored.state().unwrap());
         }
-        // What was remembered step by step while acting is what comes out of the sequences, also in later rollouts.
+        // The recurrent states while acting equal those of the sequences, in later rollouts too.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
         for _ in 0..48 {
@@ -215,7 +215,7 @@ fn the_learning_rate_is_annealed_to_zero_over_the_planned_updates() {
 #[test]
 fn updated_value_scales_preserve_predictions() {
     let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
-    // Steps too small to be seen.
+    // The learning rate is too small to change anything.
     let config = PpoConfig { learning_rate: 1e-30, ..config() };
     let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
     let mut envs = RandomEnvs::new(vectors());
@@ -225,7 +225,7 @@ fn updated_value_scales_preserve_predictions() {
         let (before, scales) = (values(&ppo, &envs), ppo.actor.scales.clone());
         ppo.update().unwrap();
         assert_ne!(ppo.actor.scales, scales);
-        // The first returns find nothing worth keeping.
+        // The first returns of a task do not preserve predictions.
         if update == 0 {
             continue;
         }
@@ -257,7 +257,7 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
     broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
     let message = ppo.act(&broken).unwrap_err().to_string();
     assert!(message.starts_with("a logit of environment 2 is not finite after 0 updates"), "{message}");
-    assert!(message.contains("NaN in `observations`, row 2, which is of five"), "{message}");
+    assert!(message.contains("NaN in `observations`, row 2, of five"), "{message}");
 
     ppo.act(&envs.batch).unwrap();
     envs.step();
@@ -274,10 +274,10 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
         ppo.observe(&envs.batch).unwrap();
     }
     let LearnerError::Diverged(divergence) = ppo.update().unwrap_err() else { panic!("nothing was found") };
-    // The reward is of the fourth environment, whose returns can no longer be summed.
+    // The reward belongs to the fourth environment, whose returns overflow.
     let message = divergence.to_string();
     assert!(message.contains("is not finite after 0 updates, at learning rate 1e-2"), "{message}");
-    assert!(message.contains("which is of two") && message.contains("five ("), "{message}");
+    assert!(message.contains(", of two;") && message.contains("five ("), "{message}");
     let shape =
         |name: &str| divergence.batch.iter().find(|tensor| tensor.name == name).unwrap().shape.clone();
     assert_eq!((shape("returns").len(), shape("observations")[1]), (1, 3));
@@ -340,11 +340,11 @@ fn damaged_states_are_errors() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("{} bytes were accepted", bytes.len()),
     };
-    assert_eq!(refused(b"something else"), "it does not begin like one");
-    assert_eq!(refused(&state[..9]), "it is cut off");
+    assert_eq!(refused(b"something else"), "it has the wrong first bytes");
+    assert_eq!(refused(&state[..9]), "it is truncated");
     refused(&state[..state.len() / 2]);
-    assert_eq!(refused(&[&state[..], &[0]].concat()), "1 bytes too many");
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, this program reads version 6");
+    assert_eq!(refused(&newer), "it has version 9, but this build reads version 6");
 }

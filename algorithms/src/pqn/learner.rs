@@ -14,21 +14,21 @@ use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
-/// The optimiser's epsilon: the default of its authors.
+/// Adam epsilon: the default of its authors.
 const ADAM_EPSILON: f32 = 1e-8;
 
-/// A learner of action values without a replay. [`ppo`](crate::ppo) shows the order of its methods.
+/// A learner of action values without replay. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Pqn {
     pub(super) config: PqnConfig,
     pub(super) policy: PolicyConfig,
-    /// The values of its rollout are those of the best action.
+    /// The values of its rollout are those of the greedy action.
     pub(super) on_policy: OnPolicy<QNetwork>,
-    /// The network's weights without gradients: what acts.
+    /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
 }
 
 impl Pqn {
-    /// A learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
+    /// Creates a learner with fresh weights for the environments of `spec`. All randomness comes from `seed`.
     pub fn new(
         config: PqnConfig,
         policy: PolicyConfig,
@@ -53,17 +53,17 @@ impl Pqn {
         Ok(Self { config, policy, on_policy, actor })
     }
 
-    /// The hyperparameters.
+    /// Returns the hyperparameters.
     pub fn config(&self) -> &PqnConfig {
         &self.config
     }
 
-    /// Updates in `total_steps` steps; the schedules go over them.
+    /// Returns the number of updates in `total_steps` steps, over which the schedules run.
     pub fn num_updates(&self) -> u64 {
         self.on_policy.num_updates()
     }
 
-    /// The probability of a random action in the present rollout.
+    /// Returns the probability of a random action in the current rollout.
     pub fn epsilon(&self) -> f64 {
         let PqnConfig { start_e, end_e, exploration_fraction, .. } = self.config;
         let updates = (f64::from(exploration_fraction) * self.num_updates() as f64) as u64;
@@ -71,13 +71,13 @@ impl Pqn {
             .value(self.on_policy.updates)
     }
 
-    /// Learns from the last `num_steps` steps. On an error the weights are those of the last sound minibatch; on a device,
-    /// whose minibatches are read together, those before the update.
+    /// Learns from the last `num_steps` steps. On an error the weights are those of the last finite
+    /// minibatch; on a device, where the minibatches are read together, those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
         self.on_policy.begin_update()?;
         let epsilon = self.epsilon();
         let step_size = self.on_policy.step_size();
-        // With values of the best action, lambda-returns are those of the paper:
+        // With values of the greedy action, lambda-returns are those of the paper:
         // R_t = r_t + gamma * (lambda * R_{t+1} + (1 - lambda) * max over a of Q(s_{t+1}, a)).
         let PqnConfig { gamma, q_lambda, .. } = self.config;
         let estimates = self.on_policy.rollout.estimates(&self.on_policy.last_values, gamma, q_lambda);
@@ -109,14 +109,15 @@ impl Pqn {
         Ok(PqnMetrics { td_loss, q_values, grad_norm, learning_rate, epsilon, transitions })
     }
 
-    /// The present policy, to act in the environments of `spec` without learning. They need not be the learner's own,
-    /// but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. They may be other
+    /// environments than the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 
-    /// Lets the scale of values follow the returns of the given entries, without a change of what the network predicts.
+    /// Updates the value scales with the returns of the given entries, without changing the network's
+    /// predictions.
     fn rescale(&mut self, entries: &[usize], estimates: &Estimates) {
         let of_entry = |&entry: &usize| (self.on_policy.task(entry), estimates.returns[entry]);
         let returns: Vec<(usize, f32)> = entries.iter().map(of_entry).collect();
@@ -127,7 +128,7 @@ impl Pqn {
         }
     }
 
-    /// Adds to an error about a number what the minibatch was.
+    /// Turns a `NonFinite` error into a report with the minibatch.
     fn diagnose(
         &self,
         error: LearnerError,
@@ -144,7 +145,7 @@ impl Pqn {
         self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
-    /// One step of the optimiser, from the given entries of the rollout. On an error nothing has changed.
+    /// Takes one step of the optimiser on the given entries of the rollout. On an error nothing has changed.
     fn learn(
         &mut self,
         entries: &[usize],
@@ -171,7 +172,8 @@ impl Pqn {
         training.step(&loss, terms, taken, step_size)
     }
 
-    /// From the loss, and the values of the actions taken in the given entries of the rollout.
+    /// Computes the metrics from the loss and the values of the actions taken in the given entries of the
+    /// rollout.
     fn step_metrics(&self, result: &StepResult, entries: &[usize]) -> StepMetrics {
         let head = self.actor.head();
         let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
@@ -186,7 +188,8 @@ impl Learner for Pqn {
         &self.on_policy.spec
     }
 
-    /// The best action for each row, or a random one. Two random numbers a row, in their order.
+    /// Returns the greedy action for each row, or a random one. Draws two random numbers per row, in row
+    /// order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
@@ -197,7 +200,7 @@ impl Learner for Pqn {
         let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
         *actions = epsilon_greedy(&values, epsilon, action_rng);
         for ((row, &action), value) in rows(batch).into_iter().zip(&*actions).zip(best(&values)) {
-            // Nothing asks how probable an action was.
+            // The log-probability of an action is not used.
             rollout.begin_step(batch, row, Decision { action, log_prob: 0.0, value });
         }
         Ok(actions)
@@ -242,7 +245,7 @@ impl Learner for Pqn {
     }
 }
 
-/// The largest value of each row.
+/// Returns the largest value of each row.
 fn best(values: &[Vec<f32>]) -> Vec<f32> {
     values.iter().map(|values| values.iter().copied().fold(f32::NEG_INFINITY, f32::max)).collect()
 }

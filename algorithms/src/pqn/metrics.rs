@@ -1,16 +1,16 @@
-/// What one update reports, by `CleanRL`'s names: means over its minibatches.
+/// Metrics of an update, named as in `CleanRL`: means over its minibatches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PqnMetrics {
     /// The squared error of the values.
     pub td_loss: f32,
-    /// The values of the actions that were taken.
+    /// The values of the actions taken.
     pub q_values: f32,
-    /// Length of the gradient of all parameters together, before it was clipped.
+    /// Norm of the gradient of all parameters together, before clipping.
     pub grad_norm: f32,
-    /// The step size of this update.
+    /// The learning rate of this update.
     pub learning_rate: f64,
-    /// The probability of a random action at present.
+    /// The probability of a random action in this rollout.
     pub epsilon: f64,
-    /// Transitions that were learned from: the rollout's steps without those that only reset an environment.
+    /// The number of transitions: the rollout's steps without those that only reset an environment.
     pub transitions: usize,
 }

@@ -1,9 +1,11 @@
-//! PQN, the parallelised Q-network (Gallici et al. 2025, "Simplifying deep temporal difference learning",
-//! <https://arxiv.org/abs/2407.04811>): action values from many environments, without replay and without target network.
+//! PQN, the parallelised Q-network (Gallici et al., "Simplifying deep temporal difference learning", July
+//! 2024, published at ICLR 2025, <https://arxiv.org/abs/2407.04811>): action values from many environments,
+//! without a replay buffer or a target network.
 //!
-//! Layer normalisation keeps the values stable in their place, and returns over several steps (Q(lambda)) carry rewards
-//! back quickly. The order of methods is that of [`ppo`](crate::ppo), and so are the rules about the ends of episodes.
-//! The optimiser is Adam, where the authors use its rectified form.
+//! Layer normalisation takes the place of the target network in stabilising the values, and returns over
+//! several steps (Q(lambda)) propagate rewards quickly. The methods are called in the same order as those of
+//! [`ppo`](crate::ppo), and the same rules hold at the ends of episodes. The optimiser is Adam; the authors
+//! use RAdam.
 
 mod config;
 mod learner;

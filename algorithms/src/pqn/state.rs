@@ -1,4 +1,4 @@
-//! The learner as bytes: everything that training needs to go on as if it had never stopped.
+//! The state of a learner as bytes: everything that training needs to continue exactly.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -34,14 +34,14 @@ pub(super) fn encode(pqn: &Pqn) -> Result<Vec<u8>, LearnerError> {
 }
 
 impl Pqn {
-    /// The learner that [`state`](crate::Learner::state) described. Whether the environments at hand are the ones it was made
-    /// for can be seen by comparing [`spec`](crate::Learner::spec).
+    /// Restores the learner that [`state`](crate::Learner::state) described. Compare
+    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         if !state.spec.is_consistent() {
-            return Err(bad("its environments and tasks do not belong together"));
+            return Err(bad("the environments and the tasks do not match"));
         }
-        // The seed has no effect: everything that came from it is replaced.
+        // The seed has no effect: everything derived from it is replaced.
         let mut pqn = Self::new(state.config, state.policy, state.spec, device, 0)?;
         pqn.on_policy.restore(state.on_policy)?;
         pqn.actor.scales_mut().restore(state.scales)?;

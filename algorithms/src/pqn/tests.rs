@@ -1,4 +1,4 @@
-//! The learner as a whole, on batches of a made-up vector environment.
+//! The whole learner, on batches of random environments.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -19,7 +19,7 @@ fn learner(spec: VectorSpec) -> Pqn {
     Pqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
-/// One step of the learner in the envs, and an update if one is due.
+/// One step of learner and environments, and an update if one is due.
 fn step(pqn: &mut Pqn, envs: &mut RandomEnvs) -> Option<PqnMetrics> {
     let actions = pqn.act(&envs.batch).unwrap();
     for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
@@ -71,7 +71,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 #[test]
 fn updated_value_scales_preserve_predictions() {
     let spec = vectors(AutoresetMode::NextStep);
-    // Steps too small to be seen.
+    // The learning rate is too small to change anything.
     let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-30, ..PqnConfig::default() };
     let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
     let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
@@ -82,7 +82,7 @@ fn updated_value_scales_preserve_predictions() {
         let (before, scales) = (values(&pqn, &envs), pqn.actor.head().scales.clone());
         pqn.update().unwrap();
         assert_ne!(pqn.actor.head().scales, scales);
-        // The first returns find nothing worth keeping.
+        // The first returns of a task do not preserve predictions.
         if update == 0 {
             continue;
         }
@@ -96,14 +96,14 @@ fn updated_value_scales_preserve_predictions() {
 
 #[test]
 fn illegal_actions_affect_neither_actions_nor_updates() {
-    // The last three of the first task's five columns, or the one of seven shared actions that no task has.
+    // The last three of the first task's five columns, or the shared action that no task has.
     for (head, columns, illegal) in [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)] {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
         let spec = vectors(AutoresetMode::SameStep);
         let config = PqnConfig { total_steps: 320, num_steps: 16, start_e: 0.0, ..PqnConfig::default() };
         let mut pqn = Pqn::new(config, policy, spec.clone(), &Device::flex(), 7).unwrap();
         let mut envs = RandomEnvs::new(spec);
-        // With enormous values for them.
+        // Enormous values for illegal actions.
         let training = &mut pqn.on_policy.training;
         let mut parameters = weights(&training.network).unwrap();
         let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();

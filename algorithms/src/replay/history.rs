@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::returns::{NStepReturn, n_step_return};
 
-/// How observations are cut into frames: `stack` frames of `frame_bytes` bytes, the oldest first.
+/// The division of observations into frames: `stack` frames of `frame_bytes` bytes, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stack {
     pub(super) stack: usize,
@@ -17,27 +17,29 @@ impl Stack {
     }
 }
 
-/// The frames of one environment in the order in which they were seen, each once: a ring of slots.
+/// The frames of one environment in the order of their arrival, each stored once: a ring of slots.
 ///
-/// An observation is `stack` frames in a row, named by its *position*: the number of frames up to its last one.
-/// Usually an observation has all but one frame in common with the one before it. Which they have in common is seen by
-/// comparing them, so that stacks are right whatever an environment does to them at the beginning of an episode.
+/// An observation is `stack` consecutive frames, identified by its *position*: the number of frames up to its
+/// last one. Usually an observation shares all but one frame with the one before it. The shared frames are
+/// found by comparison, so that stacks are right whatever an environment does to them at the beginning of an
+/// episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct FrameRing {
-    /// Number of slots.
+    /// The number of slots.
     slots: usize,
-    /// FrameStore so far. Picture `i`, counted from 0, is in slot `i % slots`, until a later one takes its place.
+    /// The number of frames so far. Frame `i`, counted from 0, is in slot `i % slots` until a later one
+    /// replaces it.
     written: u64,
 }
 
 impl FrameRing {
-    /// A ring of more slots than an observation has frames.
+    /// Creates a ring with more slots than an observation has frames.
     pub(super) fn new(slots: usize) -> Self {
         Self { slots, written: 0 }
     }
 
-    /// Appends what `row` has beyond the observation appended last, and returns its position. `bytes` are the
-    /// frames of the ring's slots.
+    /// Appends the frames of `row` that the last observation does not contain, and returns the position.
+    /// `bytes` holds the frames of the slots.
     pub(super) fn push(&mut self, row: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
         let new = self.new_frames(row, stack, bytes);
         let frame_bytes = stack.frame_bytes;
@@ -49,7 +51,7 @@ impl FrameRing {
         self.written
     }
 
-    /// How many of the row's last frames are not those that the ring ends with.
+    /// Returns the number of trailing frames of the row that the ring does not end with.
     fn new_frames(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
             return stack.stack;
@@ -62,7 +64,7 @@ impl FrameRing {
         (0..=stack.stack).find(continues_after).unwrap_or(stack.stack)
     }
 
-    /// Whether the observation at `position` is complete.
+    /// Returns true if all frames of the observation at `position` are present.
     pub(super) fn holds(&self, position: u64, stack: Stack) -> bool {
         let first = position.checked_sub(stack.stack as u64);
         position <= self.written && first.is_some_and(|first| first + self.slots as u64 >= self.written)
@@ -75,7 +77,7 @@ impl FrameRing {
         }
     }
 
-    /// Slots that were written to; they are the first ones.
+    /// Returns the number of slots that were written to. These are the first ones.
     pub(super) fn used_slots(&self) -> usize {
         self.slots.min(usize::try_from(self.written).unwrap_or(usize::MAX))
     }
@@ -89,42 +91,42 @@ impl FrameRing {
     }
 }
 
-/// How an episode went on after a step.
+/// The end of an episode after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
-    /// It went on.
+    /// The episode continues.
     None,
-    /// The task ended: nothing comes after it.
+    /// The episode terminated: the step has no successor.
     Terminated,
-    /// It was cut off: the value of the final observation is what would have come.
+    /// The episode was truncated: its return is bootstrapped from the final observation.
     Truncated,
 }
 
 /// One step of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
-    /// Position of the observation that the action was taken in.
+    /// Position of the observation before the action.
     pub(super) observation: u64,
-    /// Position of the observation that it led to: of the final one, where the episode was truncated; without meaning
-    /// where it was terminated.
+    /// Position of the observation after the action: the final one if the episode was truncated, arbitrary if
+    /// it terminated.
     pub(super) successor: u64,
     pub(super) action: i32,
     pub(super) reward: f32,
     pub(super) end: End,
 }
 
-/// The last steps of one environment, numbered from 0 in the order in which they were made.
+/// The last steps of one environment, numbered from 0 in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct History {
-    /// Most steps that are kept.
+    /// The largest number of steps.
     capacity: usize,
     pub(super) frames: FrameRing,
     steps: VecDeque<Step>,
-    /// Number of the oldest step that is kept.
+    /// Number of the oldest step.
     oldest: u64,
-    /// Number of the first step that cannot be learned from yet, because its return reaches into the future.
+    /// Number of the first step that cannot be drawn yet, because its return is incomplete.
     ready_end: u64,
-    /// Observation and action of a step that has begun.
+    /// Position and action of a step that has begun.
     begun: Option<(u64, i32)>,
 }
 
@@ -144,17 +146,17 @@ impl History {
         self.capacity
     }
 
-    /// A step begins with an action in the observation at `position`.
+    /// Begins a step with an action in the observation at `position`.
     pub(super) fn begin(&mut self, position: u64, action: i32) {
         self.begun = Some((position, action));
     }
 
-    /// What was begun is no step.
+    /// Discards the step that has begun.
     pub(super) fn discard(&mut self) {
         self.begun = None;
     }
 
-    /// The step that was begun ends.
+    /// Ends the step that has begun.
     pub(super) fn end(&mut self, reward: f32, end: End, successor: Option<u64>) {
         if let Some((observation, action)) = self.begun.take() {
             let successor = successor.unwrap_or(observation);
@@ -162,7 +164,7 @@ impl History {
         }
     }
 
-    /// Forgets the steps that are too many or whose frames are gone. Returns their numbers.
+    /// Removes surplus steps and steps whose frames were overwritten. Returns their numbers.
     pub(super) fn evict(&mut self, stack: Stack) -> std::ops::Range<u64> {
         let first = self.oldest;
         while let Some(step) = self.steps.front()
@@ -175,7 +177,7 @@ impl History {
         first..self.oldest
     }
 
-    /// Takes note of the steps whose `n`-step return is known by now. Returns their numbers.
+    /// Marks the steps whose `n`-step return is now complete as ready. Returns their numbers.
     pub(super) fn make_ready(&mut self, n: usize) -> std::ops::Range<u64> {
         let first = self.ready_end;
         while self.ready_end < self.newest_end() && self.return_is_known(self.ready_end, n) {
@@ -184,28 +186,28 @@ impl History {
         first..self.ready_end
     }
 
-    /// Number of steps that can be learned from.
+    /// Returns the number of steps that can be drawn.
     pub(super) fn ready_steps(&self) -> usize {
         (self.ready_end - self.oldest) as usize
     }
 
-    /// Number of the `index`-th oldest step.
+    /// Returns the number of the `index`-th oldest step.
     pub(super) fn number(&self, index: usize) -> u64 {
         self.oldest + index as u64
     }
 
-    /// The number of the step that is kept in a ring of `capacity` slots in slot `slot`.
+    /// Returns the number of the step in slot `slot` of a ring of `capacity` slots.
     pub(super) fn step_in_slot(&self, slot: usize) -> u64 {
         let capacity = self.capacity as u64;
         self.oldest + (slot as u64 + capacity - self.oldest % capacity) % capacity
     }
 
-    /// The slot of a step in a ring of `capacity` slots.
+    /// Returns the slot of a step in a ring of `capacity` slots.
     pub(super) fn slot(&self, number: u64) -> usize {
         (number % self.capacity as u64) as usize
     }
 
-    /// Whether a step can be learned from.
+    /// Returns true if a step can be drawn.
     pub(super) fn is_ready(&self, number: u64) -> bool {
         (self.oldest..self.ready_end).contains(&number)
     }
@@ -214,7 +216,8 @@ impl History {
         &self.steps[(number - self.oldest) as usize]
     }
 
-    /// The `n`-step return from a step on, and the position of the observation that it is bootstrapped from.
+    /// Returns the `n`-step return from a step on, and the position of the observation from which it is
+    /// bootstrapped.
     pub(super) fn n_step_return(&self, number: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {
         let steps = self.steps.range((number - self.oldest) as usize..).take(n);
         let result = n_step_return(
@@ -233,7 +236,7 @@ impl History {
         number + n as u64 <= self.newest_end() || steps.any(|step| step.end != End::None)
     }
 
-    /// Whether this is a history of the same sizes, all of whose observations are there: false for a damaged one.
+    /// Returns true if the sizes match and all observations are present. False for a damaged history.
     pub(super) fn fits(&self, other: &Self, stack: Stack) -> bool {
         let positions = self.steps.iter().flat_map(|step| [step.observation, step.successor]);
         let mut positions = positions.chain(self.begun.map(|(position, _)| position));

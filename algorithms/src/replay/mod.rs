@@ -1,12 +1,14 @@
-//! The replay: what an off-policy learner remembers of all environments.
+//! The replay buffer of an off-policy learner.
 //!
-//! * `history`: the frames and steps of one environment. A frame is kept once, observations are stacks of them.
-//! * `sum_tree`: priorities, and finding an entry by them
-//! * `storage`: where the frames are kept
-//! * `state`: the replay as a serialisable value
+//! * `history`: the frames and steps of one environment. Each frame is stored once; observations are stacks
+//!   of frames.
+//! * `sum_tree`: priorities, and sampling by priority
+//! * `storage`: the memory of the frames
+//! * `state`: the replay buffer as a serialisable value
 //!
-//! Three rules about the ends of episodes, as in [`ppo`](crate::ppo): a row that only reset its environment is no
-//! step; nothing comes after a terminated step; a truncated step leads to its final observation.
+//! Three rules hold at the ends of episodes, as in [`ppo`](crate::ppo): a row that only reset its environment
+//! is not a step; a terminated step has no successor; the successor of a truncated step is its final
+//! observation.
 
 mod history;
 mod state;
@@ -31,19 +33,19 @@ use sum_tree::SumTree;
 pub(crate) use state::ReplayState;
 pub use storage::{ReplayError, ReplaySize, ReplayStorage};
 
-/// Added to every error before it becomes a priority, so that nothing is forgotten altogether.
+/// Added to every error before it becomes a priority, so that every step can be drawn again.
 const PRIORITY_EPSILON: f64 = 1e-6;
 
-/// What a replay is to hold, and how it is sampled.
+/// Capacity and sampling of a replay buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ReplayOptions {
-    /// Most steps, over all environments.
+    /// The largest number of steps, over all environments.
     pub(crate) buffer_size: usize,
-    /// Steps of a return.
+    /// The number of steps of a return.
     pub(crate) n_step: usize,
-    /// The discount of rewards from step to step.
+    /// The discount of rewards per step.
     pub(crate) gamma: f32,
-    /// The exponent of priorities; without it all steps are equal.
+    /// The exponent of priorities; uniform sampling if absent.
     pub(crate) alpha: Option<f32>,
 }
 
@@ -51,43 +53,43 @@ pub(crate) struct ReplayOptions {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Draw {
     pub(crate) env: usize,
-    /// The step's number in its environment.
+    /// The index of the step in its environment.
     number: u64,
-    /// What corrects the frequency with which the step is drawn: at most 1, and 1 everywhere without priorities.
+    /// The importance weight, which corrects the sampling bias: at most 1, and always 1 without priorities.
     pub(crate) weight: f32,
 }
 
-/// Steps of many environments, with frames kept once and stacks made when they are asked for.
+/// Steps of many environments. Each frame is stored once; stacks are assembled on reading.
 ///
-/// Every task has the same share of the steps, and of every batch that is drawn. So a game of many environments does
-/// not push another one out.
+/// Every task has the same share of the steps and of every batch, so that a task with many environments does
+/// not displace another one.
 ///
-/// A step is written in two halves: what was seen and done ([`begin_step`](Self::begin_step)), then what came of it
-/// ([`end_step`](Self::end_step)).
+/// A step is written in two halves: [`begin_step`](Self::begin_step) stores the observation and the action,
+/// [`end_step`](Self::end_step) the result.
 pub(crate) struct ReplayBuffer {
     options: ReplayOptions,
     stack: Stack,
     mode: AutoresetMode,
     histories: Vec<History>,
-    /// The slots of each environment in `frames`, in bytes.
+    /// The slots of each environment in `frames`, as ranges of bytes.
     regions: Vec<Range<usize>>,
     frames: FrameStore,
     /// The environments of each task.
     envs_of: Vec<Vec<usize>>,
-    /// For each environment its task, and its place among the task's environments.
+    /// For each environment its task, and its index among the task's environments.
     places: Vec<(usize, usize)>,
-    /// For each task the priorities of its steps, environment after environment; none without priorities.
+    /// For each task the priorities of its steps, environment by environment; empty without priorities.
     priorities: Vec<SumTree>,
-    /// The largest priority so far: what a new step gets.
+    /// The largest priority so far, which new steps receive.
     max_priority: f64,
-    /// Steps written so far, those forgotten by now included.
+    /// The number of steps written so far, including evicted ones.
     written: u64,
     acting: bool,
 }
 
-/// How many steps and slots each environment gets.
+/// The capacity of each environment.
 struct Shares {
-    /// For each environment.
+    /// The number of steps of each environment.
     steps: Vec<usize>,
     slots: Vec<usize>,
 }
@@ -111,15 +113,15 @@ impl Shares {
     }
 }
 
-/// Slots for the frames of `steps` steps. An episode has up to `stack` frames more than steps: there is room for
-/// episodes of 64 steps, and where they are shorter, fewer steps are kept. Vectors, whose "stacks" are of one and which
-/// are small, always find room.
+/// Returns the number of slots for the frames of `steps` steps. An episode has up to `stack` frames more than
+/// steps: there is room for episodes of 64 steps, and if they are shorter, fewer steps are kept. Vectors are
+/// small and have a stack of one; there is always room for them.
 fn slots(steps: usize, stack: usize) -> usize {
     let for_episodes = if stack == 1 { steps } else { steps / 64 * stack };
     steps.saturating_add(for_episodes).saturating_add(2 * stack + 2)
 }
 
-/// How observations are cut.
+/// Returns the division of observations into frames.
 fn stack_of(layout: ObservationLayout) -> Stack {
     match layout {
         ObservationLayout::Images { channels, height, width } => {
@@ -131,7 +133,7 @@ fn stack_of(layout: ObservationLayout) -> Stack {
     }
 }
 
-/// What a replay for these environments takes.
+/// Computes the size of a replay buffer for the given environments.
 pub(crate) fn replay_size(
     spec: &VectorSpec,
     layout: ObservationLayout,
@@ -157,7 +159,7 @@ pub(crate) fn replay_size(
 }
 
 impl ReplayBuffer {
-    /// An empty replay for the environments of `spec`, or why it cannot be.
+    /// Creates an empty replay buffer for the environments of `spec`.
     pub(crate) fn new(
         spec: &VectorSpec,
         layout: ObservationLayout,
@@ -206,17 +208,17 @@ impl ReplayBuffer {
         self.acting
     }
 
-    /// Steps written since the replay was made, those forgotten by now included.
+    /// Returns the number of steps written so far, including evicted ones.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Steps that can be drawn.
+    /// Returns the number of steps that can be drawn.
     pub(crate) fn len(&self) -> usize {
         self.histories.iter().map(History::ready_steps).sum()
     }
 
-    /// Writes what was seen and done, one step for each environment.
+    /// Stores the observation and the action of one step for each environment.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[i32]) {
         for (env, &action) in actions.iter().enumerate() {
             let position = self.push(env, batch.observations.row(env));
@@ -225,7 +227,8 @@ impl ReplayBuffer {
         self.acting = true;
     }
 
-    /// Writes what came of the step begun last. Returns how many environments made one; the others only reset.
+    /// Stores the result of the last step. Returns the number of environments that made one; the others only
+    /// reset.
     pub(crate) fn end_step(&mut self, batch: &Batch) -> u64 {
         let before = self.written;
         for env in 0..self.histories.len() {
@@ -251,7 +254,7 @@ impl ReplayBuffer {
             AutoresetMode::SameStep => &batch.final_observations,
             AutoresetMode::NextStep | AutoresetMode::Disabled => &batch.observations,
         };
-        // What a terminated step led to is never looked at.
+        // The successor of a terminated step is never read.
         let successor = (end != End::Terminated).then(|| self.push(env, observations.row(env)));
         self.histories[env].end(batch.rewards[env], end, successor);
     }
@@ -261,7 +264,7 @@ impl ReplayBuffer {
         self.histories[env].frames.push(row, self.stack, bytes)
     }
 
-    /// Lets go of steps that are too many, and gives priorities to those that can be drawn from now on.
+    /// Evicts surplus steps, and sets the priorities of steps that can now be drawn.
     fn update_entries(&mut self, env: usize) {
         let evicted = self.histories[env].evict(self.stack);
         let ready = self.histories[env].make_ready(self.options.n_step);
@@ -277,13 +280,13 @@ impl ReplayBuffer {
         }
     }
 
-    /// Whether there is a step of every task to be drawn.
+    /// Returns true if a step of every task can be drawn.
     pub(crate) fn can_draw(&self) -> bool {
         (0..self.envs_of.len()).all(|task| self.ready_steps(task) > 0)
     }
 
-    /// Draws steps, as many of each task, or one more. `beta` is how much of the priorities' bias the weights take
-    /// back, from 0 (nothing) to 1 (all).
+    /// Draws the same number of steps of each task, up to one. `beta` is the exponent of the importance
+    /// weights, from 0 (no correction) to 1 (full correction).
     pub(crate) fn draw(&self, count: usize, beta: f32, rng: &mut impl Rng) -> Vec<Draw> {
         let tasks = self.envs_of.len();
         let first = if tasks > 1 { rng.random_range(0..tasks) } else { 0 };
@@ -319,8 +322,8 @@ impl ReplayBuffer {
         }
     }
 
-    /// One step from each of `count` equal parts of the line on which steps are as long as their priorities. The
-    /// weights are `(number of steps * probability)^-beta`, as in the paper.
+    /// Draws one step from each of `count` equal parts of the cumulative priorities. The weights are
+    /// `(number of steps * probability)^-beta`, as in the paper.
     fn draw_by_priority(
         &self,
         task: usize,
@@ -341,7 +344,7 @@ impl ReplayBuffer {
         }
     }
 
-    /// Gives the steps that were drawn new priorities, from how wrong the network was about them.
+    /// Updates the priorities of drawn steps from the errors of the network.
     pub(crate) fn set_errors(&mut self, draws: &[Draw], errors: &[f32]) {
         let Some(alpha) = self.options.alpha else { return };
         for (draw, &error) in draws.iter().zip(errors) {
@@ -354,23 +357,23 @@ impl ReplayBuffer {
         }
     }
 
-    /// The action of a step.
+    /// Returns the action of a step.
     pub(crate) fn action(&self, draw: &Draw) -> i32 {
         self.histories[draw.env].step(draw.number).action
     }
 
-    /// The n-step return from a step on.
+    /// Returns the n-step return from a step on.
     pub(crate) fn n_step_return(&self, draw: &Draw) -> NStepReturn {
         self.histories[draw.env].n_step_return(draw.number, self.options.n_step, self.options.gamma).0
     }
 
-    /// The observations that the actions were taken in, as rows of `row_bytes` bytes one after another.
+    /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes.
     pub(crate) fn observations(&self, draws: &[Draw]) -> Vec<u8> {
         self.rows(draws, |history, number| history.step(number).observation)
     }
 
-    /// The observations after the last step of each return. What a terminated return has in its place is any
-    /// observation: its discount is 0.
+    /// Returns the observations after the last step of each return. For a terminated return, whose discount
+    /// is 0, it is an arbitrary observation.
     pub(crate) fn successors(&self, draws: &[Draw]) -> Vec<u8> {
         let ReplayOptions { n_step, gamma, .. } = self.options;
         self.rows(draws, |history, number| history.n_step_return(number, n_step, gamma).1)
@@ -386,18 +389,18 @@ impl ReplayBuffer {
         rows
     }
 
-    /// Steps of a task that can be drawn.
+    /// Returns the number of steps of a task that can be drawn.
     fn ready_steps(&self, task: usize) -> usize {
         self.envs_of[task].iter().map(|&env| self.histories[env].ready_steps()).sum()
     }
 
-    /// The entry of a step in its task's priorities.
+    /// Returns the index of a step in its task's priorities.
     fn entry(&self, env: usize, number: u64) -> usize {
         let (_, place) = self.places[env];
         place * self.histories[env].capacity() + self.histories[env].slot(number)
     }
 
-    /// The step of an entry. Environments of a task have equal shares.
+    /// Returns the step at an index of its task's priorities. Environments of a task have equal shares.
     fn step_of(&self, task: usize, entry: usize) -> (usize, u64) {
         let envs = &self.envs_of[task];
         let capacity = self.histories[envs[0]].capacity();

@@ -4,7 +4,7 @@ use super::ReplayBuffer;
 use super::history::History;
 use super::sum_tree::SumTree;
 
-/// A replay with everything that it holds.
+/// A replay buffer with all of its contents.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ReplayState {
     histories: Vec<History>,
@@ -28,7 +28,7 @@ impl Serialize for Bytes {
 }
 
 impl ReplayBuffer {
-    /// A copy of everything.
+    /// Returns a copy of all contents.
     pub(crate) fn state(&self) -> ReplayState {
         let used = |(history, region): (&History, &std::ops::Range<usize>)| {
             let length = history.frames.used_slots() * self.stack.frame_bytes;
@@ -44,19 +44,19 @@ impl ReplayBuffer {
         }
     }
 
-    /// Puts a state into an empty replay that was made in the same way. On an error, which is one sentence, nothing
-    /// has changed.
+    /// Restores a state into an empty replay buffer that was created in the same way. On an error, which is
+    /// one sentence, nothing has changed.
     pub(crate) fn restore(&mut self, state: ReplayState) -> Result<(), &'static str> {
         let count = self.histories.len();
         let same_histories = state.histories.len() == count
             && state.histories.iter().zip(&self.histories).all(|(new, old)| new.fits(old, self.stack));
         if !same_histories {
-            return Err("its replay has another shape than its configuration");
+            return Err("the shape of the replay buffer does not match the configuration");
         }
         let same_trees = state.priorities.len() == self.priorities.len()
             && state.priorities.iter().zip(&self.priorities).all(|(new, old)| new.has_shape_of(old));
         if !same_trees || !state.max_priority.is_finite() {
-            return Err("its replay has other priorities than its configuration");
+            return Err("the priorities of the replay buffer do not match the configuration");
         }
         let lengths =
             state.histories.iter().map(|history| history.frames.used_slots() * self.stack.frame_bytes);

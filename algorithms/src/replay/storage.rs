@@ -3,15 +3,15 @@ use std::ops::DerefMut;
 
 use thiserror::Error;
 
-/// Where a replay keeps its frames, which are nearly all that it holds.
+/// The memory in which a replay buffer stores its frames, which are nearly all of its data.
 pub enum ReplayStorage {
-    /// In the memory of the process.
+    /// Memory of the process.
     Memory {
-        /// Bytes that it may take. A replay that needs more is refused before it is made.
+        /// The number of bytes that it may use. A replay buffer that needs more is an error.
         available: u64,
     },
-    /// In bytes of the caller's, such as a mapped file: at least [`ReplaySize::storage_bytes`]. What they hold
-    /// does not matter.
+    /// Memory that the caller provides, such as a mapped file: at least [`ReplaySize::storage_bytes`] bytes
+    /// with any contents.
     External(Box<dyn DerefMut<Target = [u8]> + Send>),
 }
 
@@ -29,54 +29,54 @@ impl fmt::Debug for ReplayStorage {
     }
 }
 
-/// What a replay takes.
+/// The size of a replay buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySize {
-    /// Steps that it holds, over all environments.
+    /// The number of steps that it holds, over all environments.
     pub steps: u64,
-    /// Bytes of the frames.
+    /// The number of bytes of the frames.
     pub storage_bytes: u64,
-    /// Bytes of all else, which is always in memory.
+    /// The number of bytes of everything else, which is always in process memory.
     pub index_bytes: u64,
 }
 
 impl ReplaySize {
-    /// Bytes of frames and all else.
+    /// Returns the total number of bytes.
     pub fn total_bytes(&self) -> u64 {
         self.storage_bytes.saturating_add(self.index_bytes)
     }
 }
 
-/// A replay that cannot be made.
+/// A replay buffer that cannot be created.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// It needs more than there is.
+    /// It needs more memory than is available.
     #[error(
-        "a replay of {steps} steps takes {wanted} bytes ({}), available are {available} ({}); a smaller buffer_size \
-         fits, about {} steps, or a replay in a file",
+        "a replay buffer of {steps} steps needs {wanted} bytes ({}), but {available} ({}) are available; reduce \
+         buffer_size to about {} steps, or keep the replay buffer in a file",
         gibibytes(*.wanted), gibibytes(*.available), affordable(*.steps, *.wanted, *.available)
     )]
     TooLarge {
-        /// Steps that it would hold.
+        /// The number of steps that it would hold.
         steps: u64,
-        /// Bytes that it would take.
+        /// The number of bytes that it needs.
         wanted: u64,
-        /// Bytes that there are.
+        /// The number of bytes available.
         available: u64,
     },
     /// An environment's share of the steps is too small to learn from.
     #[error(
-        "buffer_size = {buffer_size} leaves {share} steps for each environment of {task}; it must be at least {least}"
+        "buffer_size = {buffer_size} leaves {share} steps for each environment of {task}; at least {least} are needed"
     )]
     SmallShare {
-        /// Steps over all environments.
+        /// The number of steps over all environments.
         buffer_size: usize,
-        /// Steps of an environment.
+        /// The number of steps of an environment.
         share: usize,
         /// The task with the smallest share.
         task: String,
-        /// The least share that can be learned from.
+        /// The smallest share that can be learned from.
         least: usize,
     },
 }
@@ -85,18 +85,18 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
-/// Steps that the available bytes hold, to two digits.
+/// Returns the number of steps that fit into the available bytes, rounded down to two digits.
 fn affordable(steps: u64, wanted: u64, available: u64) -> u64 {
     let steps = (u128::from(steps) * u128::from(available) / u128::from(wanted.max(1))) as u64;
     let unit = 10u64.pow(steps.checked_ilog10().unwrap_or(0).saturating_sub(1));
     steps / unit * unit
 }
 
-/// The bytes of the frames.
+/// The bytes of all frames.
 pub(super) struct FrameStore(Box<dyn DerefMut<Target = [u8]> + Send>);
 
 impl FrameStore {
-    /// So many bytes as `size` says, from `storage`.
+    /// Allocates the bytes of `size` in `storage`.
     pub(super) fn new(size: ReplaySize, storage: ReplayStorage) -> Result<Self, ReplayError> {
         let too_large = |wanted, available| ReplayError::TooLarge { steps: size.steps, wanted, available };
         match storage {
@@ -108,7 +108,7 @@ impl FrameStore {
                 let length = usize::try_from(size.storage_bytes).unwrap_or(usize::MAX);
                 bytes.try_reserve_exact(length).map_err(|_| too_large(size.total_bytes(), available))?;
                 drop(bytes);
-                // Zeroed memory comes from the system untouched: it is there once it is written to.
+                // The system provides zeroed memory lazily: a page is allocated on its first write.
                 Ok(Self(Box::new(vec![0; length])))
             }
             ReplayStorage::External(bytes) if (bytes.len() as u64) < size.storage_bytes => {
@@ -138,10 +138,10 @@ mod tests {
         let refused = FrameStore::new(SIZE, ReplayStorage::Memory { available: 1 << 30 }).err().unwrap();
         assert_eq!(
             refused.to_string(),
-            "a replay of 1000000 steps takes 4294967296 bytes (4.0 GiB), available are 1073741824 (1.0 GiB); a smaller \
-             buffer_size fits, about 250000 steps, or a replay in a file"
+            "a replay buffer of 1000000 steps needs 4294967296 bytes (4.0 GiB), but 1073741824 (1.0 GiB) are available; \
+             reduce buffer_size to about 250000 steps, or keep the replay buffer in a file"
         );
-        // More than any machine has, whatever it says.
+        // More than any machine has, whatever it reports.
         let huge = ReplaySize { storage_bytes: u64::MAX - (1 << 30), ..SIZE };
         assert!(FrameStore::new(huge, ReplayStorage::Memory { available: u64::MAX }).is_err());
     }

@@ -1,10 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-/// Priorities of a fixed number of entries, and their sums: changing one and finding one take time logarithmic in
-/// their number (Schaul et al. 2016, "Prioritized experience replay", <https://arxiv.org/abs/1511.05952>, appendix B).
+/// Priorities of a fixed number of entries, and their sums. Changing and finding an entry take logarithmic
+/// time (Schaul et al. 2016, "Prioritized experience replay", <https://arxiv.org/abs/1511.05952>, appendix
+/// B).
 ///
-/// Every inner node is the sum of its two children, computed anew when one of them changes, so that no rounding
-/// accumulates and equal priorities give equal trees.
+/// Every inner node is the sum of its two children, recomputed when one of them changes, so that rounding
+/// errors do not accumulate and equal priorities give equal trees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SumTree {
     /// Node 1 is the root, node `i` has the children `2 * i` and `2 * i + 1`; the second half are the leaves.
@@ -12,17 +13,17 @@ pub(super) struct SumTree {
 }
 
 impl SumTree {
-    /// A tree for at least so many entries, all of priority 0.
+    /// Creates a tree for at least `entries` entries, all of priority 0.
     pub(super) fn new(entries: usize) -> Self {
         Self { nodes: vec![0.0; 2 * entries.next_power_of_two()] }
     }
 
-    /// Bytes that a tree for so many entries takes.
+    /// Returns the number of bytes of a tree for `entries` entries.
     pub(super) fn bytes(entries: usize) -> u64 {
         2 * entries.next_power_of_two() as u64 * size_of::<f64>() as u64
     }
 
-    /// The sum of all priorities.
+    /// Returns the sum of all priorities.
     pub(super) fn total(&self) -> f64 {
         self.nodes[1]
     }
@@ -31,7 +32,7 @@ impl SumTree {
         self.nodes[self.leaves() + entry]
     }
 
-    /// Gives an entry a priority of 0 or more.
+    /// Sets the priority of an entry: 0 or more.
     pub(super) fn set(&mut self, entry: usize, priority: f64) {
         let mut node = self.leaves() + entry;
         self.nodes[node] = priority;
@@ -41,14 +42,14 @@ impl SumTree {
         }
     }
 
-    /// The entry in whose part of the line `0..total` the `position` lies, when the entries lie there one after
-    /// another, each as long as its priority. Never an entry of priority 0, unless all are.
+    /// Returns the entry that contains `position` if the entries divide `0..total` in order, each as long as
+    /// its priority. Never an entry of priority 0, unless all are.
     pub(super) fn find(&self, position: f64) -> usize {
         let (mut node, mut position) = (1, position);
         while node < self.leaves() {
             let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
             node *= 2;
-            // Rounding may leave a position at the end of the line, where no priority is.
+            // Due to rounding, a position may lie at the end, beyond all priorities.
             if position >= left && right > 0.0 {
                 position -= left;
                 node += 1;
@@ -57,7 +58,7 @@ impl SumTree {
         node - self.leaves()
     }
 
-    /// Whether `other` is a tree of the same size.
+    /// Returns true if `other` is a tree of the same size.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         self.nodes.len() == other.nodes.len()
     }
@@ -93,7 +94,7 @@ mod tests {
             let entries = rng.random_range(1..40);
             let (mut tree, mut list) = (SumTree::new(entries), vec![0.0; entries]);
             for _ in 0..200 {
-                // Eighths, so that sums are exact in whatever order they are made.
+                // Multiples of 1/8, so that sums are exact in any order.
                 let (entry, priority) =
                     (rng.random_range(0..entries), f64::from(rng.random_range(0..16)) / 8.0);
                 tree.set(entry, priority);

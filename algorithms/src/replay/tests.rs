@@ -1,4 +1,4 @@
-//! The replay beside a naive one, which keeps the whole stacks of every step.
+//! The replay buffer compared with a naive one, which stores the whole stacks of every step.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,13 +9,13 @@ use crate::Task;
 
 const SIDE: usize = 36;
 
-/// Environments whose frames are stacked, with random rewards and ends, as an autoreset mode reports them.
+/// Environments with stacked frames, random rewards and random ends, as an autoreset mode reports them.
 struct StackedEnvs {
     spec: VectorSpec,
     stack: usize,
     rng: ChaCha8Rng,
     batch: Batch,
-    /// How likely a step ends the episode.
+    /// Probability that a step ends the episode.
     end: f64,
 }
 
@@ -35,7 +35,7 @@ impl StackedEnvs {
         self.rng.random_range(0..3)
     }
 
-    /// A new episode: a first frame, before it darkness or the same frame, as environments have it.
+    /// A new episode: a first frame, preceded by black or by copies of it, as in real environments.
     fn reset(&mut self, env: usize) {
         let colour = self.colour();
         let before = if self.rng.random() { colour } else { 9 };
@@ -79,7 +79,7 @@ impl StackedEnvs {
         }
     }
 
-    /// What step led to in an environment.
+    /// Returns the observation after the step of an environment.
     fn successor(&self, env: usize) -> &[u8] {
         match self.spec.autoreset_mode {
             AutoresetMode::SameStep => self.batch.final_observations.row(env),
@@ -98,7 +98,8 @@ struct NaiveStep {
     successor: Vec<u8>,
 }
 
-/// The return of step `t`, its discount and the observation to bootstrap from; none while it reaches into the future.
+/// Returns the return of step `t`, its discount and the observation to bootstrap from; `None` while it is
+/// incomplete.
 fn naive_return(steps: &[NaiveStep], t: usize, n: usize, gamma: f32) -> Option<(f32, f32, &[u8])> {
     let (mut rewards, mut discount) = (0.0, 1.0);
     for step in steps[t..].iter().take(n) {
@@ -131,7 +132,7 @@ fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer {
     ReplayBuffer::new(spec, layout, options, ReplayStorage::Memory { available: 1 << 30 }).unwrap()
 }
 
-/// Plays, and gives every step to the replay and to the naive lists.
+/// Runs the environments, and stores every step in the replay buffer and the naive lists.
 fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<NaiveStep>], steps: usize) {
     for _ in 0..steps {
         let actions: Vec<i32> = (0..naive.len()).map(|_| envs.rng.random_range(0..4)).collect();
@@ -156,7 +157,7 @@ fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<Naiv
     }
 }
 
-/// Every step that can be drawn.
+/// Returns every step that can be drawn.
 fn all_draws(replay: &ReplayBuffer) -> Vec<Draw> {
     let of_env = |(env, history): (usize, &History)| {
         (0..history.ready_steps())
@@ -175,13 +176,13 @@ fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
         let steps = &naive[draw.env];
         let expected = &steps[draw.number as usize];
         let (rewards, discount, successor) =
-            naive_return(steps, draw.number as usize, n_step, gamma).expect("a return that is known");
+            naive_return(steps, draw.number as usize, n_step, gamma).expect("a complete return");
         let row = index * row_bytes..(index + 1) * row_bytes;
         assert!(observations[row.clone()] == expected.observation, "{draw:?}");
         assert_eq!(replay.action(draw), expected.action);
         let result = replay.n_step_return(draw);
         assert!((result.rewards - rewards).abs() < 1e-6 && (result.discount - discount).abs() < 1e-6);
-        // After a termination nothing comes.
+        // A terminated step has no successor.
         assert!(discount == 0.0 || successors[row] == *successor, "{draw:?}");
     }
 }
@@ -226,7 +227,7 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
     }
 }
 
-/// A replay of vectors with two tasks, one in three environments, after so many steps.
+/// A replay buffer of vectors with two tasks, one in three environments, after `steps` steps.
 fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, StackedEnvs) {
     let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
     let options = ReplayOptions { buffer_size: 240, n_step: 2, gamma: 0.9, alpha };
@@ -247,7 +248,7 @@ fn tasks_have_equal_shares_of_steps_and_batches() {
         assert_eq!([kept(0), kept(1)], [120, 120]);
         assert!(
             replay.ready_steps(0) >= 119 && replay.ready_steps(1) >= 117,
-            "one of each environment waits"
+            "one step of each environment is incomplete"
         );
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let mut ones = 0;
@@ -257,7 +258,7 @@ fn tasks_have_equal_shares_of_steps_and_batches() {
             assert!([4, 5].contains(&of_task_1));
             ones += of_task_1;
         }
-        // The odd row goes to either: 450 +- 5 standard deviations of 5.
+        // The odd row goes to either task: 450 +- 5 standard deviations of 5.
         assert!((425..475).contains(&ones), "{ones}");
     }
 }
@@ -282,7 +283,7 @@ fn uniform_draws_are_uniform_within_a_task() {
 #[test]
 fn steps_are_drawn_by_priority_and_weighted_inversely() {
     let (mut replay, _) = filled(Some(0.5), 300);
-    // Of the first task only; priority 4 for one step, 1 for all others: roots 2 and 1.
+    // Only steps of the first task; priority 4 for one step and 1 for all others, whose roots are 2 and 1.
     let draws: Vec<Draw> = all_draws(&replay).into_iter().filter(|draw| draw.env == 0).collect();
     let mut errors = vec![1.0 - PRIORITY_EPSILON as f32; draws.len()];
     errors[7] = 4.0;
@@ -296,7 +297,7 @@ fn steps_are_drawn_by_priority_and_weighted_inversely() {
         for draw in of_task {
             if draw.number == draws[7].number {
                 often += 1;
-                // Twice as probable as the others: half the weight of the largest.
+                // Twice as probable as the others: half the largest weight.
                 assert!((draw.weight - 0.5).abs() < 1e-3, "{draw:?}");
             } else {
                 assert!(draw.weight > 0.95, "{draw:?}");
@@ -315,8 +316,8 @@ fn weights_by_hand() {
     let mut errors = vec![1.0 - PRIORITY_EPSILON as f32; draws.len()];
     errors[0] = 82.0 - PRIORITY_EPSILON as f32;
     replay.set_errors(&draws, &errors);
-    // 119 steps, priorities 82 and 118 times 1, sum 200: probabilities 0.41 and 0.005. With beta 0.5 the weights are
-    // (119 * 0.41)^-0.5 = 0.1432 and (119 * 0.005)^-0.5 = 1.2964, divided by the largest.
+    // 119 steps with priorities 82 and 118 times 1, sum 200: probabilities 0.41 and 0.005. With beta 0.5 the
+    // weights are (119 * 0.41)^-0.5 = 0.1432 and (119 * 0.005)^-0.5 = 1.2964, to be divided by the largest.
     let mut found = Vec::new();
     replay.draw_by_priority(0, 50, 0.5, &mut ChaCha8Rng::seed_from_u64(5), &mut found);
     for draw in found {
@@ -370,11 +371,11 @@ fn a_restored_replay_buffer_continues_identically() {
 fn states_of_other_replay_buffers_are_errors() {
     let (replay, _) = filled(None, 20);
     let (mut prioritized, _) = filled(Some(0.5), 0);
-    assert!(prioritized.restore(replay.state()).unwrap_err().contains("other priorities"));
+    assert!(prioritized.restore(replay.state()).unwrap_err().contains("the priorities"));
     let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
     let options = ReplayOptions { buffer_size: 480, ..replay.options };
     let mut larger = self::replay(&spec, options);
-    assert!(larger.restore(replay.state()).unwrap_err().contains("another shape"));
+    assert!(larger.restore(replay.state()).unwrap_err().contains("the shape"));
 }
 
 #[test]
@@ -384,7 +385,7 @@ fn sizes_are_known_before_allocation() {
     let layout = ObservationLayout::of(&pong.observation_space).unwrap();
     let size = replay_size(&pong, layout, &options).unwrap();
     assert_eq!(size.steps, 1_000_000);
-    // About 7 KB a step, and a sixteenth more.
+    // About 7 KB per step, plus one sixteenth.
     assert_eq!(size.storage_bytes, 8 * (125_000 + 1953 * 4 + 10) * 7056);
     let refused = ReplayBuffer::new(&pong, layout, options, ReplayStorage::Memory { available: 1 << 30 });
     assert!(matches!(refused.err(), Some(ReplayError::TooLarge { steps: 1_000_000, .. })));
@@ -392,6 +393,6 @@ fn sizes_are_known_before_allocation() {
     let refused = replay_size(&pong, layout, &small).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "buffer_size = 15 leaves 1 steps for each environment of 0; it must be at least 2"
+        "buffer_size = 15 leaves 1 steps for each environment of 0; at least 2 are needed"
     );
 }

@@ -1,4 +1,4 @@
-//! The operation in burn's terms: an extension of the flex backend with its own backward pass.
+//! The fused convolution as an extension of burn's flex backend, with its own backward pass.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -12,7 +12,7 @@ use burn::tensor::{Tensor, TensorData};
 use super::geometry::{Geometry, Window};
 use super::kernel;
 
-/// [`Conv::forward`](super::Conv::forward) on flex, with gradients where the arguments have them.
+/// [`Conv::forward`](super::Conv::forward) on flex. Tracks gradients if the arguments do.
 pub(super) fn conv(
     input: Tensor<4>,
     weight: Tensor<4>,
@@ -24,11 +24,11 @@ pub(super) fn conv(
     Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, window, rectify))
 }
 
-/// Backends with the operation.
+/// Backends with a fused convolution.
 #[backend_extension(Flex, Autodiff)]
 trait FusedConv: Backend {
-    /// Of an input `[images, height, width, inputs]`, a weight `[kernel, kernel, inputs, outputs]` and a bias
-    /// `[outputs]`.
+    /// Convolves an input `[images, height, width, inputs]` with a weight `[kernel, kernel, inputs, outputs]`
+    /// and a bias `[outputs]`.
     fn fused_conv(
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -76,7 +76,7 @@ impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
     }
 }
 
-/// What the backward pass needs of the forward one.
+/// Tensors of the forward pass that the backward pass needs.
 #[derive(Clone, Debug)]
 struct Forward {
     input: FlexTensor,
@@ -106,7 +106,7 @@ impl Backward<Flex, 3> for FusedConvBackward {
             rectified: rectify,
         };
         let [input_node, weight_node, bias_node] = ops.parents;
-        // The first layer's input is observations, which have no gradient.
+        // The first layer's input is an observation, which has no gradient.
         let result = backward.run(geometry, input_node.is_some());
         if let (Some(node), Some(gradient)) = (input_node, result.input) {
             gradients.register::<Flex>(node.id, tensor(gradient, input_shape));
@@ -120,7 +120,7 @@ impl Backward<Flex, 3> for FusedConvBackward {
     }
 }
 
-/// The values of a contiguous tensor of `f32`.
+/// Returns the values of a contiguous tensor of `f32`.
 fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice().expect("a contiguous tensor of f32")
 }

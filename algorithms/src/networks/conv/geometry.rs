@@ -1,26 +1,26 @@
-/// How a kernel moves over an image.
+/// Movement of a kernel over an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Pixels from one position of the kernel to the next.
+    /// Pixels between two positions of the kernel.
     pub(super) stride: usize,
     /// Rows and columns of zeros around an image.
     pub(super) padding: usize,
 }
 
-/// The sizes of a convolution over a batch of images, all with the channels last.
+/// The sizes of a convolution over a batch of images, all with channels last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
-    /// Images in the batch.
+    /// Number of images in the batch.
     pub(super) images: usize,
-    /// Pixels of an image.
+    /// Height of an image in pixels.
     pub(super) height: usize,
-    /// Pixels of an image.
+    /// Width of an image in pixels.
     pub(super) width: usize,
     /// Channels of an image.
     pub(super) inputs: usize,
     /// Side of the square kernel.
     pub(super) kernel: usize,
-    /// Pixels from one position of the kernel to the next.
+    /// Pixels between two positions of the kernel.
     pub(super) stride: usize,
     /// Rows and columns of zeros around an image.
     pub(super) padding: usize,
@@ -29,10 +29,11 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Of an input `[images, height, width, inputs]` and a weight `[kernel, kernel, inputs, outputs]`.
+    /// Computes the sizes from an input `[images, height, width, inputs]` and a weight
+    /// `[kernel, kernel, inputs, outputs]`.
     ///
     /// # Panics
-    /// Panics if the two do not fit.
+    /// Panics if the two do not match.
     pub(super) fn new(input: [usize; 4], weight: [usize; 4], window: Window) -> Self {
         let Window { stride, padding } = window;
         let [images, height, width, inputs] = input;
@@ -42,52 +43,52 @@ impl Geometry {
                 && inputs == kernel_inputs
                 && kernel <= height.min(width) + 2 * padding
                 && stride > 0,
-            "a kernel {weight:?} with stride {stride} and padding {padding} for images {input:?}"
+            "a kernel {weight:?} with stride {stride} and padding {padding} does not match images {input:?}"
         );
         Self { images, height, width, inputs, kernel, stride, padding, outputs }
     }
 
-    /// Rows of an image with its padding.
+    /// Returns the rows of an image with its padding.
     pub(super) fn padded_height(self) -> usize {
         self.height + 2 * self.padding
     }
 
-    /// Columns of an image with its padding.
+    /// Returns the columns of an image with its padding.
     pub(super) fn padded_width(self) -> usize {
         self.width + 2 * self.padding
     }
 
-    /// Positions of the kernel along the height.
+    /// Returns the number of positions of the kernel along the height.
     pub(super) fn output_height(self) -> usize {
         (self.padded_height() - self.kernel) / self.stride + 1
     }
 
-    /// Positions of the kernel along the width.
+    /// Returns the number of positions of the kernel along the width.
     pub(super) fn output_width(self) -> usize {
         (self.padded_width() - self.kernel) / self.stride + 1
     }
 
-    /// Positions of the kernel in an image.
+    /// Returns the number of positions of the kernel in an image.
     pub(super) fn positions(self) -> usize {
         self.output_height() * self.output_width()
     }
 
-    /// Numbers under the kernel.
+    /// Returns the number of values under the kernel.
     pub(super) fn patch(self) -> usize {
         self.kernel * self.kernel * self.inputs
     }
 
-    /// Numbers in an image.
+    /// Returns the number of values of an image.
     pub(super) fn image(self) -> usize {
         self.height * self.width * self.inputs
     }
 
-    /// Numbers in the result for one image.
+    /// Returns the number of values of the result for one image.
     pub(super) fn output(self) -> usize {
         self.positions() * self.outputs
     }
 
-    /// The result's shape.
+    /// Returns the shape of the result.
     pub(super) fn output_shape(self) -> [usize; 4] {
         [self.images, self.output_height(), self.output_width(), self.outputs]
     }

@@ -1,7 +1,7 @@
 //! Forward and backward passes over a batch.
 //!
-//! The batch is cut into parts whose size depends on the convolution alone, never on the number of threads, and sums
-//! over parts are made in their order. So the result is the same, bit for bit, on any number of threads.
+//! The batch is split into parts whose size depends only on the convolution, never on the number of threads,
+//! and sums over parts are formed in order. So the result is bit-identical on any number of threads.
 
 use rayon::prelude::*;
 
@@ -9,14 +9,14 @@ use super::geometry::Geometry;
 use super::patches::Patches;
 use super::product::{Matrix, WriteMode, multiply};
 
-/// Positions of the kernel whose patches are gathered before they are multiplied: enough that a product is worth its
-/// preparation, few enough that patches are still in the cache.
+/// Positions of the kernel whose patches are gathered before they are multiplied: enough to amortise the
+/// setup of a product, few enough for the patches to stay in the cache.
 const BLOCK_POSITIONS: usize = 200;
 
-/// Images whose weight gradients are summed one after another, by one thread.
+/// Number of images whose weight gradients one thread sums.
 const PART_IMAGES: usize = 16;
 
-/// `conv(input, weight) + bias`, rectified if wanted: `[images, positions, outputs]`.
+/// Computes `conv(input, weight) + bias`, optionally rectified: `[images, positions, outputs]`.
 pub(super) fn forward(
     geometry: Geometry,
     input: &[f32],
@@ -42,9 +42,9 @@ pub(super) fn forward(
     output
 }
 
-/// What a backward pass yields.
+/// The results of a backward pass.
 pub(super) struct Gradients {
-    /// `[images, height, width, inputs]`, if asked for.
+    /// `[images, height, width, inputs]`, if requested.
     pub(super) input: Option<Vec<f32>>,
     /// `[patch, outputs]`.
     pub(super) weight: Vec<f32>,
@@ -52,23 +52,23 @@ pub(super) struct Gradients {
     pub(super) bias: Vec<f32>,
 }
 
-/// The tensors of a forward pass and the gradient that came back to it.
+/// The tensors of a forward pass and the gradient of its output.
 #[derive(Clone, Copy)]
 pub(super) struct Backward<'a> {
     /// `[images, height, width, inputs]`.
     pub(super) input: &'a [f32],
     /// `[patch, outputs]`.
     pub(super) weight: &'a [f32],
-    /// What the forward pass returned.
+    /// The result of the forward pass.
     pub(super) output: &'a [f32],
     /// The gradient with respect to `output`.
     pub(super) gradient: &'a [f32],
-    /// Whether the forward pass rectified.
+    /// True if the forward pass rectified.
     pub(super) rectified: bool,
 }
 
 impl Backward<'_> {
-    /// The gradients with respect to weight and bias and, if asked for, to the input.
+    /// Computes the gradients with respect to weight, bias and, if requested, input.
     pub(super) fn run(self, geometry: Geometry, with_input: bool) -> Gradients {
         let mut input_gradient = vec![0.0; if with_input { self.input.len() } else { 0 }];
         let part = PART_IMAGES * geometry.image();
@@ -95,7 +95,7 @@ impl Backward<'_> {
         Gradients { input: with_input.then_some(input_gradient), weight, bias }
     }
 
-    /// The gradients of weight and bias over some images; those of the images themselves are added to
+    /// Computes the gradients of weight and bias over some images, and adds those of the images to
     /// `input_gradient`.
     fn part(self, geometry: Geometry, mut input_gradient: Option<&mut [f32]>) -> (Vec<f32>, Vec<f32>) {
         let mut weight_gradient = vec![0.0; geometry.patch() * geometry.outputs];
@@ -132,7 +132,7 @@ impl Backward<'_> {
     }
 }
 
-/// Images whose patches are gathered together.
+/// Returns the number of images whose patches are gathered together.
 fn block_images(geometry: Geometry) -> usize {
     (BLOCK_POSITIONS / geometry.positions()).clamp(1, PART_IMAGES)
 }

@@ -1,7 +1,7 @@
-//! Convolutions: on the CPU by an operation of our own, elsewhere by burn's.
+//! Convolutions: a fused operation on the CPU, burn's elsewhere.
 //!
-//! burn's convolution on the CPU copies to another layout and back, and prepares its patches for each tile anew. The
-//! operation here keeps channels last, does bias and rectifier on the way, and has a backward pass that gathers the
+//! burn's CPU convolution copies to another layout and back, and prepares its patches again for each tile.
+//! The operation here keeps channels last, fuses bias and ReLU, and has a backward pass that gathers the
 //! patches of a few images at a time and leaves the rest to matrix products:
 //!
 //! * `geometry`: the sizes of a convolution
@@ -25,28 +25,30 @@ use burn::tensor::{DType, Device, Tensor};
 use super::precision::cast_like;
 use geometry::Window;
 
-/// A convolution, its bias and, if wanted, a rectifier, on pictures with the channels last.
+/// A convolution with a bias and an optional ReLU, on images with channels last.
 #[derive(Module, Debug)]
 pub struct Conv {
     /// `[kernel, kernel, input channels, output channels]`.
     pub weight: Param<Tensor<4>>,
     /// `[output channels]`.
     pub bias: Param<Tensor<1>>,
-    /// Distance between two positions of the kernel, in pixels of the input, on both axes.
+    /// Pixels of the input between two positions of the kernel, on both axes.
     pub stride: usize,
     /// Rows and columns of zeros on every side of the input.
     pub padding: usize,
-    /// Whether negative outputs become 0.
+    /// True to set negative outputs to 0.
     pub rectify: bool,
 }
 
 impl Conv {
-    /// Height or width of the output for an input of height or width `side`, which is not smaller than the kernel.
+    /// Returns the height or width of the output for an input of height or width `side`, which must not be
+    /// smaller than the kernel.
     pub fn output_side(&self, side: usize) -> usize {
         (side + 2 * self.padding - self.weight.dims()[0]) / self.stride + 1
     }
 
-    /// `[rows, height, width, input channels]` to `[rows, output height, output width, output channels]`.
+    /// Maps `[rows, height, width, input channels]` to
+    /// `[rows, output height, output width, output channels]`.
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (cast_like(self.weight.val(), &input), cast_like(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
@@ -58,7 +60,7 @@ impl Conv {
     }
 }
 
-/// The same by burn's operations, on any device.
+/// The same convolution by burn's operations, on any device.
 fn burn_conv(
     input: Tensor<4>,
     weight: Tensor<4>,

@@ -1,20 +1,20 @@
-//! Images to patches and back. A patch is what lies under the kernel at one position, as one row of a matrix: kernel
-//! row after kernel row, each of which is one piece of memory in an image with the channels last.
+//! Conversion between images and patches. A patch holds the values under the kernel at one position, as one
+//! row of a matrix: kernel row by kernel row, each of which is contiguous in an image with channels last.
 
 use super::geometry::Geometry;
 use super::product::Matrix;
 
-/// The patches of some images, in memory that is used again for the next ones.
+/// The patches of some images, in a buffer that is reused.
 #[derive(Default)]
 pub(super) struct Patches {
-    /// `[positions, patch]`, image after image.
+    /// `[positions, patch]`, image by image.
     pub(super) values: Vec<f32>,
-    /// An image with the zeros around it.
+    /// An image with its padding.
     padded: Vec<f32>,
 }
 
 impl Patches {
-    /// Takes the patches of `images`.
+    /// Gathers the patches of `images`.
     pub(super) fn gather(&mut self, geometry: Geometry, images: &[f32]) -> Matrix<'_> {
         let piece = geometry.kernel * geometry.inputs;
         self.values.clear();
@@ -25,7 +25,7 @@ impl Patches {
         Matrix::new(&self.values, self.values.len() / geometry.patch(), geometry.patch())
     }
 
-    /// Adds the patches to the places in `images` that [`gather`](Self::gather) took them from.
+    /// Adds the patches to the pixels of `images` from which [`gather`](Self::gather) takes them.
     pub(super) fn scatter(&mut self, geometry: Geometry, images: &mut [f32]) {
         let patches = self.values.chunks_exact(geometry.positions() * geometry.patch());
         for (image, patches) in images.chunks_exact_mut(geometry.image()).zip(patches) {
@@ -44,7 +44,7 @@ impl Patches {
     }
 }
 
-/// `image` with zeros around it, in `padded`.
+/// Copies `image` with zeros around it into `padded`.
 fn pad<'a>(geometry: Geometry, image: &[f32], padded: &'a mut Vec<f32>) -> &'a [f32] {
     padded.clear();
     padded.resize(geometry.padded_height() * geometry.padded_width() * geometry.inputs, 0.0);
@@ -54,7 +54,7 @@ fn pad<'a>(geometry: Geometry, image: &[f32], padded: &'a mut Vec<f32>) -> &'a [
     padded
 }
 
-/// Where each row of an image begins in the padded one.
+/// Returns the offset of each row of an image in the padded image.
 fn rows(geometry: Geometry) -> impl Iterator<Item = usize> {
     let Geometry { height, inputs, padding, .. } = geometry;
     (padding..padding + height).map(move |y| (y * geometry.padded_width() + padding) * inputs)
@@ -70,7 +70,7 @@ fn scatter(geometry: Geometry, patches: &[f32], image: &mut [f32]) {
     }
 }
 
-/// Where each kernel row of each patch begins in a padded image, in the order of the positions.
+/// Returns the offset of each kernel row of each patch in a padded image, in the order of the positions.
 fn pieces(geometry: Geometry) -> impl Iterator<Item = usize> {
     let row = geometry.padded_width() * geometry.inputs;
     let corners = (0..geometry.output_height()).flat_map(move |y| {

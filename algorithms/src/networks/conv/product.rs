@@ -1,8 +1,8 @@
-//! The matrix product, single-threaded: whoever calls has divided the work already.
+//! The single-threaded matrix product. Its callers divide the work among threads.
 
 use gemm::{Parallelism, gemm};
 
-/// A matrix in row-major order, perhaps to be read the other way round.
+/// A matrix in row-major order, or its transpose.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
     values: &'a [f32],
@@ -19,7 +19,7 @@ impl<'a> Matrix<'a> {
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// The same values with rows and columns exchanged.
+    /// Returns the transpose, without copying.
     pub(super) fn transposed(self) -> Self {
         Self {
             values: self.values,
@@ -31,7 +31,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// What happens to the values that stand where a product is written.
+/// Treatment of the previous contents of a product's destination.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteMode {
     /// They are replaced.
@@ -40,17 +40,17 @@ pub(super) enum WriteMode {
     Add,
 }
 
-/// Writes `left * right` to `result`, which is in row-major order.
+/// Computes `left * right` into `result`, which is in row-major order.
 ///
 /// # Panics
-/// Panics if the sizes do not fit.
+/// Panics if the sizes do not match.
 #[allow(unsafe_code)]
 pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], mode: WriteMode) {
-    assert_eq!(left.columns, right.rows, "inner sizes of a product are equal");
-    assert_eq!(result.len(), left.rows * right.columns, "a product has left rows times right columns");
-    // SAFETY: `Matrix` holds exactly rows * columns values and its strides reach each of them and no other, also
-    // when transposed; `result` was just seen to have left.rows * right.columns values, for which its strides are
-    // row-major. It is borrowed mutably, so it does not overlap the matrices.
+    assert_eq!(left.columns, right.rows, "the inner sizes of a product must be equal");
+    assert_eq!(result.len(), left.rows * right.columns, "a product has left rows * right columns values");
+    // SAFETY: `Matrix` holds exactly rows * columns values, and its strides reach each of them and no others,
+    // also when transposed. The assertion above ensures that `result` has left.rows * right.columns values,
+    // for which its strides are row-major. It is borrowed mutably, so it does not overlap the matrices.
     unsafe {
         gemm(
             left.rows,

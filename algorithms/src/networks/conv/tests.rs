@@ -1,4 +1,5 @@
-//! The operation against burn's convolution, finite differences and itself on other values of threads.
+//! The operation compared with burn's convolution, with finite differences, and with itself on other numbers
+//! of threads.
 
 use burn::tensor::TensorData;
 use rand::{Rng, SeedableRng};
@@ -23,7 +24,8 @@ impl Sizes {
     }
 }
 
-/// The layers of Nature's network on 84 x 84, shapes with remainders on every side, and padding: a layer of IMPALA's, and two odd ones.
+/// The Nature layers on 84 x 84, shapes with remainders on every side, and padding: an IMPALA layer and two
+/// odd ones.
 const SIZES: [Sizes; 9] = [
     Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, padding: 0, outputs: 32 },
     Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, padding: 0, outputs: 64 },
@@ -54,7 +56,7 @@ fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.try_into_vec_as().unwrap()
 }
 
-/// Some scalar function of an output that treats every element differently.
+/// A scalar function of an output that weights every element differently.
 fn loss(output: Tensor<4>) -> Tensor<1> {
     let count = output.shape().num_elements();
     let factors: Vec<f32> = (0..count).map(|index| ((index * 7919) % 23) as f32 / 11.0 - 1.0).collect();
@@ -115,7 +117,7 @@ fn check_gradients(sizes: Sizes, rectify: bool) {
             let slope = (value_at(index, step) - value_at(index, -step)) / f64::from(2.0 * step);
             (slope - f64::from(gradient[index])).abs() > 2e-3
         });
-        // The loss is linear in each argument, but for the few rectifiers that bend within the step.
+        // The loss is linear in each argument, apart from the few ReLUs that switch within the step.
         let wrong = wrong.count();
         assert!(
             if rectify { wrong * 20 <= gradient.len() } else { wrong == 0 },
