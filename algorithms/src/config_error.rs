@@ -1,6 +1,15 @@
 use thiserror::Error;
 
 /// A hyperparameter outside its range.
+///
+/// ```
+/// use algorithms::ppo::PpoConfig;
+///
+/// let num_envs = 8;
+/// let config = PpoConfig { gamma: 1.5, ..PpoConfig::default() };
+/// let error = config.validate(num_envs).unwrap_err();
+/// assert_eq!((error.field, error.allowed.as_str()), ("gamma", "in 0..=1"));
+/// ```
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{field} = {value} is not possible: it must be {allowed}")]
 #[non_exhaustive]

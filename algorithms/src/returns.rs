@@ -33,6 +33,22 @@ pub struct Trajectory<'a> {
 ///
 /// A `lambda` of 0 gives one-step temporal differences, 1 the discounted return minus the value.
 ///
+/// ```
+/// use algorithms::returns::{Trajectory, gae};
+///
+/// let trajectory = Trajectory {
+///     rewards: &[1.0, 10.0],
+///     values: &[2.0, 3.0],
+///     next_values: &[3.0, 8.0],
+///     terminated: &[false, true], // so that the last value is ignored
+///     truncated: &[false, false],
+/// };
+/// let mut advantages = [0.0; 2];
+/// gae(trajectory, 0.5, 0.5, &mut advantages);
+/// assert_eq!(advantages[1], 10.0 - 3.0);
+/// assert_eq!(advantages[0], (1.0 + 0.5 * 3.0 - 2.0) + 0.5 * 0.5 * advantages[1]);
+/// ```
+///
 /// # Panics
 /// Panics if the slices differ in length.
 pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut [f32]) {
@@ -68,6 +84,14 @@ pub struct NStepReturn {
 ///
 /// ```text
 /// R_t = r_t + gamma * r_{t+1} + .. + gamma^(n-1) * r_{t+n-1} + gamma^n * V(s_{t+n})
+/// ```
+///
+/// ```
+/// use algorithms::returns::n_step_return;
+///
+/// let steps = [(1.0, false, false), (2.0, false, false)]; // reward, terminated, truncated
+/// let result = n_step_return(steps, 0.5);
+/// assert_eq!((result.rewards, result.discount), (1.0 + 0.5 * 2.0, 0.25));
 /// ```
 ///
 /// # Panics

@@ -1,6 +1,13 @@
 //! Quantities that change over the course of training.
 
 /// A value that moves linearly from `start` to `end` over `steps` steps and then stays.
+///
+/// ```
+/// use algorithms::schedule::LinearSchedule;
+///
+/// let epsilon = LinearSchedule { start: 1.0, end: 0.5, steps: 100 };
+/// assert_eq!([0, 50, 1000].map(|step| epsilon.value(step)), [1.0, 0.75, 0.5]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearSchedule {
     /// The value at step 0.

@@ -29,6 +29,14 @@ const H_EPSILON: f64 = 1e-2;
 
 impl ValueScale {
     /// Scales a return. Identity if the scale depends on the game.
+    ///
+    /// ```
+    /// use algorithms::ValueScale;
+    ///
+    /// let scaled = ValueScale::H.squash(8.0);
+    /// assert!((scaled - 2.08).abs() < 1e-6);
+    /// assert!((ValueScale::H.expand(scaled) - 8.0).abs() < 1e-4);
+    /// ```
     pub fn squash(self, value: f32) -> f32 {
         let x = f64::from(value);
         match self {

@@ -32,6 +32,21 @@ impl Task {
 }
 
 /// Everything that a learner needs to know about a vector environment before the first batch.
+///
+/// ```
+/// use algorithms::VectorSpec;
+/// use classic_control::{Probe, ProbeKind};
+/// use vector::{PoolOptions, PoolVectorEnv};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let envs = ["one", "two", "one"].map(|task| (task.to_owned(), Probe::new(ProbeKind::BestAction)));
+/// let envs = PoolVectorEnv::new(envs.into(), PoolOptions::default())?;
+/// let spec = VectorSpec::of(&envs)?;
+/// assert_eq!(spec.task_ids, [0, 1, 0]);
+/// assert_eq!(spec.tasks[1].num_actions, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VectorSpec {
     /// The space of one observation.

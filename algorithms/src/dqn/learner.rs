@@ -100,6 +100,25 @@ impl Dqn {
     }
 
     /// Computes the size of the replay buffer of a learner with this configuration, without allocating it.
+    ///
+    /// ```
+    /// use algorithms::dqn::{Dqn, DqnConfig};
+    /// use algorithms::{Task, VectorSpec};
+    /// use rl_env::{AutoresetMode, Space};
+    ///
+    /// let spec = VectorSpec {
+    ///     observation_space: Space::bytes([4, 84, 84]),
+    ///     tasks: vec![Task::new("pong", 6)],
+    ///     task_ids: vec![0; 8],
+    ///     shared_actions: 6,
+    ///     autoreset_mode: AutoresetMode::SameStep,
+    /// };
+    /// let size = Dqn::replay_size(&DqnConfig::default(), &spec)?;
+    /// assert_eq!(size.steps, 1_000_000);
+    /// // Each frame of 84 x 84 bytes is stored once, not once for each of the four stacks that contain it.
+    /// assert!(size.total_bytes() < 2 * 1_000_000 * 84 * 84);
+    /// # Ok::<(), algorithms::LearnerError>(())
+    /// ```
     pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
         let layout = ObservationLayout::of(&spec.observation_space)?;
         Ok(replay_size(spec, layout, &replay_options(config))?)

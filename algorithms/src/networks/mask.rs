@@ -17,6 +17,18 @@ pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) ->
 /// <https://arxiv.org/abs/2006.14171>).
 ///
 /// Both arguments are `[rows, max_actions]`.
+///
+/// ```
+/// use algorithms::networks::{illegal_actions, mask_logits};
+/// use burn::tensor::activation::softmax;
+/// use burn::tensor::{Device, Tensor};
+///
+/// let device = Device::flex();
+/// let logits = Tensor::<2>::from_floats([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], &device);
+/// let illegal = illegal_actions(&[3, 2], 3, &device);
+/// let probabilities: Vec<f32> = softmax(mask_logits(logits, illegal), 1).try_into_vec_as().unwrap();
+/// assert_eq!(probabilities[3..], [0.5, 0.5, 0.0]);
+/// ```
 pub fn mask_logits(logits: Tensor<2>, illegal: Tensor<2, Bool>) -> Tensor<2> {
     logits.mask_fill(illegal, ILLEGAL_LOGIT)
 }

@@ -1,17 +1,34 @@
 //! Proximal Policy Optimization (Schulman et al. 2017, <https://arxiv.org/abs/1707.06347>) with the implementation
 //! details of Huang et al. 2022, "The 37 implementation details of proximal policy optimization".
 //!
-//! ```text
-//! let mut ppo = Ppo::new(config, policy, VectorSpec::of(&envs)?, &device, seed)?;
-//! envs.reset(seeds)?;
-//! while ppo.updates() < ppo.num_updates() {
-//!     let actions = ppo.act(batch)?;            // one action per environment
-//!     let batch = envs.step(actions)?;
-//!     ppo.observe(batch)?;                      // rewards and next observations
+//! ```
+//! use algorithms::networks::PolicyConfig;
+//! use algorithms::ppo::{Ppo, PpoConfig};
+//! use algorithms::{Learner, VectorSpec};
+//! use burn::tensor::Device;
+//! use classic_control::{Probe, ProbeKind};
+//! use rl_env::{Actions, ResetSeeds, VectorEnv};
+//! use vector::{PoolOptions, PoolVectorEnv};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let envs = (0..4).map(|_| ("probe".to_owned(), Probe::new(ProbeKind::BestAction))).collect();
+//! let mut envs = PoolVectorEnv::new(envs, PoolOptions::default())?;
+//! let config = PpoConfig { total_steps: 256, num_steps: 16, ..PpoConfig::default() };
+//! let (policy, spec) = (PolicyConfig::default(), VectorSpec::of(&envs)?);
+//! let mut ppo = Ppo::new(config, policy, spec, &Device::flex(), 1)?;
+//! let mut batch = envs.reset(ResetSeeds::From(1))?;
+//! while !ppo.is_complete() {
+//!     let actions = ppo.act(batch)?; // one action per environment
+//!     batch = envs.step(Actions::Discrete(actions))?;
+//!     ppo.observe(batch)?; // rewards and next observations
 //!     if ppo.is_ready() {
-//!         let metrics = ppo.update()?;          // learn from the last num_steps steps
+//!         let metrics = ppo.update()?;
+//!         println!("entropy {}", metrics.entropy);
 //!     }
 //! }
+//! assert_eq!(ppo.updates(), 4);
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! Three rules hold at the ends of episodes: a row that only reset its environment

@@ -18,6 +18,29 @@ use crate::{Learner, LearnerError, SpecError, VectorSpec};
 const ADAM_EPSILON: f32 = 1e-8;
 
 /// A learner of action values without replay. [`ppo`](crate::ppo) shows the order of its methods.
+///
+/// ```
+/// use algorithms::networks::PolicyConfig;
+/// use algorithms::pqn::{Pqn, PqnConfig};
+/// use algorithms::{Learner, Task, VectorSpec};
+/// use burn::tensor::Device;
+/// use rl_env::{AutoresetMode, Space};
+///
+/// # fn main() -> Result<(), algorithms::LearnerError> {
+/// let spec = VectorSpec {
+///     observation_space: Space::floats(4, -1.0, 1.0),
+///     tasks: vec![Task::new("cart pole", 2)],
+///     task_ids: vec![0; 8],
+///     shared_actions: 2,
+///     autoreset_mode: AutoresetMode::NextStep,
+/// };
+/// let pqn = Pqn::new(PqnConfig::default(), PolicyConfig::default(), spec, &Device::flex(), 1)?;
+/// assert_eq!(pqn.epsilon(), 1.0);
+/// let restored = Pqn::from_state(&pqn.state()?, &Device::flex())?;
+/// assert_eq!(restored.torch_weights()?, pqn.torch_weights()?);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Pqn {
     pub(super) config: PqnConfig,
     pub(super) policy: PolicyConfig,
