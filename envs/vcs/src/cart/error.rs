@@ -15,7 +15,7 @@ pub enum CartridgeError {
         size: usize,
     },
     /// The image does not fit the requested scheme.
-    #[error("an image of {size} bytes cannot be a {scheme} cartridge, which has {expected}")]
+    #[error("the ROM image has {size} bytes, but a cartridge of scheme {scheme} has {expected}")]
     WrongSize {
         /// The requested scheme.
         scheme: Scheme,

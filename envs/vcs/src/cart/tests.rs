@@ -130,7 +130,7 @@ fn m_network_switches_half_the_window_and_two_kinds_of_ram() {
         assert_eq!(cartridge.read(0x1900, 0), page as u8 + 100);
     }
     cartridge.read(0x1FE0, 0);
-    assert_eq!(cartridge.peek(0x1000), 0, "a bank takes the RAM's place again");
+    assert_eq!(cartridge.peek(0x1000), 0, "the bank replaces the RAM again");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn images_of_unknown_size_are_refused() {
     assert_eq!(error(0), CartridgeError::Empty);
     assert_eq!(error(4095), CartridgeError::UnknownSize { size: 4095 });
     let wrong = Cartridge::new(numbered(4), Scheme::F8).unwrap_err();
-    assert_eq!(wrong.to_string(), "an image of 4096 bytes cannot be a F8 cartridge, which has 8192");
+    assert_eq!(wrong.to_string(), "the ROM image has 4096 bytes, but a cartridge of scheme F8 has 8192");
 }
 
 /// Pitfall II's random register takes all 255 states but the one that it cannot leave.
