@@ -163,18 +163,18 @@ impl Console {
     /// least half of them are.
     fn detect_tv(&mut self) -> TvFormat {
         const FRAMES: usize = 60;
-        const SETTLED: usize = 30;
+        const WARM_UP: usize = 30;
         const LONG: i32 = 285;
         self.reset();
         let mut long_frames = 0;
         for frame in 0..FRAMES {
             self.run_frame();
             let lines = self.machine.clock().wrapping_sub(self.machine.tia.frame_start()) / LINE;
-            if frame >= SETTLED && lines > LONG {
+            if frame >= WARM_UP && lines > LONG {
                 long_frames += 1;
             }
         }
-        if long_frames >= SETTLED / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
+        if long_frames >= WARM_UP / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
     }
 
     /// Resets every chip. RAM keeps its contents, and the timer starts at another random value.
