@@ -187,7 +187,7 @@ impl Emitter<'_> {
     fn leave(&mut self) {
         self.code.switch_to_block(self.exit);
         self.code.set_cold_block(self.exit);
-        let &[pc, cycles, budget, why] = self.code.block_params(self.exit) else {
+        let &[pc, cycles, budget, flags] = self.code.block_params(self.exit) else {
             unreachable!("four parameters")
         };
         for (variable, offset) in self.registers.bytes().into_iter().zip(OFFSETS) {
@@ -197,7 +197,7 @@ impl Emitter<'_> {
         let pc = self.code.ins().ireduce(I16, pc);
         self.code.ins().store(TRUSTED, pc, self.cpu, offset_of!(Cpu, pc) as i32);
         self.code.ins().store(TRUSTED, cycles, self.machine, offset_of!(Machine, cycles) as i32);
-        let result = self.code.ins().bor(budget, why);
+        let result = self.code.ins().bor(budget, flags);
         self.code.ins().return_(&[result]);
     }
 
@@ -276,8 +276,8 @@ impl Emitter<'_> {
     fn exit_to(&mut self, pc: Value) {
         let cycles = self.now();
         let budget = self.code.use_var(self.registers.budget);
-        let why = self.int(0);
-        self.code.ins().jump(self.exit, &[pc, cycles, budget, why].map(BlockArg::from));
+        let flags = self.int(0);
+        self.code.ins().jump(self.exit, &[pc, cycles, budget, flags].map(BlockArg::from));
     }
 
     /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
@@ -289,10 +289,8 @@ impl Emitter<'_> {
         let budget = self.code.use_var(self.registers.budget);
         let budget = self.code.ins().iadd_imm_s(budget, left as i64);
         let pc = self.int(pc.into());
-        let why = self.int(INTERPRET);
-        let on = self.code.create_block();
-        self.code.ins().brif(condition, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
-        self.code.switch_to_block(on);
+        let flags = self.int(INTERPRET);
+        self.exit_if(condition, [pc, cycles, budget, flags]);
     }
 
     /// Exits after the current instruction if the `result` of a callback says that the frame has ended.
@@ -302,10 +300,15 @@ impl Emitter<'_> {
         let budget = self.code.use_var(self.registers.budget);
         let budget = self.code.ins().iadd_imm_s(budget, self.position.left as i64 - 1);
         let pc = self.int(next.into());
-        let why = self.int(0);
-        let on = self.code.create_block();
-        self.code.ins().brif(stopped, self.exit, &[pc, cycles, budget, why].map(BlockArg::from), on, &[]);
-        self.code.switch_to_block(on);
+        let flags = self.int(0);
+        self.exit_if(stopped, [pc, cycles, budget, flags]);
+    }
+
+    /// Jumps to the exit with these arguments if `condition` holds.
+    fn exit_if(&mut self, condition: Value, arguments: [Value; 4]) {
+        let after = self.code.create_block();
+        self.code.ins().brif(condition, self.exit, &arguments.map(BlockArg::from), after, &[]);
+        self.code.switch_to_block(after);
     }
 
     /// The time at the end of the current instruction.
@@ -334,14 +337,14 @@ impl Emitter<'_> {
 
     fn branch(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         let taken = self.condition(instruction.opcode)?;
-        let (there, on) = (self.code.create_block(), self.code.create_block());
-        self.code.ins().brif(taken, there, &[], on, &[]);
+        let (taken_block, after) = (self.code.create_block(), self.code.create_block());
+        self.code.ins().brif(taken, taken_block, &[], after, &[]);
         let (target, next) = (instruction.branch_target(), instruction.next());
         let elapsed = self.elapsed;
-        self.code.switch_to_block(there);
+        self.code.switch_to_block(taken_block);
         self.elapsed += if (target ^ next) & 0xFF00 == 0 { 1 } else { 2 };
         self.jump_to(target);
-        self.code.switch_to_block(on);
+        self.code.switch_to_block(after);
         self.elapsed = elapsed;
         self.jump_to(next);
         Ok(())
@@ -433,13 +436,13 @@ impl Emitter<'_> {
         let cycles = self.now();
         for back in self.returns.clone() {
             let block = self.blocks[&back];
-            let (here, on) = (self.code.create_block(), self.code.create_block());
+            let (here, after) = (self.code.create_block(), self.code.create_block());
             let equal = self.code.ins().icmp_imm_u(IntCC::Equal, pc, i64::from(back));
-            self.code.ins().brif(equal, here, &[], on, &[]);
+            self.code.ins().brif(equal, here, &[], after, &[]);
             self.code.switch_to_block(here);
             self.code.def_var(self.registers.cycles, cycles);
             self.code.ins().jump(block, &[]);
-            self.code.switch_to_block(on);
+            self.code.switch_to_block(after);
         }
         self.exit_to(pc);
     }
@@ -447,8 +450,8 @@ impl Emitter<'_> {
     /// Leaves the instruction to the interpreter unless the stack pointer is within `first..=last`.
     pub(super) fn interpret_unless_stack(&mut self, s: Value, first: i64, last: i64) {
         let above = self.code.ins().iadd_imm_s(s, -first);
-        let elsewhere = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, above, last - first);
-        self.interpret_if(elsewhere);
+        let outside = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, above, last - first);
+        self.interpret_if(outside);
     }
 
     /// Calls a function of `callbacks` that accesses an address.

@@ -197,19 +197,19 @@ impl Emitter<'_> {
 
     /// Emits a read of the zero page or the stack page: RAM or TIA.
     pub(super) fn read_zero_page(&mut self, address: Value, open_bus: Value) -> Value {
-        let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
-        self.code.append_block_param(on, I8);
+        let [ram, tia, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(after, I8);
         let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
         self.code.ins().brif(is_ram, ram, &[], tia, &[]);
         self.code.switch_to_block(ram);
         let value = self.load_ram(address);
-        self.code.ins().jump(on, &[value.into()]);
+        self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(tia);
         let address = self.zero_extend(address);
         let value = self.read_chip(callbacks::read, address, open_bus);
-        self.code.ins().jump(on, &[value.into()]);
-        self.code.switch_to_block(on);
-        self.code.block_params(on)[0]
+        self.code.ins().jump(after, &[value.into()]);
+        self.code.switch_to_block(after);
+        self.code.block_params(after)[0]
     }
 
     fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
@@ -241,17 +241,17 @@ impl Emitter<'_> {
 
     /// Emits a write of the zero page or the stack page: RAM or TIA.
     pub(super) fn write_zero_page(&mut self, instruction: Instruction, address: Value, value: Value) {
-        let (ram, tia, on) = (self.code.create_block(), self.code.create_block(), self.code.create_block());
+        let [ram, tia, after] = std::array::from_fn(|_| self.code.create_block());
         let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
         self.code.ins().brif(is_ram, ram, &[], tia, &[]);
         self.code.switch_to_block(ram);
         self.store_ram(address, value);
-        self.code.ins().jump(on, &[]);
+        self.code.ins().jump(after, &[]);
         self.code.switch_to_block(tia);
         let (address, value) = (self.zero_extend(address), self.zero_extend(value));
         self.write_chip(instruction, callbacks::write, address, value);
-        self.code.ins().jump(on, &[]);
-        self.code.switch_to_block(on);
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
     }
 
     /// Emits an indexed read from a fixed base.
@@ -294,41 +294,41 @@ impl Emitter<'_> {
 
     /// Emits a read of an address known at run time only, which has passed `interpret_unless_simple`.
     fn read_simple(&mut self, address: Value, open_bus: Value) -> Value {
-        let [rom, low, ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
-        self.code.append_block_param(on, I8);
+        let [rom, low, ram, chip, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(after, I8);
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         self.code.ins().brif(in_cartridge, rom, &[], low, &[]);
         self.code.switch_to_block(rom);
         let value = self.load_rom(address);
-        self.code.ins().jump(on, &[value.into()]);
+        self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(low);
         let is_ram = self.is_ram(address);
         self.code.ins().brif(is_ram, ram, &[], chip, &[]);
         self.code.switch_to_block(ram);
         let place = self.ram_place(address);
         let value = self.load_ram(place);
-        self.code.ins().jump(on, &[value.into()]);
+        self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(chip);
         let value = self.read_chip(callbacks::read, address, open_bus);
-        self.code.ins().jump(on, &[value.into()]);
-        self.code.switch_to_block(on);
-        self.code.block_params(on)[0]
+        self.code.ins().jump(after, &[value.into()]);
+        self.code.switch_to_block(after);
+        self.code.block_params(after)[0]
     }
 
     /// Emits a write below the cartridge of an address known at run time only.
     fn write_low(&mut self, instruction: Instruction, address: Value, value: Value) {
-        let [ram, chip, on] = std::array::from_fn(|_| self.code.create_block());
+        let [ram, chip, after] = std::array::from_fn(|_| self.code.create_block());
         let is_ram = self.is_ram(address);
         self.code.ins().brif(is_ram, ram, &[], chip, &[]);
         self.code.switch_to_block(ram);
         let place = self.ram_place(address);
         self.store_ram(place, value);
-        self.code.ins().jump(on, &[]);
+        self.code.ins().jump(after, &[]);
         self.code.switch_to_block(chip);
         let value = self.zero_extend(value);
         self.write_chip(instruction, callbacks::write, address, value);
-        self.code.ins().jump(on, &[]);
-        self.code.switch_to_block(on);
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
     }
 
     /// True if an address below the cartridge is in RAM.
@@ -377,15 +377,15 @@ impl Emitter<'_> {
 
     pub(super) fn interpret_unless_cartridge(&mut self, address: Value) {
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
-        let elsewhere = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
-        self.interpret_if(elsewhere);
+        let outside = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
+        self.interpret_if(outside);
     }
 
     /// Leaves the instruction to the interpreter unless the address is plain ROM.
     pub(super) fn interpret_unless_plain(&mut self, address: Value) {
         let plain = self.is_plain(address);
-        let odd = self.code.ins().icmp_imm_s(IntCC::Equal, plain, 0);
-        self.interpret_if(odd);
+        let special = self.code.ins().icmp_imm_s(IntCC::Equal, plain, 0);
+        self.interpret_if(special);
     }
 
     fn is_plain(&mut self, address: Value) -> Value {
@@ -400,10 +400,10 @@ impl Emitter<'_> {
     fn interpret_unless_simple(&mut self, address: Value) {
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         let plain = self.is_plain(address);
-        let elsewhere = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
-        let simple = self.code.ins().bor(plain, elsewhere);
-        let odd = self.code.ins().icmp_imm_s(IntCC::Equal, simple, 0);
-        self.interpret_if(odd);
+        let outside = self.code.ins().icmp_imm_s(IntCC::Equal, in_cartridge, 0);
+        let simple = self.code.ins().bor(plain, outside);
+        let special = self.code.ins().icmp_imm_s(IntCC::Equal, simple, 0);
+        self.interpret_if(special);
     }
 
     fn interpret_if_cartridge(&mut self, address: Value) {

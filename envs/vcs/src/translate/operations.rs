@@ -202,8 +202,8 @@ impl Emitter<'_> {
             }
             Mode::ZeroPageX => {
                 let address = self.zero_page_indexed(instruction)?;
-                let elsewhere = self.code.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, address, 0);
-                self.interpret_if(elsewhere);
+                let outside = self.code.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, address, 0);
+                self.interpret_if(outside);
                 address
             }
             Mode::ZeroPage | Mode::Absolute => self.byte(operand as u8 | RAM as u8),
@@ -256,9 +256,9 @@ impl Emitter<'_> {
         let above = self.code.ins().iadd_imm_s(s, 1);
         self.code.def_var(self.registers.s, above);
         let opcode = self.int(instruction.code.into());
-        let there = self.read_zero_page(s, opcode);
-        let there = self.zero_extend(there);
-        self.read_zero_page(above, there)
+        let dummy = self.read_zero_page(s, opcode);
+        let dummy = self.zero_extend(dummy);
+        self.read_zero_page(above, dummy)
     }
 
     /// Sets the flags from a status byte.

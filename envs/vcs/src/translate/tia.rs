@@ -25,18 +25,18 @@ impl Emitter<'_> {
             return self.wait(instruction);
         };
         let value = self.zero_extend(value);
-        let on = self.code.create_block();
+        let after = self.code.create_block();
         if let Some(redundant) = Tia::redundant_value(register) {
-            self.skip_if_redundant(redundant, value, on);
+            self.skip_if_redundant(redundant, value, after);
         }
         let result = self.call_register(function, value);
         self.stop_if(result, instruction.next());
-        self.code.ins().jump(on, &[]);
-        self.code.switch_to_block(on);
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
     }
 
-    /// Jumps to `on` if the write of `value` is redundant and the frame is drawn by lines.
-    fn skip_if_redundant(&mut self, redundant: usize, value: Value, on: Block) {
+    /// Jumps to `after` if the write of `value` is redundant and the frame is drawn by lines.
+    fn skip_if_redundant(&mut self, redundant: usize, value: Value, after: Block) {
         let [by_lines, write] = std::array::from_fn(|_| self.code.create_block());
         let redundant = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + redundant) as i32);
         let redundant = self.code.ins().uextend(I32, redundant);
@@ -45,7 +45,7 @@ impl Emitter<'_> {
         self.code.ins().brif(changes, write, &[], by_lines, &[]);
         self.code.switch_to_block(by_lines);
         let is_by_lines = self.is_by_lines();
-        self.code.ins().brif(is_by_lines, on, &[], write, &[]);
+        self.code.ins().brif(is_by_lines, after, &[], write, &[]);
         self.code.switch_to_block(write);
     }
 
@@ -58,19 +58,19 @@ impl Emitter<'_> {
 
     /// Emits WSYNC, which holds the CPU until the end of the line.
     fn wait(&mut self, instruction: Instruction) {
-        let [by_lines, exact, on] = std::array::from_fn(|_| self.code.create_block());
+        let [by_lines, exact, after] = std::array::from_fn(|_| self.code.create_block());
         let is_by_lines = self.is_by_lines();
         self.code.ins().brif(is_by_lines, by_lines, &[], exact, &[]);
         self.code.switch_to_block(exact);
         self.code.set_cold_block(exact);
         let nothing = self.int(0);
         self.write_chip(instruction, callbacks::wait, nothing, nothing);
-        self.code.ins().jump(on, &[]);
+        self.code.ins().jump(after, &[]);
         self.code.switch_to_block(by_lines);
         let line_end = self.line_end();
         self.set_now(line_end);
-        self.code.ins().jump(on, &[]);
-        self.code.switch_to_block(on);
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
     }
 
     /// The CPU cycle at which the next line begins. The current cycle if a line begins there.
