@@ -51,7 +51,8 @@ impl Tia {
         ((self.beam.pending_to - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
     }
 
-    /// A line whose end is just reached is not over: a write at the boundary still comes first.
+    /// Finishes the lines that are over. A line whose end is just reached is not: a write at the boundary
+    /// still comes first.
     fn finish_lines(&mut self) {
         loop {
             let plain = self.line.drawn == 0 && self.line.changed == 0 && !self.line.combed;

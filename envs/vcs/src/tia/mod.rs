@@ -21,10 +21,11 @@
 //!
 //! The same idea appears on three more levels:
 //!
-//! * A change of an object's register makes the object's mask *stale*. The next flush that needs it refreshes it.
+//! * A change of an object's register makes the object's mask *stale*. The next flush that needs it refreshes
+//!   it.
 //! * A write that changes nothing is *redundant*. Translated code skips it without a call (`redundant`).
-//! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the frame
-//!   if the screen is needed after all (`crate::replay`).
+//! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the
+//!   frame if the screen is needed after all (`crate::replay`).
 //!
 //! A frame is drawn in one of three ways ([`Drawing`]). `spans` flushes the span of pixels between two
 //! accesses at a time, exactly like the reference. `lines` flushes a line at a time and gives the same result

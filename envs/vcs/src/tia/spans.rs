@@ -28,8 +28,9 @@ impl Tia {
         }
     }
 
-    /// If the pending pixels end exactly at a line's end, its end-of-line actions stay pending. They follow
-    /// with the next flush, after any write at the boundary.
+    /// Draws up to the colour clock `to`, line by line. If the pending pixels end exactly at a line's end,
+    /// its end-of-line actions stay pending. They follow with the next flush, after any write at the
+    /// boundary.
     fn draw_lines(&mut self, to: i32) {
         loop {
             let start = LINE - self.beam.clocks_left;
@@ -74,9 +75,9 @@ impl Tia {
         self.paint(&layers, start, end);
     }
 
-    /// HMOVE blanks the first pixels of a line, span by span. A span that ends before the first pixel blanks
-    /// more than eight: one for each colour clock up to the ninth pixel. Later spans draw over that, unless
-    /// the frame ends there (found by experiment with ale-py 0.12.1).
+    /// Blanks the first pixels of a line after HMOVE, span by span. A span that ends before the first pixel
+    /// blanks more than eight: one for each colour clock up to the ninth pixel. Later spans draw over that,
+    /// unless the frame ends there (found by experiment with ale-py 0.12.1).
     fn comb(&mut self, start: i32, end: i32) {
         let from = start.max(end.min(HBLANK));
         if from >= COMB_END {
@@ -93,8 +94,9 @@ impl Tia {
         }
     }
 
-    /// The reference paints some spans in aligned groups of four pixels, and so up to three pixels too far.
-    /// Later spans cover that, unless the frame ends here, at pixel `end`.
+    /// Paints beyond the end of a span, at pixel `end`, as the reference does: it paints some spans in
+    /// aligned groups of four pixels, and so up to three pixels too far. Later spans cover that, unless the
+    /// frame ends here.
     fn overshoot(&mut self, end: usize) {
         let cell = end - end % 4;
         let (active, score) = (self.active, self.playfield.score);

@@ -373,7 +373,7 @@ impl Emitter<'_> {
         self.exit_to(target);
     }
 
-    /// JSR pushes the address of its last byte.
+    /// Emits JSR, which pushes the address of its last byte.
     fn call(&mut self, instruction: Instruction) {
         let [high, low] = instruction.next().wrapping_sub(1).to_be_bytes();
         let bytes = [self.byte(high), self.byte(low)];
@@ -381,7 +381,8 @@ impl Emitter<'_> {
         self.jump_to(instruction.operand);
     }
 
-    /// BRK pushes the address after its padding byte, and the status. It does not change decimal mode.
+    /// Emits BRK, which pushes the address after its padding byte, and the status. It does not change decimal
+    /// mode.
     fn software_interrupt(&mut self, instruction: Instruction) {
         let [high, low] = instruction.return_address().to_be_bytes();
         let bytes = [self.byte(high), self.byte(low), self.status()];
