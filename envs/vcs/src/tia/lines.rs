@@ -27,7 +27,7 @@ pub(super) struct Line {
 
 impl Tia {
     /// Begins a line.
-    pub(super) fn start_lines(&mut self) {
+    pub(super) fn start_line(&mut self) {
         self.line.drawn = 0;
         self.line.changed = 0;
         self.line.active = self.active;
@@ -98,7 +98,7 @@ impl Tia {
     fn next_line(&mut self) {
         self.beam.drawn_to += LINE;
         self.beam.row += 1;
-        self.start_lines();
+        self.start_line();
     }
 
     /// The latches that the objects of this line could still set.

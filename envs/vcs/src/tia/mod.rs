@@ -326,7 +326,7 @@ impl Tia {
             *screen = spare::take(self.geometry.pixels());
         }
         if drawing != Drawing::Spans {
-            self.start_lines();
+            self.start_line();
         }
         self.start_skipping();
     }
