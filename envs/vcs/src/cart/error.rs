@@ -4,6 +4,7 @@ use super::scheme::Scheme;
 
 /// Error for a ROM image that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CartridgeError {
     /// The image is empty.
     #[error("the ROM image is empty")]
