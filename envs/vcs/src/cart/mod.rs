@@ -155,8 +155,8 @@ impl Cartridge {
         self.scheme.is_translated().then(|| self.scheme.banks(self.rom.len()))
     }
 
-    /// Returns the index of translated code at `address`: the bank, or the slice and slot, times 4 KB, plus
-    /// the offset in it.
+    /// Returns the index of translated code at `address`: the bank, or for E0 the slice, times 4 KB, plus the
+    /// offset in the window.
     #[inline]
     pub(crate) fn code_index(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {

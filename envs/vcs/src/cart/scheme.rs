@@ -116,7 +116,7 @@ impl Scheme {
         !matches!(self, Self::Cv | Self::E7 | Self::Tigervision | Self::Ua | Self::Econobanking)
     }
 
-    /// The number of banks of an image of `size` bytes, or of its pairs of slice and slot.
+    /// The number of banks of an image of `size` bytes, or for E0 of its slices.
     pub(super) fn banks(self, size: usize) -> usize {
         match self {
             Self::E0 => size / 1024,
