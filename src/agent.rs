@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use ale::Game;
 use algorithms::VectorSpec;
 use anyhow::{Context, Result, bail};
+use burn::tensor::Device;
 
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::CheckpointArgs;
 use crate::config::{self, Experiment, Games};
 use crate::environments::{Builder, Purpose};
-use crate::learner::{self, Learner, Player};
+use crate::learner::{Learner, Player};
 
 /// A checkpoint and the experiment that it belongs to.
 pub(crate) struct TrainedAgent {
@@ -47,7 +48,8 @@ impl TrainedAgent {
 
     /// Restores the learner on the CPU, to act with it.
     pub(crate) fn restore(&self) -> Result<Box<dyn Learner>> {
-        learner::restore_to_play(&self.experiment, &self.checkpoint.learner).with_context(|| self.unusable())
+        let learner = self.experiment.algorithm.restore_to_act(&self.checkpoint.learner, &Device::flex());
+        learner.with_context(|| self.unusable())
     }
 
     /// Returns a player for a single environment of the first game of `builder`.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use algorithms::dqn::Distribution;
 use algorithms::networks::PolicyConfig;
 use algorithms::{Task, VectorSpec};
 use anyhow::Result;
@@ -11,7 +10,7 @@ use serde_json::json;
 
 use crate::agent::TrainedAgent;
 use crate::cli::ExportArgs;
-use crate::config::{Algorithm, Experiment};
+use crate::config::Experiment;
 use crate::tensors;
 
 /// Writes the file and says what is in it.
@@ -32,21 +31,15 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
     let tasks: Vec<_> = spec.tasks.iter().map(task).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
     let PolicyConfig { torso, head, .. } = experiment.policy;
-    let num_atoms = match experiment.dqn.distribution {
-        Distribution::C51 | Distribution::Quantile if experiment.algorithm == Algorithm::Dqn => {
-            experiment.dqn.num_atoms
-        }
-        _ => 1,
-    };
     let texts = [
         ("format", "pt".to_owned()),
-        ("algorithm", experiment.algorithm.to_string()),
+        ("algorithm", experiment.run.algorithm.to_string()),
         ("tasks", json!(tasks).to_string()),
         ("observation_shape", json!(shape).to_string()),
         ("rescale_observations", experiment.environments.rescale_observations.to_string()),
         ("torso", json!(torso).to_string()),
         ("head", json!(head).to_string()),
-        ("num_atoms", num_atoms.to_string()),
+        ("num_atoms", experiment.algorithm.outputs_per_action().to_string()),
     ];
     texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect()
 }

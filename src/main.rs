@@ -29,10 +29,12 @@ mod record;
 mod report;
 mod roms;
 mod selection;
+mod show_config;
 mod sweep;
 mod table;
 mod telemetry;
 mod tensors;
+mod threads;
 mod trace;
 mod train;
 
@@ -43,7 +45,6 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
-use config::Algorithm;
 use output::Output;
 
 fn main() -> ExitCode {
@@ -57,9 +58,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     let Cli { command, global } = cli;
     match command {
-        Command::Ppo(args) => train::start(Algorithm::Ppo, &args, &global, out),
-        Command::Dqn(args) => train::start(Algorithm::Dqn, &args, &global, out),
-        Command::Pqn(args) => train::start(Algorithm::Pqn, &args, &global, out),
+        Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
@@ -73,7 +72,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
-        Command::Config(args) => config::show(&args, out),
+        Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
         Command::Completions(args) => {
             // It would panic where nobody reads on.

@@ -16,7 +16,6 @@
 mod action_values;
 mod batch_reader;
 pub mod categorical;
-mod config_error;
 mod device_rollout;
 #[cfg(test)]
 mod device_tests;
@@ -44,10 +43,10 @@ mod training;
 mod value_scale;
 mod vector_spec;
 
-pub use config_error::ConfigError;
 pub use divergence::Divergence;
 pub use error::LearnerError;
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
+pub use settings::ConfigError;
 pub use value_scale::ValueScale;
 pub use vector_spec::{SpecError, Task, VectorSpec};

@@ -2,26 +2,27 @@
 //! scalars.
 
 use serde::{Deserialize, Serialize};
+use settings::choices;
 
 use crate::LearnerError;
 use crate::state_bytes::bad;
 
-/// Transformation of returns into the targets of a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ValueScale {
-    /// Identity.
-    #[default]
-    None,
-    /// Normalised by mean and deviation of each game's returns. Both follow the returns, while the value head
-    /// is adapted so that its predictions do not change (van Hasselt et al. 2016,
-    /// <https://arxiv.org/abs/1602.07714>; for each game Hessel et al. 2018,
-    /// <https://arxiv.org/abs/1809.04474>).
-    PopArt,
-    /// `h(x) = sign(x) (sqrt(|x| + 1) - 1) + x / 100` (Pohlen et al. 2018, <https://arxiv.org/abs/1805.11593>).
-    H,
-    /// `sign(x) ln(|x| + 1)` (Hafner et al. 2023, <https://arxiv.org/abs/2301.04104>).
-    Symlog,
+choices! {
+    /// Transformation of returns into the targets of a network.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ValueScale {
+        /// Identity.
+        #[default]
+        None = "none",
+        /// Normalised by mean and deviation of each game's returns. Both follow the returns, while the value head is
+        /// adapted so that its predictions do not change (van Hasselt et al. 2016, <https://arxiv.org/abs/1602.07714>;
+        /// for each game Hessel et al. 2018, <https://arxiv.org/abs/1809.04474>).
+        PopArt = "popart",
+        /// `h(x) = sign(x) (sqrt(|x| + 1) - 1) + x / 100` (Pohlen et al. 2018, <https://arxiv.org/abs/1805.11593>).
+        H = "h",
+        /// `sign(x) ln(|x| + 1)` (Hafner et al. 2023, <https://arxiv.org/abs/2301.04104>).
+        Symlog = "symlog",
+    }
 }
 
 /// The linear part of [`ValueScale::H`], which makes its inverse continuous.

@@ -16,9 +16,9 @@ use vector::{AtariVectorEnv, PoolOptions};
 use super::random_play::ids;
 use super::{SEED, print_json, rate};
 use crate::cli::{BenchLearnerArgs, Global};
-use crate::config;
 use crate::device::DeviceName;
 use crate::table;
+use crate::threads::set_threads;
 
 /// Samples that were processed, and in what time.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let device = DeviceName::parse(&args.device)?;
     device.check(args.precision)?;
     let device = device.open()?;
-    config::set_threads(num_threads)?;
+    set_threads(num_threads)?;
     let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
     let config = PpoConfig::default();

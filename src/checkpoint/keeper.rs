@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::{Checkpoint, PROGRESS, Progress, durable, store};
-use crate::config::RawCheckpoints;
+use crate::config::CheckpointSettings;
 use crate::interval::Interval;
 
 /// The file that a process locks while it writes to a run.
@@ -14,7 +14,7 @@ const LOCK: &str = "run.lock";
 /// Writes the checkpoints of a run when they are due, and removes those that are not to be kept.
 pub(crate) struct Keeper {
     run_dir: PathBuf,
-    settings: RawCheckpoints,
+    settings: CheckpointSettings,
     /// Updates at the newest checkpoint.
     saved_updates: Option<u64>,
     due: Interval,
@@ -27,7 +27,7 @@ impl Keeper {
     /// another process is at work.
     pub(crate) fn new(
         run_dir: &Path,
-        settings: &RawCheckpoints,
+        settings: &CheckpointSettings,
         frames: u64,
         saved_updates: Option<u64>,
     ) -> Result<Self> {
@@ -134,7 +134,7 @@ mod tests {
 
     fn kept(scores: &[Option<f64>], keep_last: usize, keep_best: bool) -> Vec<String> {
         let run = TempDir::new().unwrap();
-        let settings = RawCheckpoints { interval_frames: 10, keep_last, keep_best };
+        let settings = CheckpointSettings { interval_frames: 10, keep_last, keep_best };
         let mut keeper = Keeper::new(run.path(), &settings, 0, None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
             keeper.keep(checkpoint(updates, score)).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_run_has_one_process() {
         let run = TempDir::new().unwrap();
-        let settings = RawCheckpoints::default();
+        let settings = CheckpointSettings::default();
         let first = Keeper::new(run.path(), &settings, 0, None).unwrap();
         let error = Keeper::new(run.path(), &settings, 0, None).err().unwrap().to_string();
         assert!(error.starts_with("another process is at work"), "{error}");

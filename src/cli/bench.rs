@@ -120,6 +120,7 @@ pub(crate) struct BenchLearnerArgs {
 
 /// Of the names of precisions.
 fn precision_parser() -> impl TypedValueParser<Value = Precision> {
-    let names = PossibleValuesParser::new(Precision::ALL.map(Precision::name));
-    names.map(|name| Precision::from_name(&name).expect("a possible value has a precision"))
+    let names = PossibleValuesParser::new(Precision::ALL.iter().map(|precision| precision.name()));
+    let named = |name: &str| Precision::ALL.iter().find(|precision| precision.name() == name);
+    names.map(move |name| *named(&name).expect("a possible value has a precision"))
 }

@@ -11,6 +11,7 @@
 mod agent;
 mod bench;
 mod games;
+mod train;
 mod training;
 
 use std::path::PathBuf;
@@ -22,8 +23,8 @@ pub(crate) use bench::{
     BenchArgs, BenchCommand, BenchCrew, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSubject,
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
-pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, SweepArgs, TrainArgs};
-use training::{DQN, PQN};
+pub(crate) use train::TrainCommand;
+pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, SweepArgs};
 
 /// Trains reinforcement learning agents on real Atari 2600 games, with an emulator of its own.
 #[derive(Debug, Parser)]
@@ -60,14 +61,8 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Train an agent with proximal policy optimisation
-    Ppo(TrainArgs),
-    /// Train an agent with DQN, from the plain one to Rainbow
-    #[command(after_help = DQN)]
-    Dqn(TrainArgs),
-    /// Train an agent with PQN: action values from many environments, without a replay
-    #[command(after_help = PQN)]
-    Pqn(TrainArgs),
+    #[command(flatten)]
+    Train(TrainCommand),
     /// Go on with a run from its last checkpoint
     Resume(ResumeArgs),
     /// Train with several values of some keys and several seeds

@@ -1,6 +1,7 @@
 use anyhow::{Result, ensure};
 
-use super::{Games, RawEnvironments};
+use super::games::Games;
+use super::sections::EnvironmentSettings;
 
 /// What part of the training each game gets: how many steps its environments make until they rest.
 ///
@@ -25,7 +26,7 @@ impl Budget {
 
 impl Budgets {
     /// The budgets of these games, in their order.
-    pub(super) fn new(games: &Games, environments: &RawEnvironments) -> Result<Self> {
+    pub(super) fn new(games: &Games, environments: &EnvironmentSettings) -> Result<Self> {
         let frame_skip = u64::from(environments.frame_skip);
         let budget = |name: &str| {
             let num_envs = environments.num_envs_of(name) as u64;

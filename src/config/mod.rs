@@ -1,16 +1,25 @@
-//! Experiments: from what the user wrote ([`RawConfig`]) to what is going to be done ([`Experiment`]).
+//! Experiments: from TOML and flags ([`Config`]) to what a run needs ([`Experiment`]).
+//!
+//! * `sections` declares the settings of the application; those of algorithms and networks stand with these.
+//! * `schema` lists all keys, `reference` prints them.
+//! * `written` reads an experiment as it is written, `layers` puts it together from presets, files and flags.
+//! * `experiment` checks it and derives everything else, with `games` and `budgets`.
 
 mod budgets;
-mod keys;
+mod experiment;
+mod games;
 mod layers;
-mod raw;
-mod resolve;
-mod show;
+mod reference;
+mod schema;
+mod sections;
 #[cfg(test)]
 mod tests;
+mod written;
 
-pub(crate) use budgets::Budgets;
+pub(crate) use experiment::Experiment;
+pub(crate) use games::Games;
 pub(crate) use layers::{changed_keys, from_args, from_toml, values};
-pub(crate) use raw::{Algorithm, RawCheckpoints, RawConfig, RawEnvironments, RawEvaluation, RawReplay};
-pub(crate) use resolve::{Experiment, Games, set_threads};
-pub(crate) use show::run as show;
+pub(crate) use reference::reference;
+pub(crate) use schema::help;
+pub(crate) use sections::{CheckpointSettings, EnvironmentSettings};
+pub(crate) use written::Config;

@@ -2,31 +2,35 @@
 
 use std::fs;
 
-use algorithms::ppo::NormAdv;
 use clap::Parser;
 use tempfile::TempDir;
+use toml::Value;
 
-use super::{Algorithm, Experiment, RawConfig, changed_keys, from_args, from_toml};
+use super::{Config, Experiment, changed_keys, from_args, from_toml, values};
 use crate::cli::{Cli, Command};
 
-/// The experiment that `ale-train ppo ARGUMENTS` asks for, or the complaint.
+/// The experiment of `ale-train ppo ARGUMENTS`, or the error.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
-    experiment_by(Algorithm::Ppo, arguments)
+    experiment_by("ppo", arguments)
 }
 
-/// The same for another algorithm, whose command takes the same arguments.
-fn experiment_by(algorithm: Algorithm, arguments: &[&str]) -> Result<Experiment, String> {
-    let line = ["ale-train", "ppo"].into_iter().chain(arguments.iter().copied());
-    let Command::Ppo(args) = Cli::try_parse_from(line).expect("flags that exist").command else {
-        unreachable!("the command is ppo")
+fn experiment_by(algorithm: &str, arguments: &[&str]) -> Result<Experiment, String> {
+    let line = ["ale-train", algorithm].into_iter().chain(arguments.iter().copied());
+    let Command::Train(command) = Cli::try_parse_from(line).expect("flags that exist").command else {
+        unreachable!("{algorithm} is a training command")
     };
-    from_args(&args.experiment, Some(algorithm))
-        .and_then(RawConfig::resolve)
+    from_args(&command.args.experiment, Some(command.algorithm))
+        .and_then(Config::resolve)
         .map_err(|error| format!("{error:#}"))
 }
 
+/// The value of a key of an experiment.
+fn value(experiment: &Experiment, key: &str) -> Value {
+    values(&experiment.to_toml().unwrap()).unwrap().remove(key).expect(key)
+}
+
 #[test]
-fn the_games_choose_the_preset() {
+fn the_games_select_the_preset() {
     let open = experiment(&[]).unwrap();
     assert_eq!((open.games.names(), open.environments.img_width), (vec!["harvest"], 44));
     let pong = experiment(&["--games", "pong"]).unwrap();
@@ -36,23 +40,23 @@ fn the_games_choose_the_preset() {
     let acrobot = experiment(&["--games", "Acrobot-v1"]).unwrap();
     assert_eq!((acrobot.games.names(), acrobot.environments.num_envs), (vec!["Acrobot-v1"], 16));
     let car = |algorithm| experiment_by(algorithm, &["--games", "MountainCar-v0"]).unwrap().environments;
-    assert_eq!([Algorithm::Dqn, Algorithm::Ppo].map(|algorithm| car(algorithm).num_envs), [1, 8]);
-    assert!(car(Algorithm::Dqn).rescale_observations && !car(Algorithm::Ppo).rescale_observations);
+    assert_eq!(["dqn", "ppo"].map(|algorithm| car(algorithm).num_envs), [1, 8]);
+    assert!(car("dqn").rescale_observations && !car("ppo").rescale_observations);
     assert_eq!(experiment(&["--games", "classic"]).unwrap().num_envs(), 24);
     assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 448);
-    // Also where they are named by `--set`.
+    // --set selects a preset too.
     let several = experiment(&["--set", "environments.games=pong,harvest"]).unwrap();
     assert_eq!((several.num_envs(), several.environments.img_width), (16, 84));
 }
 
 #[test]
 fn the_atari_preset_is_the_default() {
-    let raw = from_toml(include_str!("../../configs/atari-ppo.toml")).unwrap();
-    assert_eq!(raw, RawConfig::default());
+    let toml = |text| from_toml(text).unwrap().resolve().unwrap().to_toml().unwrap();
+    assert_eq!(toml(include_str!("../../configs/atari-ppo.toml")), toml(""));
 }
 
 #[test]
-fn a_file_then_set_then_flags() {
+fn set_overrides_a_file_and_flags_override_both() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     fs::write(&file, "[experiment]\nseed = 3\ntotal_frames = 8192\n[ppo]\nnum_steps = 16\ngamma = 0.9\n")
@@ -61,55 +65,80 @@ fn a_file_then_set_then_flags() {
     let changed =
         ["--config", file, "--set", "ppo.num_steps=32", "--set", "experiment.seed=4", "--seed", "5"];
     let experiment = experiment(&changed).unwrap();
-    assert_eq!((experiment.seed, experiment.ppo.num_steps, experiment.ppo.gamma), (5, 32, 0.9));
-    // The budget follows from the frames; what the file leaves out is the default, not a preset.
-    assert_eq!((experiment.ppo.total_steps, experiment.environments.img_width), (2048, 84));
+    assert_eq!((experiment.run.seed, experiment.algorithm.steps_per_update()), (5, 32));
+    assert_eq!(value(&experiment, "ppo.gamma"), Value::Float(0.9));
+    // Keys that a file leaves out have their defaults, not the values of a preset.
+    assert_eq!(experiment.environments.img_width, 84);
+    // The number of steps follows from the frames.
+    assert!(format!("{:?}", experiment.algorithm).contains("total_steps: 2048,"));
 }
 
 #[test]
-fn a_run_reads_its_own_configuration_back() {
+fn a_written_experiment_reads_back_the_same() {
     let experiment = experiment(&["--set", "ppo.clip_coef=0.2", "--set", "ppo.target_kl=0.01"]).unwrap();
     let text = experiment.to_toml().unwrap();
     assert!(text.contains("clip_coef = 0.2\n"), "{text}");
+    assert!(!text.contains("total_steps") && !text.contains("[dqn]") && !text.contains("[replay]"), "{text}");
     let again = from_toml(&text).unwrap().resolve().unwrap();
     assert_eq!(again.to_toml().unwrap(), text);
-    assert_eq!(again.ppo, experiment.ppo);
+    assert_eq!(format!("{again:?}"), format!("{experiment:?}"));
 }
 
 #[test]
-fn advantages_are_normalised_by_name_or_by_the_switch_of_old() {
-    for (written, meant) in
-        [("game", NormAdv::Game), ("true", NormAdv::Batch), ("false", NormAdv::None), ("none", NormAdv::None)]
-    {
+fn only_the_sections_of_the_algorithm_are_kept() {
+    let config =
+        from_toml("[experiment]\nalgorithm = 'dqn'\n[ppo]\ngamma = 0.5\n[dqn]\ngamma = 0.25\n").unwrap();
+    let text = config.resolve().unwrap().to_toml().unwrap();
+    assert!(text.contains("[replay]") && text.contains("gamma = 0.25") && !text.contains("[ppo]"), "{text}");
+    let error =
+        from_toml("[ppo]\ngamma = 'high'\n[experiment]\nalgorithm = 'dqn'\n").unwrap_err().to_string();
+    assert!(error.contains("ppo.gamma"), "{error}");
+}
+
+#[test]
+fn norm_adv_is_a_name_or_a_boolean() {
+    for (written, name) in [("game", "game"), ("true", "batch"), ("false", "none"), ("none", "none")] {
         let set = format!("ppo.norm_adv={written}");
-        assert_eq!(experiment(&["--set", &set]).unwrap().ppo.norm_adv, meant);
+        assert_eq!(
+            value(&experiment(&["--set", &set]).unwrap(), "ppo.norm_adv"),
+            Value::String(name.to_owned())
+        );
     }
 }
 
 #[test]
-fn complaints_name_the_key_and_what_was_allowed() {
-    let complaint = |set| experiment(&["--set", set]).unwrap_err();
-    assert!(complaint("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
-    assert!(complaint("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
-    assert!(complaint("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
-    assert!(complaint("policy.torso=resnet").contains("expected `nature` or `impala`"));
-    assert!(complaint("ppo.norm_adv=games").contains("`batch`, `game`, `none`"));
+fn errors_name_the_key_and_the_allowed_values() {
+    let error = |set| experiment(&["--set", set]).unwrap_err();
+    assert!(error("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
+    assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
+    assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
+    assert!(error("policy.torso=resnet").contains("expected `nature` or `impala`"));
+    assert!(error("ppo.norm_adv=games").contains("`batch`, `game`, `none`"));
+    assert!(error("policy.width=0").contains("policy.width = 0 is not possible: it must be above 0"));
     assert!(
-        complaint("policy.width=0").contains("policy.width = 0 is not possible: it must be a number above 0")
+        error("ppo.gae_lambda=1.1").contains("ppo.gae_lambda = 1.1 is not possible: it must be in 0..=1")
     );
-    assert!(complaint("ppo.total_steps=9").contains("experiment.total_frames"));
-    assert!(complaint("nonsense").contains("expected KEY=VALUE"));
-    let wrong_type = complaint("ppo.gamma=high");
+    assert!(error("ppo.total_steps=9").contains("experiment.total_frames"));
+    assert!(
+        error("xyz.qrstuvw=9")
+            .contains("the sections are experiment, environments, policy, ppo, dqn, replay")
+    );
+    assert!(error("nonsense").contains("expected KEY=VALUE"));
+    let wrong_type = error("ppo.gamma=high");
     assert!(wrong_type.contains("ppo.gamma") && wrong_type.contains("high"), "{wrong_type}");
-    assert!(complaint("environments.games=pogn").contains("did you mean pong?"));
-    assert!(complaint("environments.repeat_action_probability=2").contains("it must be in 0..=1"));
-    assert!(complaint("environments.num_envs=0").contains("it must be 1 or more"));
+    assert!(error("environments.games=pogn").contains("did you mean pong?"));
+    assert!(error("environments.repeat_action_probability=2").contains("it must be in 0..=1"));
+    assert!(error("environments.num_envs=0").contains("it must be 1 or more"));
+    assert!(
+        error("checkpoints.keep_last=0")
+            .contains("checkpoints.keep_last = 0 is not possible: it must be 1 or more")
+    );
     let short = experiment(&["--games", "pong", "--total-frames", "100"]).unwrap_err();
     assert!(short.contains("one update takes 4096 frames"), "{short}");
 }
 
 #[test]
-fn single_games_have_settings_of_their_own() {
+fn single_games_have_overrides() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     let text = "[environments]\ngames = ['pong', 'qbert']\n\
@@ -122,7 +151,7 @@ fn single_games_have_settings_of_their_own() {
     assert_eq!(again.environments, experiment.environments);
     assert_eq!(again.environments.game["pong"].difficulty, Some(1));
 
-    let complaint = |set: &str| self::experiment(&["--games", "pong,qbert", "--set", set]).unwrap_err();
+    let error = |set: &str| self::experiment(&["--games", "pong,qbert", "--set", set]).unwrap_err();
     for (set, expected) in [
         (
             "environments.game.pogn.mode=0",
@@ -140,16 +169,16 @@ fn single_games_have_settings_of_their_own() {
             "evaluation.repeat_action_probability = 2 is not possible",
         ),
     ] {
-        let complaint = complaint(set);
-        assert!(complaint.contains(expected), "{set}: {complaint}");
+        let error = error(set);
+        assert!(error.contains(expected), "{set}: {error}");
     }
     let classic = ["--games", "CartPole-v1", "--set", "environments.game.CartPole-v1.mode=1"];
-    let complaint = self::experiment(&classic).unwrap_err();
-    assert!(complaint.contains("CartPole-v1 has []"), "{complaint}");
+    let error = self::experiment(&classic).unwrap_err();
+    assert!(error.contains("CartPole-v1 has []"), "{error}");
 }
 
 #[test]
-fn a_mistake_in_a_file_is_told_with_the_file() {
+fn errors_in_a_file_name_the_file() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     let path = file.to_str().unwrap();
@@ -159,13 +188,13 @@ fn a_mistake_in_a_file_is_told_with_the_file() {
         ("[ppo\n", "line 1"),
     ] {
         fs::write(&file, text).unwrap();
-        let complaint = experiment(&["--config", path]).unwrap_err();
-        assert!(complaint.starts_with(path) && complaint.contains(expected), "{complaint}");
+        let error = experiment(&["--config", path]).unwrap_err();
+        assert!(error.starts_with(path) && error.contains(expected), "{error}");
     }
 }
 
 #[test]
-fn changes_to_a_configuration_are_named() {
+fn changed_keys_are_named() {
     let ours = experiment(&[]).unwrap().to_toml().unwrap();
     assert!(changed_keys(&ours, &ours).unwrap().is_empty());
     let theirs = ours.replace("gamma = 0.99", "gamma = 0.9").replace("seed = 1\n", "");

@@ -11,7 +11,7 @@ use rl_env::{Actions, AutoresetMode, BoxedEnv, EnvError, RescaleObservation, Vec
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
-use crate::config::{Experiment, Games, RawEnvironments};
+use crate::config::{EnvironmentSettings, Experiment, Games};
 use crate::roms;
 use crate::selection;
 
@@ -96,7 +96,7 @@ pub(crate) struct Overrides {
 /// Builds the environments of an experiment. Holds the games' images, so that building cannot fail for want of one.
 pub(crate) struct Builder {
     tasks: Tasks,
-    settings: RawEnvironments,
+    settings: EnvironmentSettings,
     /// How likely a frame repeats the action before in an evaluation.
     evaluation_stickiness: f32,
     mode: Option<u32>,
@@ -126,7 +126,7 @@ impl Builder {
             mode: overrides.mode,
             difficulty: overrides.difficulty,
             settings,
-            num_threads: overrides.num_threads.unwrap_or(experiment.num_threads),
+            num_threads: overrides.num_threads.unwrap_or_else(|| experiment.num_threads()),
         })
     }
 

@@ -14,12 +14,13 @@ use serde_json::json;
 
 use crate::agent::TrainedAgent;
 use crate::cli::{EvalArgs, Global};
-use crate::config::{Games, set_threads};
+use crate::config::Games;
 use crate::environments::{Builder, Environments, Overrides, Purpose};
 use crate::learner::Learner;
 use crate::report::{interquartile_mean, median};
 use crate::table;
 use crate::telemetry::{Exhibit, Metric, Sample};
+use crate::threads::set_threads;
 
 pub(crate) use spectator::Spectator;
 
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         repeat_action_probability: args.sticky,
         ..Overrides::default()
     };
-    set_threads(trained.experiment.num_threads)?;
+    set_threads(trained.experiment.num_threads())?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let learner = trained.restore()?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };

@@ -1,27 +1,112 @@
-use algorithms::dqn::{Dqn, DqnMetrics, Policy};
-use algorithms::networks::NamedWeights;
-use algorithms::{Learner as _, LearnerError, SpecError, VectorSpec};
+use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics, Policy};
+use algorithms::networks::{NamedWeights, PolicyConfig};
+use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
+use anyhow::Result;
+use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
+use serde::{Deserialize, Serialize};
+use settings::Section;
+use toml::{Table, Value};
 
-use super::{Learner, Player, Reading};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::player::{Player, Reading};
+use super::replay_storage::{self, ReplaySettings};
 use crate::telemetry::{Metric, Sample};
 
-/// Gradient steps between two reports: there is an update every few steps.
-const REPORT_INTERVAL: u64 = 250;
+pub(super) const DESCRIPTOR: Descriptor = Descriptor {
+    title: "DQN",
+    about: "Train an agent with DQN or its extensions up to Rainbow",
+    examples: &[
+        "ale-train dqn",
+        "ale-train dqn --games pong --total-frames 4000000",
+        "ale-train dqn --config configs/rainbow-dqn.toml --games pong",
+        "ale-train dqn --games pong --set dqn.double=true --set dqn.buffer_size=200000",
+    ],
+    sections: &[Section::of::<DqnConfig>("dqn"), Section::of::<ReplaySettings>("replay")],
+    presets: Presets {
+        harvest: include_str!("../../configs/harvest-dqn.toml"),
+        tasks: &[
+            ("Acrobot-v1", include_str!("../../configs/acrobot-dqn.toml")),
+            ("MountainCar-v0", include_str!("../../configs/mountaincar-dqn.toml")),
+        ],
+        classic: include_str!("../../configs/cartpole-dqn.toml"),
+        atari: include_str!("../../configs/atari-dqn.toml"),
+    },
+    read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
+};
 
-/// DQN, and what the application adds to it.
-pub(super) struct DqnLearner {
-    dqn: Dqn,
-    /// Whether checkpoints hold the replay.
-    replay_in_checkpoint: bool,
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Sections {
+    dqn: DqnConfig,
+    replay: ReplaySettings,
 }
 
-impl DqnLearner {
-    pub(super) fn new(dqn: Dqn, replay_in_checkpoint: bool) -> Self {
-        Self { dqn, replay_in_checkpoint }
+impl Sections {
+    fn learner(&self, dqn: Dqn) -> Box<dyn Learner> {
+        Box::new(DqnLearner { dqn, replay_in_checkpoint: self.replay.in_checkpoint })
     }
+}
+
+impl AlgorithmConfig for Sections {
+    fn to_toml(&self) -> Result<Table> {
+        to_table(self)
+    }
+
+    fn steps_per_update(&self) -> u64 {
+        1
+    }
+
+    fn is_on_policy(&self) -> bool {
+        false
+    }
+
+    fn set_total_steps(&mut self, total_steps: u64) {
+        self.dqn.total_steps = total_steps;
+    }
+
+    fn validate(&self, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
+        self.dqn.validate().map_err(|error| error.within("dqn"))?;
+        self.dqn.validate_policy(policy).map_err(|error| error.within("policy"))
+    }
+
+    fn outputs_per_action(&self) -> usize {
+        match self.dqn.distribution {
+            Distribution::Mean => 1,
+            Distribution::C51 | Distribution::Quantile => self.dqn.num_atoms,
+        }
+    }
+
+    fn create(
+        &self,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Box<dyn Learner>> {
+        let storage = replay_storage::of(&self.replay, &self.dqn, &spec)?;
+        Ok(self.learner(Dqn::with_storage(self.dqn.clone(), policy, spec, storage, device, seed)?))
+    }
+
+    fn restore(&self, state: &[u8], spec: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
+        let storage = replay_storage::of(&self.replay, &self.dqn, spec)?;
+        Ok(self.learner(Dqn::from_state_with_storage(state, storage, device)?))
+    }
+
+    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
+        Ok(self.learner(Dqn::from_state(state, device)?))
+    }
+}
+
+/// The number of gradient steps between two reports.
+const REPORT_INTERVAL: u64 = 250;
+
+/// DQN, which reports once in a while and may leave its replay out of checkpoints.
+struct DqnLearner {
+    dqn: Dqn,
+    replay_in_checkpoint: bool,
 }
 
 impl algorithms::Learner for DqnLearner {
@@ -70,7 +155,7 @@ impl Learner for DqnLearner {
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
         let before = self.dqn.updates();
         let metrics = self.dqn.update()?;
-        // Told by the count alone, so that a run that was resumed reports at the same moments.
+        // Depends on the count alone, so that a resumed run reports after the same updates.
         let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
         Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
     }
@@ -81,7 +166,7 @@ impl Learner for DqnLearner {
     }
 }
 
-/// Takes the actions of the highest values, but now and then any other.
+/// Acts epsilon-greedily on action values.
 pub(super) struct ValuePlayer {
     policy: Policy,
     epsilon: f64,

@@ -1,11 +1,89 @@
-use algorithms::ppo::{Policy, Ppo, PpoMetrics, RecurrentState};
-use algorithms::{LearnerError, SpecError, VectorSpec};
+use algorithms::networks::PolicyConfig;
+use algorithms::ppo::{Policy, Ppo, PpoConfig, PpoMetrics, RecurrentState};
+use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
+use anyhow::Result;
+use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
+use serde::{Deserialize, Serialize};
+use settings::Section;
+use toml::{Table, Value};
 
-use super::{Learner, Player, Reading};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::player::{Player, Reading};
 use crate::telemetry::{Metric, Sample};
+
+pub(super) const DESCRIPTOR: Descriptor = Descriptor {
+    title: "PPO",
+    about: "Train an agent with Proximal Policy Optimization",
+    examples: &[
+        "ale-train ppo",
+        "ale-train ppo --games pong --total-frames 10000000",
+        "ale-train ppo --games pong,breakout,seaquest --num-envs 8",
+        "ale-train ppo --games atari57,-skiing",
+        "ale-train ppo --games Acrobot-v1",
+        "ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3",
+        "ale-train ppo --games pong --set evaluation.interval_frames=1000000 --json --quiet > curves.jsonl",
+    ],
+    sections: &[Section::of::<PpoConfig>("ppo")],
+    presets: Presets {
+        harvest: include_str!("../../configs/harvest-ppo.toml"),
+        tasks: &[("Acrobot-v1", include_str!("../../configs/acrobot-ppo.toml"))],
+        classic: include_str!("../../configs/cartpole-ppo.toml"),
+        atari: include_str!("../../configs/atari-ppo.toml"),
+    },
+    read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
+};
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Sections {
+    ppo: PpoConfig,
+}
+
+impl AlgorithmConfig for Sections {
+    fn to_toml(&self) -> Result<Table> {
+        to_table(self)
+    }
+
+    fn steps_per_update(&self) -> u64 {
+        self.ppo.num_steps as u64
+    }
+
+    fn is_on_policy(&self) -> bool {
+        true
+    }
+
+    fn set_total_steps(&mut self, total_steps: u64) {
+        self.ppo.total_steps = total_steps;
+    }
+
+    fn validate(&self, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
+        self.ppo.validate(num_envs).map_err(|error| error.within("ppo"))?;
+        policy
+            .validate_minibatches(self.ppo.num_minibatches, num_envs)
+            .map_err(|error| error.within("policy"))
+    }
+
+    fn create(
+        &self,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Ppo::new(self.ppo.clone(), policy, spec, device, seed)?))
+    }
+
+    fn restore(&self, state: &[u8], _: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
+        self.restore_to_act(state, device)
+    }
+
+    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Ppo::from_state(state, device)?))
+    }
+}
 
 impl Learner for Ppo {
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
@@ -15,29 +93,30 @@ impl Learner for Ppo {
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let policy = self.policy(spec)?;
-        let memory = policy.initial_state();
-        Ok(Box::new(PolicyPlayer { policy, past: memory.clone(), memory, greedy, rng }))
+        let state = policy.initial_state();
+        Ok(Box::new(PolicyPlayer { policy, previous: state.clone(), state, greedy, rng }))
     }
 }
 
-/// Draws actions as a policy says, or takes the most probable ones.
+/// Samples actions from a policy, or takes the most probable ones.
 struct PolicyPlayer {
     policy: Policy,
-    memory: RecurrentState,
-    /// What was remembered before the last action, which is what that was chosen with.
-    past: RecurrentState,
+    /// The recurrent state.
+    state: RecurrentState,
+    /// The recurrent state that the last action was chosen with.
+    previous: RecurrentState,
     greedy: bool,
     rng: ChaCha8Rng,
 }
 
 impl Player for PolicyPlayer {
     fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        self.past.clone_from(&self.memory);
-        self.policy.act(batch, &mut self.memory, self.greedy, &mut self.rng)
+        self.previous.clone_from(&self.state);
+        self.policy.act(batch, &mut self.state, self.greedy, &mut self.rng)
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.past)?;
+        let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.previous)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {
             let probabilities = log_probs.into_iter().map(f32::exp).collect();
             Reading::Policy { probabilities, value }

@@ -1,9 +1,77 @@
-use algorithms::pqn::{Pqn, PqnMetrics};
-use algorithms::{LearnerError, SpecError, VectorSpec};
+use algorithms::networks::PolicyConfig;
+use algorithms::pqn::{Pqn, PqnConfig, PqnMetrics};
+use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
+use anyhow::Result;
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use settings::Section;
+use toml::{Table, Value};
 
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
 use super::dqn::ValuePlayer;
-use super::{Learner, Player};
+use super::player::Player;
 use crate::telemetry::{Metric, Sample};
+
+pub(super) const DESCRIPTOR: Descriptor = Descriptor {
+    title: "PQN",
+    about: "Train an agent with PQN: action values from many environments, without a replay",
+    examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32 --total-frames 10000000"],
+    sections: &[Section::of::<PqnConfig>("pqn")],
+    presets: Presets {
+        harvest: include_str!("../../configs/harvest-pqn.toml"),
+        tasks: &[],
+        classic: include_str!("../../configs/cartpole-pqn.toml"),
+        atari: include_str!("../../configs/atari-pqn.toml"),
+    },
+    read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
+};
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Sections {
+    pqn: PqnConfig,
+}
+
+impl AlgorithmConfig for Sections {
+    fn to_toml(&self) -> Result<Table> {
+        to_table(self)
+    }
+
+    fn steps_per_update(&self) -> u64 {
+        self.pqn.num_steps as u64
+    }
+
+    fn is_on_policy(&self) -> bool {
+        true
+    }
+
+    fn set_total_steps(&mut self, total_steps: u64) {
+        self.pqn.total_steps = total_steps;
+    }
+
+    fn validate(&self, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
+        self.pqn.validate(num_envs).map_err(|error| error.within("pqn"))?;
+        policy.validate_action_values().map_err(|error| error.within("policy"))
+    }
+
+    fn create(
+        &self,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Pqn::new(self.pqn.clone(), policy, spec, device, seed)?))
+    }
+
+    fn restore(&self, state: &[u8], _: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
+        self.restore_to_act(state, device)
+    }
+
+    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Pqn::from_state(state, device)?))
+    }
+}
 
 impl Learner for Pqn {
     fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {

@@ -1,33 +1,46 @@
-//! Where a replay is kept: in memory, as much as is free, or in a file without a name.
+//! The memory of a replay: RAM, as far as it is free, or a mapped file without a name.
 
 use std::fs;
 use std::io::Write;
 use std::ops::DerefMut;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use algorithms::dqn::Dqn;
+use algorithms::dqn::{Dqn, DqnConfig};
 use algorithms::{ReplayStorage, VectorSpec};
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
+use serde::{Deserialize, Serialize};
+use settings::settings;
 
-use crate::config::Experiment;
+settings! {
+    /// Storage of the replay of DQN.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(super) struct ReplaySettings {
+        /// Directory of a temporary file for the observations of the replay. If absent, they are in memory.
+        pub(super) folder: Option<PathBuf> = None,
+        /// True if checkpoints contain the replay. Otherwise a resumed run fills its replay again before it learns.
+        pub(super) in_checkpoint: bool = true,
+    }
+}
 
-/// Memory that is left to everything else.
+/// Memory in bytes that is reserved for everything else.
 const RESERVE: u64 = 256 << 20;
 
-/// The storage for the replay of an experiment in the environments of `spec`.
-pub(super) fn of(experiment: &Experiment, spec: &VectorSpec) -> Result<ReplayStorage> {
-    let Some(folder) = &experiment.replay.folder else {
+/// Returns storage for the replay of steps in the environments of `spec`.
+pub(super) fn of(settings: &ReplaySettings, dqn: &DqnConfig, spec: &VectorSpec) -> Result<ReplayStorage> {
+    let Some(folder) = &settings.folder else {
         return Ok(ReplayStorage::Memory { available: available_memory() });
     };
-    let bytes = Dqn::replay_size(&experiment.dqn, spec)?.storage_bytes;
-    let file = map_file(folder, bytes)
-        .with_context(|| format!("replay.folder = {}: no file of {bytes} bytes", folder.display()))?;
+    let bytes = Dqn::replay_size(dqn, spec)?.storage_bytes;
+    let file = map_file(folder, bytes).with_context(|| {
+        format!("replay.folder = {}: cannot create a file of {bytes} bytes", folder.display())
+    })?;
     Ok(ReplayStorage::External(file))
 }
 
-/// A file of so many bytes that is gone when the process ends. All of it is written once, so that a disk without room
-/// says so now.
+/// Maps a file of `bytes` bytes that disappears with the process. All of it is written once, so that a full disk is
+/// detected at the start.
 fn map_file(folder: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u8]> + Send>> {
     let mut file = tempfile::tempfile_in(folder)?;
     let zeros = vec![0; 1 << 20];
@@ -42,13 +55,13 @@ fn map_file(folder: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u8]>
         return Ok(Box::new(Vec::new()));
     }
     #[allow(unsafe_code)]
-    // SAFETY: the file has no name, so that no other process can change or shorten it while it is mapped.
+    // SAFETY: the file has no name, so no other process can change or truncate it while it is mapped.
     let map = unsafe { MmapMut::map_mut(&file)? };
     Ok(Box::new(map))
 }
 
-/// Bytes of memory that a replay may take: what Linux counts as available, less a reserve, and not more than what is
-/// left to the control group. Elsewhere nothing is known, and nothing is refused.
+/// Returns the number of bytes that a replay may occupy: the memory that Linux reports as available, within the limit of
+/// the control group, less a reserve. Unlimited on other systems.
 fn available_memory() -> u64 {
     let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
     let of_group = || -> Option<u64> {
@@ -60,7 +73,7 @@ fn available_memory() -> u64 {
     free.map_or(u64::MAX, |free| free.saturating_sub(RESERVE))
 }
 
-/// The line `MemAvailable:   123 kB` in bytes.
+/// Parses the line `MemAvailable:   123 kB` and returns bytes.
 fn mem_available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -71,14 +84,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn available_memory_is_read_in_kilobytes() {
+    fn reads_the_available_memory_in_kilobytes() {
         let text = "MemTotal:       24539012 kB\nMemFree: 1 kB\nMemAvailable:   22000000 kB\nBuffers: 5 kB\n";
         assert_eq!(mem_available(text), Some(22_000_000 * 1024));
         assert_eq!(mem_available("MemTotal: 7 kB\n"), None);
     }
 
     #[test]
-    fn a_file_is_mapped_whole_and_leaves_nothing_behind() {
+    fn maps_a_whole_file_that_has_no_name() {
         let folder = tempfile::TempDir::new().unwrap();
         let mut map = map_file(folder.path(), (1 << 20) + 5).unwrap();
         assert_eq!(map.len(), (1 << 20) + 5);

@@ -16,12 +16,13 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
-use crate::config::{Games, set_threads};
+use crate::config::Games;
 use crate::environments::{self, Builder, Overrides};
 use crate::failure::AtWork;
 use crate::interrupt::Interrupt;
 use crate::selection;
 use crate::telemetry::Printer;
+use crate::threads::set_threads;
 
 use canvas::Canvas;
 use input::{Event, Key, Kind};
@@ -89,7 +90,7 @@ fn beside_an_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Resul
         difficulty: args.difficulty,
         ..Overrides::default()
     };
-    set_threads(trained.experiment.num_threads)?;
+    set_threads(trained.experiment.num_threads())?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let player = trained.player(&builder, agent.greedy, args.seed)?;
     let codes = builder.atari_env(args.seed)?.action_codes().to_vec();

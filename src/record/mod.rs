@@ -11,10 +11,11 @@ use rl_env::{Action, Batch, Env};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{Global, RecordArgs};
-use crate::config::{Games, set_threads};
+use crate::config::Games;
 use crate::environments::{Builder, Overrides};
 use crate::failure::AtWork;
 use crate::learner::Player;
+use crate::threads::set_threads;
 
 use film::{Film, FilmFile};
 use overlay::Caption;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     let agent = TrainedAgent::open(&args.agent.checkpoint)?;
     let game = agent.game(args.game.as_deref())?;
     let overrides = Overrides { games: Some(Games::Atari(vec![game])), ..Overrides::default() };
-    set_threads(agent.experiment.num_threads)?;
+    set_threads(agent.experiment.num_threads())?;
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let mut player = agent.player(&builder, args.agent.greedy, args.seed)?;
 

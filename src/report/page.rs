@@ -65,7 +65,7 @@ fn curves(groups: &[Group]) -> Result<String> {
 fn overview(groups: &[Group]) -> String {
     let rows = groups.iter().enumerate().map(|(index, group)| {
         let runs = &group.runs;
-        let mut seeds: Vec<u64> = runs.iter().map(|run| run.experiment.seed).collect();
+        let mut seeds: Vec<u64> = runs.iter().map(|run| run.experiment.run.seed).collect();
         seeds.sort_unstable();
         let seeds = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let speeds: Vec<f64> = runs.iter().filter_map(|run| run.sps).collect();

@@ -46,7 +46,7 @@ impl RunHistory {
         let unreadable = || format!("{} is no run that can be reported", run_dir.display());
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =
-            config::from_toml(&text).and_then(config::RawConfig::resolve).with_context(unreadable)?;
+            config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
         let metrics = fs::read_to_string(run_dir.join(METRICS_FILE)).with_context(unreadable)?;
         let names = experiment.games.names();
         let mut run = Self {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, SweepArgs};
-use crate::config::{self, RawConfig};
+use crate::config::{self, Config};
 use crate::failure::{AtWork, INTERRUPTED, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::output::notice;
@@ -92,7 +92,7 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
         let mut experiment: ExperimentArgs = args.experiment.clone();
         experiment.set.extend(setting.iter().cloned());
         config::from_args(&experiment, None)
-            .and_then(RawConfig::resolve)
+            .and_then(Config::resolve)
             .with_context(|| format!("the setting {}", setting.join(" ")))?;
     }
     Ok(())
@@ -135,7 +135,7 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
     {
         return Ok(varied.to_owned());
     }
-    Ok(config::from_toml(&fs::read_to_string(file)?)?.experiment.algorithm.to_string())
+    Ok(config::from_toml(&fs::read_to_string(file)?)?.sections.run.algorithm.to_string())
 }
 
 /// Makes a run, or goes on with it.

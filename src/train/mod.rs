@@ -16,30 +16,27 @@ use anyhow::{Context, Result, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::checkpoint::{self, Progress};
-use crate::cli::{Global, ResumeArgs, TrainArgs};
-use crate::config::{self, Algorithm, Experiment, set_threads};
+use crate::cli::{Global, ResumeArgs, TrainCommand};
+use crate::config::{self, Experiment};
 use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
-use crate::learner;
 use crate::provenance;
 use crate::telemetry::Printer;
+use crate::threads::set_threads;
 
 use run::{Beginning, Output, Run};
 
 /// `ale-train ppo` and the like: a new run. Nothing is written before everything that was asked for is known to be possible.
-pub(crate) fn start(
-    algorithm: Algorithm,
-    args: &TrainArgs,
-    global: &Global,
-    out: &mut impl Write,
-) -> Result<()> {
-    let experiment = config::from_args(&args.experiment, Some(algorithm))?.resolve()?;
-    set_threads(experiment.num_threads)?;
+pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
+    let TrainCommand { algorithm, args } = command;
+    let experiment = config::from_args(&args.experiment, Some(*algorithm))?.resolve()?;
+    set_threads(experiment.num_threads())?;
     let builder = Builder::new(&experiment, &Overrides::default(), global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let learner = learner::create(&experiment, spec)?;
+    let (policy, device, seed) = (experiment.policy.clone(), experiment.device.open()?, experiment.run.seed);
+    let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
     checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
     let run = Run {
@@ -66,12 +63,13 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         Some(device) => DeviceName::parse(device)?,
         None => agent.experiment.device,
     };
-    set_threads(args.num_threads.unwrap_or(agent.experiment.num_threads))?;
+    set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let learner = learner::restore(&agent.experiment, device, &spec, &agent.checkpoint.learner);
+    let algorithm = &agent.experiment.algorithm;
+    let learner = algorithm.restore(&agent.checkpoint.learner, &spec, &device.open()?);
     let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
@@ -118,5 +116,6 @@ fn default_run_dir(experiment: &Experiment) -> PathBuf {
     let names = experiment.games.names();
     let games = if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Path::new("checkpoints").join(format!("{games}__{}__{}__{now}", experiment.algorithm, experiment.seed))
+    Path::new("checkpoints")
+        .join(format!("{games}__{}__{}__{now}", experiment.run.algorithm, experiment.run.seed))
 }

@@ -61,7 +61,7 @@ impl Run {
         let mut keeper = self.keeper()?;
         self.announce(&printer);
         let console =
-            Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames);
+            Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
         let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console, output.json)?;
         self.train(&mut telemetry, &mut keeper, &interrupt, &printer)
             .context(AtWork { doing: "the training failed" })?;
@@ -90,10 +90,10 @@ impl Run {
         let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
             "{} on {games}: {} environments, {} threads, seed {}, run folder {}",
-            experiment.algorithm.title(),
+            experiment.run.algorithm.descriptor().title,
             experiment.num_envs(),
             self.builder.num_threads(),
-            experiment.seed,
+            experiment.run.seed,
             self.folder.display()
         ));
     }
@@ -162,7 +162,7 @@ impl Run {
         match &self.beginning {
             Beginning::Fresh => {
                 telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
-                self.environments.reset(ResetSeeds::From(self.experiment.seed))?;
+                self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
             Beginning::Restored(snapshot) => {
                 self.environments.restore(snapshot)?;
@@ -282,7 +282,7 @@ impl Run {
 
     /// Other episodes than those of the training, and always the same ones.
     fn plan<'a>(&self, stop: &'a dyn Fn() -> bool) -> Plan<'a> {
-        let seed = self.experiment.seed.wrapping_add(evaluation::SEED_DISTANCE);
+        let seed = self.experiment.run.seed.wrapping_add(evaluation::SEED_DISTANCE);
         Plan { episodes: self.experiment.evaluation.episodes, seed, stop }
     }
 
@@ -315,7 +315,7 @@ impl Run {
     /// Fails where what the agent makes of the present observations is not finite, which it may be with weights that are: no
     /// checkpoint has such an agent.
     fn check_agent(&self) -> Result<()> {
-        let player = self.learner.player(self.learner.spec(), true, self.experiment.seed)?;
+        let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
         match player.readings(self.environments.batch()) {
             Ok(_) => Ok(()),
             Err(error) => Err(divergence::keep(error, &self.folder)),

@@ -2,16 +2,18 @@
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
+use settings::choices;
 
-/// Loss of the error of a value, where the mean return is learned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LossKind {
-    /// The squared error.
-    #[default]
-    Mse,
-    /// Half the squared error up to 1 and linear beyond, which equals the clipped error of Mnih et al. 2015.
-    Huber,
+choices! {
+    /// Loss of the error of a value, where the mean return is learned.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum LossKind {
+        /// The squared error.
+        #[default]
+        Mse = "mse",
+        /// Half the squared error up to 1 and linear beyond, which equals the clipped error of Mnih et al. 2015.
+        Huber = "huber",
+    }
 }
 
 /// Computes `x^2 / 2` for errors `x` in -1..=1 and `|x| - 1/2` outside, element by element.

@@ -1,180 +1,124 @@
 use serde::{Deserialize, Serialize};
+use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::action_values::LossKind;
-use crate::config_error::{check, check_count, check_positive, check_unit};
 use crate::networks::PolicyConfig;
 use crate::{ConfigError, ValueScale};
 
-/// What is learned of the return of an action.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Distribution {
-    /// Its mean (Mnih et al. 2015).
-    #[default]
-    Mean,
-    /// Its probabilities on `num_atoms` fixed values from `v_min` to `v_max` (C51, Bellemare et al. 2017,
-    /// <https://arxiv.org/abs/1707.06887>).
-    C51,
-    /// `num_atoms` quantiles (QR-DQN, Dabney et al. 2018, <https://arxiv.org/abs/1710.10044>).
-    Quantile,
+choices! {
+    /// The representation of an action's return.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Distribution {
+        /// Its mean (Mnih et al. 2015).
+        #[default]
+        Mean = "mean",
+        /// Probabilities of `num_atoms` fixed values from `v_min` to `v_max` (C51, Bellemare et al. 2017,
+        /// <https://arxiv.org/abs/1707.06887>).
+        C51 = "c51",
+        /// `num_atoms` quantiles (QR-DQN, Dabney et al. 2018, <https://arxiv.org/abs/1710.10044>).
+        Quantile = "quantile",
+    }
 }
 
-/// The hyperparameters of DQN and what was added to it, by the names of the papers. The defaults are those of `CleanRL`'s
-/// `dqn_atari.py`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DqnConfig {
-    /// Steps (agent decisions) of all environments together that training lasts: 1 or more.
-    pub total_steps: u64,
-    /// The optimiser's step size: more than 0.
-    pub learning_rate: f64,
-    /// What Adam adds to the root of its second moment: more than 0.
-    pub adam_epsilon: f32,
-    /// Steps that the replay holds, over all environments; every task has the same share. At least `batch_size`.
-    pub buffer_size: usize,
-    /// The discount of rewards from step to step: 0 to 1.
-    pub gamma: f32,
-    /// How far the target network moves to the trained one when it moves: above 0 to 1, which is a copy (Polyak).
-    pub tau: f32,
-    /// Gradient steps between two moves of the target network: 1 or more.
-    pub target_network_frequency: u64,
-    /// Steps that a gradient step learns from: 1 or more.
-    pub batch_size: usize,
-    /// The probability of a random action at the beginning: 0 to 1.
-    pub start_e: f32,
-    /// The probability of a random action at the end: 0 to 1.
-    pub end_e: f32,
-    /// The part of training in which the probability falls on a straight line: 0 to 1.
-    pub exploration_fraction: f32,
-    /// The probability of a random action when the agent plays without learning: 0 to 1.
-    pub eval_epsilon: f32,
-    /// Steps that the replay sees before learning starts: at most `buffer_size`.
-    pub learning_starts: usize,
-    /// Gradient steps for each step of an environment: more than 0. 0.25 is one for four steps.
-    pub train_ratio: f64,
-    /// Steps of a return before it is bootstrapped: 1 or more.
-    pub n_step: usize,
-    /// Whether the trained network chooses the action that the target network values (van Hasselt et al. 2016,
-    /// <https://arxiv.org/abs/1509.06461>).
-    pub double: bool,
-    /// Whether values are the sum of a value of the observation and advantages of the actions.
-    pub dueling: bool,
-    /// Whether the fully connected layers have learned noise. `start_e` and `end_e` are best 0 then.
-    pub noisy: bool,
-    /// The scale with which that noise begins: more than 0.
-    pub noisy_sigma: f64,
-    /// Whether steps are drawn in proportion to how wrong the network was about them, and weighted accordingly.
-    pub prioritized: bool,
-    /// The exponent of priorities: 0 (all are equal) to 1.
-    pub per_alpha: f32,
-    /// How much of the bias of priorities is taken back at the beginning: 0 to 1. At the end all is.
-    pub per_beta: f32,
-    /// What is learned of the return: `mean`, `c51` or `quantile`.
-    pub distribution: Distribution,
-    /// Numbers of an action where a distribution is learned: 2 or more.
-    pub num_atoms: usize,
-    /// The least return of `c51`.
-    pub v_min: f32,
-    /// The greatest return of `c51`: more than `v_min`.
-    pub v_max: f32,
-    /// The loss of `mean`: `mse` or `huber`.
-    pub loss: LossKind,
-    /// The length to which the gradient of all parameters together is clipped: more than 0, or absent for no limit.
-    pub max_grad_norm: Option<f32>,
-}
-
-impl Default for DqnConfig {
-    fn default() -> Self {
-        Self {
-            total_steps: 10_000_000,
-            learning_rate: 1e-4,
-            adam_epsilon: 1e-8,
-            buffer_size: 1_000_000,
-            gamma: 0.99,
-            tau: 1.0,
-            target_network_frequency: 250,
-            batch_size: 32,
-            start_e: 1.0,
-            end_e: 0.01,
-            exploration_fraction: 0.1,
-            eval_epsilon: 0.05,
-            learning_starts: 80_000,
-            train_ratio: 0.25,
-            n_step: 1,
-            double: false,
-            dueling: false,
-            noisy: false,
-            noisy_sigma: 0.5,
-            prioritized: false,
-            per_alpha: 0.5,
-            per_beta: 0.4,
-            distribution: Distribution::Mean,
-            num_atoms: 51,
-            v_min: -10.0,
-            v_max: 10.0,
-            loss: LossKind::Mse,
-            max_grad_norm: None,
-        }
+settings! {
+    /// Hyperparameters of DQN and its extensions up to Rainbow, named as in the literature. The defaults are those of
+    /// `dqn_atari.py` in CleanRL.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct DqnConfig {
+        /// The number of steps of all environments together that training lasts.
+        pub total_steps: u64 = 10_000_000 => at_least(1.0),
+        /// Step size of the optimiser.
+        pub learning_rate: f64 = 1e-4 => above(0.0),
+        /// The epsilon of Adam.
+        pub adam_epsilon: f32 = 1e-8 => above(0.0),
+        /// Capacity of the replay in steps over all environments, at least `batch_size`. Every game has an equal share.
+        pub buffer_size: usize = 1_000_000,
+        /// Discount factor per step.
+        pub gamma: f32 = 0.99 => between(0.0, 1.0),
+        /// Weight of the online network in an update of the target network (Polyak averaging); 1 copies it.
+        pub tau: f32 = 1.0 => above(0.0).up_to(1.0),
+        /// The number of gradient steps between two updates of the target network.
+        pub target_network_frequency: u64 = 250 => at_least(1.0),
+        /// The number of steps in a minibatch.
+        pub batch_size: usize = 32 => at_least(1.0),
+        /// Probability of a random action at the start of training.
+        pub start_e: f32 = 1.0 => between(0.0, 1.0),
+        /// Probability of a random action at the end of its decay.
+        pub end_e: f32 = 0.01 => between(0.0, 1.0),
+        /// The fraction of training over which the probability of a random action decays linearly.
+        pub exploration_fraction: f32 = 0.1 => between(0.0, 1.0),
+        /// Probability of a random action in evaluations.
+        pub eval_epsilon: f32 = 0.05 => between(0.0, 1.0),
+        /// The number of steps in the replay before learning starts, at most `buffer_size`.
+        pub learning_starts: usize = 80_000,
+        /// The number of gradient steps per step of an environment: 0.25 is one for every four steps.
+        pub train_ratio: f64 = 0.25 => above(0.0),
+        /// The number of rewards in a return before it is bootstrapped.
+        pub n_step: usize = 1 => at_least(1.0),
+        /// True if the online network selects the action that the target network evaluates (double DQN, van Hasselt et
+        /// al. 2016, <https://arxiv.org/abs/1509.06461>).
+        pub double: bool = false,
+        /// True if action values are the sum of a state value and advantages (Wang et al. 2016,
+        /// <https://arxiv.org/abs/1511.06581>).
+        pub dueling: bool = false,
+        /// True if the fully connected layers have learned noise (Fortunato et al. 2018,
+        /// <https://arxiv.org/abs/1706.10295>). Set `start_e` and `end_e` to 0 with it.
+        pub noisy: bool = false,
+        /// Initial scale of that noise.
+        pub noisy_sigma: f64 = 0.5 => above(0.0),
+        /// True if steps are sampled in proportion to their last error and weighted accordingly (Schaul et al. 2016,
+        /// <https://arxiv.org/abs/1511.05952>).
+        pub prioritized: bool = false,
+        /// Exponent of the priorities; 0 makes them equal.
+        pub per_alpha: f32 = 0.5 => between(0.0, 1.0),
+        /// Exponent of the importance weights at the start of training; it rises to 1 at the end.
+        pub per_beta: f32 = 0.4 => between(0.0, 1.0),
+        /// The representation of an action's return.
+        pub distribution: Distribution = Distribution::Mean,
+        /// The number of atoms or quantiles per action, where a distribution is learned.
+        pub num_atoms: usize = 51 => at_least(2.0),
+        /// The smallest return that `c51` represents.
+        pub v_min: f32 = -10.0,
+        /// The largest return that `c51` represents, above `v_min`.
+        pub v_max: f32 = 10.0,
+        /// The loss with `distribution = "mean"`.
+        pub loss: LossKind = LossKind::Mse,
+        /// The norm to which the gradient of all parameters is clipped. No limit if absent.
+        pub max_grad_norm: Option<f32> = None => above(0.0),
     }
 }
 
 impl DqnConfig {
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        check("total_steps", &self.total_steps, self.total_steps >= 1, "1 or more")?;
-        let positive = |number: f64| number.is_finite() && number > 0.0;
-        let rate = self.learning_rate;
-        check("learning_rate", &rate, positive(rate), "a number above 0")?;
-        check_positive("adam_epsilon", self.adam_epsilon)?;
-        check_count("batch_size", self.batch_size)?;
-        check(
+        self.check()?;
+        ConfigError::unless(
+            self.buffer_size >= self.batch_size,
             "buffer_size",
             &self.buffer_size,
-            self.buffer_size >= self.batch_size,
             format!("{} (batch_size) or more", self.batch_size),
         )?;
-        check_unit("gamma", self.gamma)?;
-        check("tau", &self.tau, self.tau > 0.0 && self.tau <= 1.0, "above 0 and at most 1")?;
-        let frequency = self.target_network_frequency;
-        check("target_network_frequency", &frequency, frequency >= 1, "1 or more")?;
-        check_unit("start_e", self.start_e)?;
-        check_unit("end_e", self.end_e)?;
-        check_unit("exploration_fraction", self.exploration_fraction)?;
-        check_unit("eval_epsilon", self.eval_epsilon)?;
-        check(
+        ConfigError::unless(
+            self.learning_starts <= self.buffer_size,
             "learning_starts",
             &self.learning_starts,
-            self.learning_starts <= self.buffer_size,
             format!("at most {} (buffer_size)", self.buffer_size),
         )?;
-        check("train_ratio", &self.train_ratio, positive(self.train_ratio), "a number above 0")?;
-        check_count("n_step", self.n_step)?;
-        check("noisy_sigma", &self.noisy_sigma, positive(self.noisy_sigma), "a number above 0")?;
-        check_unit("per_alpha", self.per_alpha)?;
-        check_unit("per_beta", self.per_beta)?;
-        check("num_atoms", &self.num_atoms, self.num_atoms >= 2, "2 or more")?;
-        check("v_min", &self.v_min, self.v_min.is_finite(), "a number")?;
-        check(
+        ConfigError::unless(
+            self.v_max > self.v_min,
             "v_max",
             &self.v_max,
-            self.v_max.is_finite() && self.v_max > self.v_min,
-            format!("a number above {} (v_min)", self.v_min),
-        )?;
-        match self.max_grad_norm {
-            Some(norm) => {
-                let possible = norm.is_finite() && norm > 0.0;
-                check("max_grad_norm", &norm, possible, "a number above 0, or absent")
-            }
-            None => Ok(()),
-        }
+            format!("above {} (v_min)", self.v_min),
+        )
     }
 
-    /// Checks that a network of `policy` can learn so.
+    /// Checks that DQN can train a network of `policy`.
     pub fn validate_policy(&self, policy: &PolicyConfig) -> Result<(), ConfigError> {
         policy.validate_action_values()?;
-        let possible = policy.value_scale != ValueScale::PopArt || self.distribution != Distribution::C51;
-        let allowed = "none, h or symlog where dqn.distribution = \"c51\": its returns are fixed";
-        check("value_scale", &"popart", possible, allowed)
+        let is_possible = policy.value_scale != ValueScale::PopArt || self.distribution != Distribution::C51;
+        let allowed = "none, h or symlog with dqn.distribution = \"c51\", whose returns are fixed";
+        ConfigError::unless(is_possible, "value_scale", &"popart", allowed)
     }
 }
 

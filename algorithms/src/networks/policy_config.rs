@@ -1,117 +1,105 @@
 use serde::{Deserialize, Serialize};
+use settings::{Settings, above, at_least, choices, settings};
 
 use super::Precision;
-use crate::config_error::check;
 use crate::value_scale::TaskScales;
 use crate::{ConfigError, ValueScale};
 
-/// The convolutions that see pictures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TorsoKind {
-    /// Three convolutions (Mnih et al. 2015).
-    #[default]
-    Nature,
-    /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018, <https://arxiv.org/abs/1802.01561>).
-    Impala,
+choices! {
+    /// The convolutional torso.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum TorsoKind {
+        /// Three convolutions (Mnih et al. 2015).
+        #[default]
+        Nature = "nature",
+        /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018, <https://arxiv.org/abs/1802.01561>).
+        Impala = "impala",
+    }
 }
 
-/// How several games share a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HeadKind {
-    /// Each game has its own head.
-    #[default]
-    PerGame,
-    /// All games have one head over the actions of all; those that are not a game's own are masked.
-    Shared,
+choices! {
+    /// The output layers of a network that plays several games.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum HeadKind {
+        /// One head for each game.
+        #[default]
+        PerGame = "per_game",
+        /// One head over the 18 actions of the console, with those masked that a game does not have.
+        Shared = "shared",
+    }
 }
 
-/// What the network of an agent looks like, whatever it learns by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PolicyConfig {
-    /// The convolutions that see pictures; vectors have fully connected layers instead.
-    pub torso: TorsoKind,
-    /// The factor of the convolutions' channels: more than 0.
-    pub width: f64,
-    /// Whether every layer is normalised before its rectifier (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>);
-    /// absent for what the algorithm is known with: PQN does, the others do not.
-    pub layer_norm: Option<bool>,
-    /// How several games share the network.
-    pub head: HeadKind,
-    /// Learned numbers of each game that the last hidden layer reads beside the features; 0 for none.
-    pub game_embedding: usize,
-    /// Width of the last hidden layer: 1 or more; absent for what the torso is known with.
-    pub hidden_size: Option<usize>,
-    /// Numbers that the network remembers from step to step (long short-term memory behind the last hidden layer); 0 for none.
-    pub lstm: usize,
-    /// The scale that values are learned in.
-    pub value_scale: ValueScale,
-    /// How much of a game's statistics an update renews where `value_scale` is `popart`: above 0 to 1.
-    pub popart_beta: f64,
-    /// The numbers that layers behind pictures calculate with on a device.
-    pub precision: Precision,
-}
-
-impl Default for PolicyConfig {
-    fn default() -> Self {
-        Self {
-            torso: TorsoKind::Nature,
-            width: 1.0,
-            layer_norm: None,
-            head: HeadKind::PerGame,
-            game_embedding: 0,
-            hidden_size: None,
-            lstm: 0,
-            value_scale: ValueScale::None,
-            popart_beta: 3e-4,
-            precision: Precision::F32,
-        }
+settings! {
+    /// The network of an agent, for every algorithm.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct PolicyConfig {
+        /// The convolutional torso for image observations: three convolutions (Mnih et al. 2015), or fifteen in residual
+        /// blocks (Espeholt et al. 2018). Vectors go through fully connected layers instead.
+        pub torso: TorsoKind = TorsoKind::Nature,
+        /// Factor of the number of channels of the convolutions.
+        pub width: f64 = 1.0 => above(0.0),
+        /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
+        /// If absent, PQN normalises and the other algorithms do not.
+        pub layer_norm: Option<bool> = None,
+        /// The output layers for several games: a head for each game, or a head over the 18 actions of the console that
+        /// masks those that a game does not have. PPO has a value output for each game in both cases.
+        pub head: HeadKind = HeadKind::PerGame,
+        /// Size of a learned embedding of the game that the last hidden layer reads beside the features; 0 for none.
+        pub game_embedding: usize = 0,
+        /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after `impala`; for vectors, where both
+        /// hidden layers have this width, 64 with PPO and 128 with DQN and PQN.
+        pub hidden_size: Option<usize> = None => at_least(1.0),
+        /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
+        /// environments, of which there must be at least `ppo.num_minibatches`.
+        pub lstm: usize = 0,
+        /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`): as
+        /// they are; normalised by the mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016,
+        /// Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of Pohlen et
+        /// al. 2018; or a symmetric logarithm (Hafner et al. 2023).
+        pub value_scale: ValueScale = ValueScale::None,
+        /// Step size of the moving statistics of `value_scale = "popart"`. The first updates have equal weights.
+        pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
+        /// Floating-point format of the layers after image observations on a GPU; parameters, normalisations, heads and
+        /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only `f32`.
+        pub precision: Precision = Precision::F32,
     }
 }
 
 impl PolicyConfig {
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let possible = self.width.is_finite() && self.width > 0.0;
-        check("width", &self.width, possible, "a number above 0")?;
-        let beta = self.popart_beta;
-        check("popart_beta", &beta, beta > 0.0 && beta <= 1.0, "above 0 and at most 1")?;
-        match self.hidden_size {
-            Some(size) => check("hidden_size", &size, size >= 1, "1 or more, or absent"),
-            None => Ok(()),
-        }
+        self.check()
     }
 
-    /// Checks that values of actions can be learned so: a replay has no memories, and values can be adapted to a new scale of one
-    /// game only where no other game shares them.
+    /// Checks that the network can learn action values. A replay stores no recurrent state, and `PopArt` can rescale the
+    /// outputs of one game only if no other game shares them.
     pub fn validate_action_values(&self) -> Result<(), ConfigError> {
-        check("lstm", &self.lstm, self.lstm == 0, "0; only PPO has recurrent networks")?;
-        let possible = self.value_scale != ValueScale::PopArt || self.head == HeadKind::PerGame;
-        let allowed = "none, h or symlog where head = \"shared\": popart adapts the action values of each game by themselves";
-        check("value_scale", &"popart", possible, allowed)
+        ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
+        let is_possible = self.value_scale != ValueScale::PopArt || self.head == HeadKind::PerGame;
+        let allowed = "none, h or symlog with head = \"shared\"; popart needs a head for each game";
+        ConfigError::unless(is_possible, "value_scale", &"popart", allowed)
     }
 
-    /// Checks what PPO needs beside that: the steps of an environment stay together where the network is recurrent.
+    /// Checks that there are enough environments for PPO with a recurrent network, which keeps the steps of an
+    /// environment together.
     pub fn validate_minibatches(&self, num_minibatches: usize, num_envs: usize) -> Result<(), ConfigError> {
-        let possible = self.lstm == 0 || num_minibatches <= num_envs;
-        let allowed =
-            format!("0 where num_minibatches = {num_minibatches} is more than {num_envs} environments");
-        check("lstm", &self.lstm, possible, allowed)
+        let is_possible = self.lstm == 0 || num_minibatches <= num_envs;
+        let allowed = format!("0 with num_minibatches = {num_minibatches} above the {num_envs} environments");
+        ConfigError::unless(is_possible, "lstm", &self.lstm, allowed)
     }
 
-    /// The scales of the values of so many tasks.
+    /// Returns the value scales of `num_tasks` tasks.
     pub(crate) fn scales(&self, num_tasks: usize) -> TaskScales {
         TaskScales::new(self.value_scale, self.popart_beta, num_tasks)
     }
 
-    /// So many channels as there are in the paper, times the width; one at least.
-    pub(super) fn channels(&self, of_paper: usize) -> usize {
-        ((of_paper as f64 * self.width).round() as usize).max(1)
+    /// Returns the published number of channels times the width, at least 1.
+    pub(super) fn channels(&self, published: usize) -> usize {
+        ((published as f64 * self.width).round() as usize).max(1)
     }
 
-    /// Width of the last hidden layer behind pictures.
+    /// Returns the width of the last hidden layer after image observations.
     pub(super) fn image_hidden_size(&self) -> usize {
         self.hidden_size.unwrap_or(match self.torso {
             TorsoKind::Nature => 512,

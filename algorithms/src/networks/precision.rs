@@ -9,49 +9,34 @@ use burn::nn::Linear;
 use burn::tensor::module::linear;
 use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
+use settings::choices;
 
 use super::on_cpu;
 use crate::ConfigError;
-use crate::config_error::check;
 
-/// Floating-point format of the layers that process images, on a device. The CPU always uses `f32`, because
-/// 16 bits are not faster there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    F32,
-    /// 16 bits with the range of `f32` and 8 bits of significand instead of 24.
-    Bf16,
-    /// 16 bits with 11 bits of significand instead of 24, from 6e-8 to 65,504.
-    F16,
+choices! {
+    /// Floating-point format of the layers that process images, on a device. The CPU always uses `f32`, because 16 bits
+    /// are not faster there.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Precision {
+        /// 32 bits.
+        #[default]
+        F32 = "f32",
+        /// 16 bits with the range of `f32` and 8 bits of significand instead of 24.
+        Bf16 = "bf16",
+        /// 16 bits with 11 bits of significand instead of 24, from 6e-8 to 65,504.
+        F16 = "f16",
+    }
 }
 
 impl Precision {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::F16];
-
-    /// Returns the format with the given name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|precision| precision.name() == name)
-    }
-
-    /// Returns the name, as written in configurations.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Bf16 => "bf16",
-            Self::F16 => "f16",
-        }
-    }
-
     /// Fails if `device` does not support the format.
     pub(crate) fn validate_on(self, device: &Device) -> Result<(), ConfigError> {
         let works = |precision: &Self| device.supports_dtype(precision.effective_on(device).dtype());
         let possible: Vec<&str> =
             Self::ALL.iter().filter(|precision| works(precision)).map(|precision| precision.name()).collect();
-        check("precision", &self.name(), works(&self), format!("{} on this device", possible.join(" or ")))
+        let allowed = format!("{} on this device", possible.join(" or "));
+        ConfigError::unless(works(&self), "precision", &self.name(), allowed)
     }
 
     /// Returns the format that is used on `device`.

@@ -1,23 +1,24 @@
 use serde::{Deserialize, Deserializer, Serialize};
+use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::ConfigError;
-use crate::config_error::{check, check_positive, check_unit};
 use crate::rollout_plan::RolloutPlan;
 
-/// Among what advantages are normalised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormAdv {
-    /// Among those of a minibatch.
-    #[default]
-    Batch,
-    /// Among those of a game in a rollout.
-    Game,
-    /// Not at all.
-    None,
+choices! {
+    /// The set of advantages that are normalised together.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum NormAdv {
+        /// Each minibatch.
+        #[default]
+        Batch = "batch",
+        /// Each game within a rollout.
+        Game = "game",
+        /// Advantages are not normalised.
+        None = "none",
+    }
 }
 
-/// By its name, or in a text as the switch that it is for most.
+/// Reads the name of a choice or, in text formats, `true` for `batch` and `false` for `none`.
 fn norm_adv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NormAdv, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected `batch`, `game`, `none`, true or false")]
@@ -36,97 +37,64 @@ fn norm_adv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NormAdv, D::Er
     })
 }
 
-/// The hyperparameters of PPO, by the names of the papers. The defaults are those of `CleanRL`'s `ppo_atari.py`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PpoConfig {
-    /// Steps (agent decisions) of all environments together that training is planned for: at least one rollout.
-    /// The learning rate reaches its end there.
-    pub total_steps: u64,
-    /// Steps of each environment between two updates: 2 or more, so that not all of them can be resets.
-    pub num_steps: usize,
-    /// The optimiser's step size at the beginning: more than 0.
-    pub learning_rate: f64,
-    /// Whether the learning rate falls on a straight line to 0 in the course of training.
-    pub anneal_lr: bool,
-    /// The discount of rewards from step to step: 0 to 1.
-    pub gamma: f32,
-    /// How far advantages look ahead: from 0 (one step) to 1 (the whole rollout).
-    pub gae_lambda: f32,
-    /// Parts that a rollout is split into, each one step of the optimiser: 1 or more, at most the rollout's steps.
-    pub num_minibatches: usize,
-    /// How often each rollout is learned from: 1 or more.
-    pub update_epochs: usize,
-    /// Among what advantages are shifted to mean 0 and scaled to standard deviation 1. `true` and `false` may be written
-    /// for the first and the last.
-    #[serde(deserialize_with = "norm_adv")]
-    pub norm_adv: NormAdv,
-    /// How far the probability of an action may move from the one it was taken with before its gradient ends, as a
-    /// part of it: more than 0. Also how far values may move, where `clip_vloss` is set.
-    pub clip_coef: f32,
-    /// Whether the value loss is clipped as well.
-    pub clip_vloss: bool,
-    /// The weight of the entropy bonus: 0 or more.
-    pub ent_coef: f32,
-    /// The weight of the value loss: 0 or more.
-    pub vf_coef: f32,
-    /// The length to which the gradient of all parameters together is clipped: more than 0.
-    pub max_grad_norm: f32,
-    /// Ends an update after the epoch whose last minibatch moved the policy further than this (approximate
-    /// Kullback-Leibler divergence): more than 0, or absent for no such limit.
-    pub target_kl: Option<f32>,
-}
-
-impl Default for PpoConfig {
-    fn default() -> Self {
-        Self {
-            total_steps: 10_000_000,
-            num_steps: 128,
-            learning_rate: 2.5e-4,
-            anneal_lr: true,
-            gamma: 0.99,
-            gae_lambda: 0.95,
-            num_minibatches: 4,
-            update_epochs: 4,
-            norm_adv: NormAdv::Batch,
-            clip_coef: 0.1,
-            clip_vloss: true,
-            ent_coef: 0.01,
-            vf_coef: 0.5,
-            max_grad_norm: 0.5,
-            target_kl: None,
-        }
+settings! {
+    /// Hyperparameters of Proximal Policy Optimization (Schulman et al. 2017, <https://arxiv.org/abs/1707.06347>), named as
+    /// in the literature. The defaults are those of `ppo_atari.py` in CleanRL.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct PpoConfig {
+        /// The number of steps of all environments together that training lasts: at least one rollout.
+        pub total_steps: u64 = 10_000_000,
+        /// The number of steps of each environment in a rollout. With fewer than 2, all of them could be resets.
+        pub num_steps: usize = 128 => at_least(2.0),
+        /// Step size of the optimiser at the start of training.
+        pub learning_rate: f64 = 2.5e-4 => above(0.0),
+        /// True if the learning rate decays linearly to 0 over the course of training.
+        pub anneal_lr: bool = true,
+        /// Discount factor per step.
+        pub gamma: f32 = 0.99 => between(0.0, 1.0),
+        /// The lambda of generalized advantage estimation: 0 for one-step advantages, 1 for Monte Carlo advantages.
+        pub gae_lambda: f32 = 0.95 => between(0.0, 1.0),
+        /// The number of minibatches of a rollout, at most its number of steps. The optimiser takes one step for each.
+        pub num_minibatches: usize = 4 => at_least(1.0),
+        /// The number of epochs over each rollout.
+        pub update_epochs: usize = 4 => at_least(1.0),
+        /// The set of advantages that are normalised to mean 0 and standard deviation 1 together: those of each
+        /// minibatch, those of each game within a rollout, or none. `true` stands for `batch`, `false` for `none`.
+        #[serde(deserialize_with = "norm_adv")]
+        pub norm_adv: NormAdv = NormAdv::Batch,
+        /// The change of an action's probability ratio at which the surrogate objective is clipped. Also the clipping
+        /// range of values with `clip_vloss`.
+        pub clip_coef: f32 = 0.1 => above(0.0),
+        /// True if the value loss is clipped too.
+        pub clip_vloss: bool = true,
+        /// Weight of the entropy bonus.
+        pub ent_coef: f32 = 0.01 => at_least(0.0),
+        /// Weight of the value loss.
+        pub vf_coef: f32 = 0.5 => at_least(0.0),
+        /// The norm to which the gradient of all parameters is clipped.
+        pub max_grad_norm: f32 = 0.5 => above(0.0),
+        /// The approximate KL divergence between the old and the new policy after which an update stops at the end of
+        /// an epoch. No limit if absent.
+        pub target_kl: Option<f32> = None => above(0.0),
     }
 }
 
 impl PpoConfig {
-    /// Checks every field, with `num_envs` environments in mind.
+    /// Checks every field, given the number of environments.
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
-        let at_least_zero = |value: f32| value.is_finite() && value >= 0.0;
-        self.plan().validate(num_envs)?;
-        check_unit("gae_lambda", self.gae_lambda)?;
-        check_positive("clip_coef", self.clip_coef)?;
-        check("ent_coef", &self.ent_coef, at_least_zero(self.ent_coef), "a number from 0")?;
-        check("vf_coef", &self.vf_coef, at_least_zero(self.vf_coef), "a number from 0")?;
-        match self.target_kl {
-            Some(target_kl) => {
-                let possible = target_kl.is_finite() && target_kl > 0.0;
-                check("target_kl", &target_kl, possible, "a number above 0, or absent")
-            }
-            None => Ok(()),
-        }
+        self.check()?;
+        self.plan().validate(num_envs)
     }
 
-    /// What every learner from rollouts has.
+    /// Returns the settings that all on-policy learners share.
     pub(super) fn plan(&self) -> RolloutPlan {
         RolloutPlan {
             total_steps: self.total_steps,
             num_steps: self.num_steps,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
-            gamma: self.gamma,
             num_minibatches: self.num_minibatches,
-            update_epochs: self.update_epochs,
             max_grad_norm: self.max_grad_norm,
         }
     }

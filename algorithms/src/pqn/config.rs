@@ -1,82 +1,59 @@
 use serde::{Deserialize, Serialize};
+use settings::{Settings, above, at_least, between, settings};
 
 use crate::ConfigError;
-use crate::config_error::check_unit;
 use crate::rollout_plan::RolloutPlan;
 
-/// The hyperparameters of PQN. The defaults are those of `CleanRL`'s `pqn_atari_envpool.py`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PqnConfig {
-    /// Steps (agent decisions) of all environments together that training is planned for: at least one rollout.
-    pub total_steps: u64,
-    /// Steps of each environment between two updates: 2 or more, so that not all of them can be resets.
-    pub num_steps: usize,
-    /// The optimiser's step size at the beginning: more than 0.
-    pub learning_rate: f64,
-    /// Whether the learning rate falls on a straight line to 0 in the course of training.
-    pub anneal_lr: bool,
-    /// The discount of rewards from step to step: 0 to 1.
-    pub gamma: f32,
-    /// How far returns look ahead: from 0 (one step) to 1 (the whole rollout).
-    pub q_lambda: f32,
-    /// The probability of a random action at the beginning: 0 to 1.
-    pub start_e: f32,
-    /// The probability of a random action at the end: 0 to 1.
-    pub end_e: f32,
-    /// The part of training in which the probability falls on a straight line: 0 to 1.
-    pub exploration_fraction: f32,
-    /// The probability of a random action when the agent plays without learning: 0 to 1.
-    pub eval_epsilon: f32,
-    /// Parts that a rollout is split into, each one step of the optimiser: 1 or more, at most the rollout's steps.
-    pub num_minibatches: usize,
-    /// How often each rollout is learned from: 1 or more.
-    pub update_epochs: usize,
-    /// The length to which the gradient of all parameters together is clipped: more than 0.
-    pub max_grad_norm: f32,
-}
-
-impl Default for PqnConfig {
-    fn default() -> Self {
-        Self {
-            total_steps: 10_000_000,
-            num_steps: 128,
-            learning_rate: 2.5e-4,
-            anneal_lr: true,
-            gamma: 0.99,
-            q_lambda: 0.65,
-            start_e: 1.0,
-            end_e: 0.01,
-            exploration_fraction: 0.1,
-            eval_epsilon: 0.0,
-            num_minibatches: 4,
-            update_epochs: 4,
-            max_grad_norm: 10.0,
-        }
+settings! {
+    /// Hyperparameters of PQN, the parallelised Q-network (Gallici et al. 2024, <https://arxiv.org/abs/2407.04811>), named as
+    /// in the literature. The defaults are those of `pqn_atari_envpool.py` in CleanRL.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct PqnConfig {
+        /// The number of steps of all environments together that training lasts: at least one rollout.
+        pub total_steps: u64 = 10_000_000,
+        /// The number of steps of each environment in a rollout. With fewer than 2, all of them could be resets.
+        pub num_steps: usize = 128 => at_least(2.0),
+        /// Step size of the optimiser at the start of training.
+        pub learning_rate: f64 = 2.5e-4 => above(0.0),
+        /// True if the learning rate decays linearly to 0 over the course of training.
+        pub anneal_lr: bool = true,
+        /// Discount factor per step.
+        pub gamma: f32 = 0.99 => between(0.0, 1.0),
+        /// The lambda of the returns: 0 for one-step returns, 1 for Monte Carlo returns.
+        pub q_lambda: f32 = 0.65 => between(0.0, 1.0),
+        /// Probability of a random action at the start of training.
+        pub start_e: f32 = 1.0 => between(0.0, 1.0),
+        /// Probability of a random action at the end of its decay.
+        pub end_e: f32 = 0.01 => between(0.0, 1.0),
+        /// The fraction of training over which the probability of a random action decays linearly.
+        pub exploration_fraction: f32 = 0.1 => between(0.0, 1.0),
+        /// Probability of a random action in evaluations.
+        pub eval_epsilon: f32 = 0.0 => between(0.0, 1.0),
+        /// The number of minibatches of a rollout, at most its number of steps. The optimiser takes one step for each.
+        pub num_minibatches: usize = 4 => at_least(1.0),
+        /// The number of epochs over each rollout.
+        pub update_epochs: usize = 4 => at_least(1.0),
+        /// The norm to which the gradient of all parameters is clipped.
+        pub max_grad_norm: f32 = 10.0 => above(0.0),
     }
 }
 
 impl PqnConfig {
-    /// Checks every field, with `num_envs` environments in mind.
+    /// Checks every field, given the number of environments.
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
-        self.plan().validate(num_envs)?;
-        check_unit("q_lambda", self.q_lambda)?;
-        check_unit("start_e", self.start_e)?;
-        check_unit("end_e", self.end_e)?;
-        check_unit("exploration_fraction", self.exploration_fraction)?;
-        check_unit("eval_epsilon", self.eval_epsilon)
+        self.check()?;
+        self.plan().validate(num_envs)
     }
 
-    /// What every learner from rollouts has.
+    /// Returns the settings that all on-policy learners share.
     pub(super) fn plan(&self) -> RolloutPlan {
         RolloutPlan {
             total_steps: self.total_steps,
             num_steps: self.num_steps,
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
-            gamma: self.gamma,
             num_minibatches: self.num_minibatches,
-            update_epochs: self.update_epochs,
             max_grad_norm: self.max_grad_norm,
         }
     }

@@ -1,0 +1,106 @@
+/// Declares a struct of settings: `name: Type = default => limits`, where the limits may be left out.
+///
+/// Implements [`Default`] and [`Settings`](crate::Settings). Documentation comments and other attributes of the struct
+/// and its fields are kept.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$($attribute:tt)*])*
+        $visibility:vis struct $Name:ident {
+            $(
+                $(#[$($of_field:tt)*])*
+                $of:vis $field:ident: $Type:ty = $default:expr $(=> $limits:expr)?
+            ),* $(,)?
+        }
+    ) => {
+        $(#[$($attribute)*])*
+        $visibility struct $Name {
+            $($(#[$($of_field)*])* $of $field: $Type,)*
+        }
+
+        impl ::core::default::Default for $Name {
+            fn default() -> Self {
+                Self { $($field: $default),* }
+            }
+        }
+
+        impl $crate::Settings for $Name {
+            const ABOUT: &'static [&'static str] = &[$($crate::doc!($($attribute)*)),*];
+            const FIELDS: &'static [$crate::Field] = &[$($crate::Field {
+                name: stringify!($field),
+                kind: <$Type as $crate::Value>::KIND,
+                is_optional: <$Type as $crate::Value>::IS_OPTIONAL,
+                limits: $crate::limits!($($limits)?),
+                lines: &[$($crate::doc!($($of_field)*)),*],
+            }),*];
+
+            fn check(&self) -> ::core::result::Result<(), $crate::ConfigError> {
+                $($crate::Value::check(&self.$field, stringify!($field), $crate::limits!($($limits)?))?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares an enum of named choices: `Variant = "name"`.
+///
+/// The enum needs `derive(Serialize)` or `derive(Deserialize)`, which use the same names.
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$($attribute:tt)*])*
+        $visibility:vis enum $Name:ident {
+            $($(#[$($of_variant:tt)*])* $Variant:ident = $name:literal),* $(,)?
+        }
+    ) => {
+        $(#[$($attribute)*])*
+        $visibility enum $Name {
+            $($(#[$($of_variant)*])* #[serde(rename = $name)] $Variant,)*
+        }
+
+        impl $Name {
+            /// All choices.
+            #[allow(dead_code)]
+            $visibility const ALL: &'static [Self] = &[$(Self::$Variant),*];
+
+            /// Returns the name of the choice.
+            #[allow(dead_code)]
+            $visibility const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => $name),*
+                }
+            }
+        }
+
+        impl $crate::Value for $Name {
+            const KIND: $crate::Kind = $crate::Kind::Choice(&[$($crate::Choice {
+                name: $name,
+                lines: &[$($crate::doc!($($of_variant)*)),*],
+            }),*]);
+        }
+    };
+}
+
+/// Expands to the text of a documentation attribute, and to an empty text for any other attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! doc {
+    (doc = $text:literal) => {
+        $text
+    };
+    ($($other:tt)*) => {
+        ""
+    };
+}
+
+/// Expands to the limits of a field, which may be absent.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! limits {
+    () => {
+        $crate::Limits::NONE
+    };
+    ($limits:expr) => {
+        $limits
+    };
+}

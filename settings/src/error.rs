@@ -1,0 +1,35 @@
+use thiserror::Error;
+
+/// A setting outside its limits.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+#[error("{field} = {value} is not possible: it must be {allowed}")]
+pub struct ConfigError {
+    /// The name of the setting.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// The values that are allowed.
+    pub allowed: String,
+}
+
+impl ConfigError {
+    /// Returns an error about `field` unless its value is possible.
+    pub fn unless(
+        is_possible: bool,
+        field: &str,
+        value: &impl ToString,
+        allowed: impl Into<String>,
+    ) -> Result<(), Self> {
+        if is_possible {
+            return Ok(());
+        }
+        Err(Self { field: field.to_owned(), value: value.to_string(), allowed: allowed.into() })
+    }
+
+    /// Puts the name of a section before the name of the setting.
+    #[must_use]
+    pub fn within(self, section: &str) -> Self {
+        Self { field: format!("{section}.{}", self.field), ..self }
+    }
+}

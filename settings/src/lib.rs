@@ -1,0 +1,90 @@
+//! Settings that are declared once.
+//!
+//! [`settings!`] declares a struct in which every field has a default and may have [`Limits`]. Parsers, range checks,
+//! references and help texts read the declaration through [`Settings::FIELDS`], so that none of them repeats it.
+//! [`choices!`] does the same for settings that take one of several names.
+//!
+//! ```
+//! use settings::{Settings, above, between, settings};
+//!
+//! settings! {
+//!     /// An optimiser.
+//!     #[derive(Debug)]
+//!     pub struct Optimizer {
+//!         /// The step size.
+//!         pub learning_rate: f64 = 1e-3 => above(0.0),
+//!         /// The decay rate of the first moment.
+//!         pub beta: f32 = 0.9 => between(0.0, 1.0),
+//!     }
+//! }
+//!
+//! let error = Optimizer { beta: 1.5, ..Optimizer::default() }.check().unwrap_err();
+//! assert_eq!(error.to_string(), "beta = 1.5 is not possible: it must be in 0..=1");
+//! assert_eq!(Optimizer::FIELDS[0].about(), "The step size.");
+//! ```
+
+mod declare;
+mod error;
+mod limits;
+mod value;
+
+pub use error::ConfigError;
+pub use limits::{Limits, above, at_least, between};
+pub use value::{Choice, Kind, Value};
+
+/// A struct of settings, as [`settings!`] declares it.
+pub trait Settings: Default {
+    /// The lines of the struct's documentation.
+    const ABOUT: &'static [&'static str];
+    /// The fields, in the order of their declaration.
+    const FIELDS: &'static [Field];
+
+    /// Fails at the first field whose value is outside its limits.
+    fn check(&self) -> Result<(), ConfigError>;
+}
+
+/// The declaration of one setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The name of the field.
+    pub name: &'static str,
+    /// The type of its values.
+    pub kind: Kind,
+    /// True if the setting may be absent.
+    pub is_optional: bool,
+    /// The limits of its values.
+    pub limits: Limits,
+    /// The lines of its documentation.
+    pub lines: &'static [&'static str],
+}
+
+impl Field {
+    /// Returns the documentation as one paragraph.
+    pub fn about(&self) -> String {
+        paragraph(self.lines)
+    }
+}
+
+/// A named group of settings, such as a table of a TOML file.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// The name.
+    pub name: &'static str,
+    /// The lines of its documentation.
+    pub lines: &'static [&'static str],
+    /// The settings.
+    pub fields: &'static [Field],
+}
+
+impl Section {
+    /// The settings of `T` under a name.
+    pub const fn of<T: Settings>(name: &'static str) -> Self {
+        Self { name, lines: T::ABOUT, fields: T::FIELDS }
+    }
+}
+
+/// Joins the lines of a documentation comment.
+pub fn paragraph(lines: &[&str]) -> String {
+    let words = lines.iter().flat_map(|line| line.split_whitespace());
+    words.collect::<Vec<_>>().join(" ")
+}

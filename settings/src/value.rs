@@ -1,0 +1,104 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::{ConfigError, Field, Limits, Settings};
+
+/// The type of a setting's values.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number that is not negative.
+    Integer,
+    /// A floating-point number.
+    Float,
+    /// True or false.
+    Boolean,
+    /// A text.
+    Text,
+    /// A list of texts.
+    List,
+    /// One of several names.
+    Choice(&'static [Choice]),
+    /// Settings of the same form under names of the user's.
+    Tables {
+        /// The lines of their documentation.
+        lines: &'static [&'static str],
+        /// Their fields.
+        fields: &'static [Field],
+    },
+}
+
+/// One of the names that a setting may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The name.
+    pub name: &'static str,
+    /// The lines of its documentation.
+    pub lines: &'static [&'static str],
+}
+
+/// The type of a setting.
+pub trait Value {
+    /// The type of the values.
+    const KIND: Kind;
+    /// True if the setting may be absent.
+    const IS_OPTIONAL: bool = false;
+
+    /// Fails if the value is outside `limits`, which only numbers can be.
+    fn check(&self, field: &str, limits: Limits) -> Result<(), ConfigError> {
+        let _ = (field, limits);
+        Ok(())
+    }
+}
+
+macro_rules! numbers {
+    ($($Number:ty => $kind:expr),*) => {
+        $(impl Value for $Number {
+            const KIND: Kind = $kind;
+
+            fn check(&self, field: &str, limits: Limits) -> Result<(), ConfigError> {
+                ConfigError::unless(limits.contains(*self as f64), field, self, limits.to_string())
+            }
+        })*
+    };
+}
+
+numbers!(u32 => Kind::Integer, u64 => Kind::Integer, usize => Kind::Integer, f32 => Kind::Float, f64 => Kind::Float);
+
+impl Value for bool {
+    const KIND: Kind = Kind::Boolean;
+}
+
+impl Value for String {
+    const KIND: Kind = Kind::Text;
+}
+
+impl Value for PathBuf {
+    const KIND: Kind = Kind::Text;
+}
+
+impl Value for Vec<String> {
+    const KIND: Kind = Kind::List;
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: Kind = T::KIND;
+    const IS_OPTIONAL: bool = true;
+
+    fn check(&self, field: &str, limits: Limits) -> Result<(), ConfigError> {
+        let Some(value) = self else { return Ok(()) };
+        let or_absent =
+            |error: ConfigError| ConfigError { allowed: format!("{}, or absent", error.allowed), ..error };
+        value.check(field, limits).map_err(or_absent)
+    }
+}
+
+impl<T: Settings> Value for BTreeMap<String, T> {
+    const KIND: Kind = Kind::Tables { lines: T::ABOUT, fields: T::FIELDS };
+
+    fn check(&self, field: &str, _: Limits) -> Result<(), ConfigError> {
+        let check = |(name, settings): (&String, &T)| {
+            settings.check().map_err(|error| error.within(&format!("{field}.{name}")))
+        };
+        self.iter().try_for_each(check)
+    }
+}

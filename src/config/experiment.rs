@@ -1,0 +1,190 @@
+use std::thread;
+
+use ale::roms::nearest;
+use algorithms::networks::PolicyConfig;
+use anyhow::{Result, bail, ensure};
+use settings::Settings;
+
+use super::budgets::Budgets;
+use super::games::Games;
+use super::schema::DERIVED;
+use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use super::written::{Config, Sections};
+use crate::device::DeviceName;
+use crate::learner::{AlgorithmConfig, to_table};
+
+/// A checked experiment: its settings as they are written, and what follows from them.
+#[derive(Debug)]
+pub(crate) struct Experiment {
+    pub(crate) run: RunSettings,
+    pub(crate) environments: EnvironmentSettings,
+    pub(crate) policy: PolicyConfig,
+    /// The settings of the algorithm, with the number of steps that training lasts.
+    pub(crate) algorithm: Box<dyn AlgorithmConfig>,
+    pub(crate) evaluation: EvaluationSettings,
+    pub(crate) checkpoints: CheckpointSettings,
+    pub(crate) device: DeviceName,
+    pub(crate) games: Games,
+    pub(crate) budgets: Budgets,
+}
+
+impl Config {
+    /// Checks the experiment and derives what follows from it.
+    pub(crate) fn resolve(self) -> Result<Experiment> {
+        let Self { mut sections, mut algorithm } = self;
+        let games = Games::resolve(&sections.environments.games)?;
+        if matches!(games, Games::Registered(_)) {
+            sections.environments.frame_skip = 1;
+        }
+        check_limits(&sections)?;
+        check_games(&games, &sections.environments)?;
+        let num_envs = games.num_envs(&sections.environments);
+        if sections.environments.halves {
+            check_halves(&sections.run, algorithm.as_ref(), num_envs)?;
+        }
+        let budgets = Budgets::new(&games, &sections.environments)?;
+        algorithm.set_total_steps(total_steps(&sections, algorithm.as_ref(), &budgets, num_envs)?);
+        algorithm.validate(&sections.policy, num_envs)?;
+        let device = DeviceName::parse(&sections.run.device)?;
+        device.check(sections.policy.precision)?;
+        let Sections { run, environments, policy, evaluation, checkpoints } = sections;
+        Ok(Experiment {
+            run,
+            environments,
+            policy,
+            algorithm,
+            evaluation,
+            checkpoints,
+            device,
+            games,
+            budgets,
+        })
+    }
+}
+
+impl Experiment {
+    /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.
+    pub(crate) fn to_toml(&self) -> Result<String> {
+        let mut experiment = to_table(&Sections {
+            run: self.run.clone(),
+            environments: self.environments.clone(),
+            policy: self.policy.clone(),
+            evaluation: self.evaluation.clone(),
+            checkpoints: self.checkpoints.clone(),
+        })?;
+        for (name, mut section) in self.algorithm.to_toml()? {
+            section.as_table_mut().map(|section| section.remove(DERIVED));
+            experiment.insert(name, section);
+        }
+        Ok(experiment.to_string())
+    }
+
+    /// Returns the number of emulated frames of training, over all environments.
+    pub(crate) fn total_frames(&self) -> u64 {
+        let budget = self.budgets.total().map(|steps| steps.saturating_mul(self.frames_per_step()));
+        self.run.total_frames.min(budget.unwrap_or(u64::MAX))
+    }
+
+    /// Returns the number of threads that emulate and learn.
+    pub(crate) fn num_threads(&self) -> usize {
+        match self.run.num_threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            num_threads => num_threads,
+        }
+    }
+
+    /// Returns the number of emulated frames per step.
+    pub(crate) fn frames_per_step(&self) -> u64 {
+        u64::from(self.environments.frame_skip)
+    }
+
+    /// Returns the number of environments of all games.
+    pub(crate) fn num_envs(&self) -> usize {
+        self.games.num_envs(&self.environments)
+    }
+}
+
+/// Fails at the first value outside the limits of its key.
+fn check_limits(sections: &Sections) -> Result<()> {
+    let Sections { run, environments, policy, evaluation, checkpoints } = sections;
+    run.check().map_err(|error| error.within("experiment"))?;
+    environments.check().map_err(|error| error.within("environments"))?;
+    policy.validate().map_err(|error| error.within("policy"))?;
+    evaluation.check().map_err(|error| error.within("evaluation"))?;
+    checkpoints.check().map_err(|error| error.within("checkpoints"))?;
+    Ok(())
+}
+
+/// Fails unless two halves of the environments can take turns.
+fn check_halves(run: &RunSettings, algorithm: &dyn AlgorithmConfig, num_envs: usize) -> Result<()> {
+    ensure!(
+        algorithm.is_on_policy(),
+        "environments.halves = true is not possible with {}: it needs an algorithm that waits for whole rollouts",
+        run.algorithm
+    );
+    ensure!(
+        num_envs.is_multiple_of(2),
+        "environments.halves = true is not possible with {num_envs} environments: their number must be even"
+    );
+    Ok(())
+}
+
+/// Fails at the first override of a single game that is not possible.
+fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> {
+    for (name, overrides) in &environments.game {
+        let key = format!("environments.game.{name}");
+        ensure!(
+            games.names().contains(&name.as_str()),
+            "{key} is not possible: '{name}' is not among the games of the experiment{}",
+            match nearest(name, games.names()).first() {
+                Some(near) => format!("; did you mean {near}?"),
+                None => String::new(),
+            }
+        );
+        let game = games.atari(name);
+        let allowed = [
+            ("mode", overrides.mode, game.map_or(&[][..], |game| game.modes)),
+            ("difficulty", overrides.difficulty, game.map_or(&[][..], |game| game.difficulties)),
+        ];
+        for (setting, value, allowed) in allowed {
+            if let Some(value) = value.filter(|value| !allowed.contains(value)) {
+                bail!("{key}.{setting} = {value} is not possible: {name} has {allowed:?}")
+            }
+        }
+        ensure!(
+            game.is_some() || overrides.max_num_frames_per_episode.is_none(),
+            "{key}.max_num_frames_per_episode is not possible: {name} is not emulated"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the number of steps of training, as a learner counts them. The error about too few is in frames, as they were
+/// written.
+fn total_steps(
+    sections: &Sections,
+    algorithm: &dyn AlgorithmConfig,
+    budgets: &Budgets,
+    num_envs: usize,
+) -> Result<u64> {
+    let frames_per_step = u64::from(sections.environments.frame_skip);
+    let num_steps = algorithm.steps_per_update();
+    let total_frames = sections.run.total_frames;
+    let least = budgets.steps(num_steps).saturating_mul(frames_per_step);
+    ensure!(
+        total_frames >= least,
+        "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
+         ({num_envs} environments, {num_steps} steps each, {frames_per_step} frames a step)"
+    );
+    let steps = total_frames / frames_per_step;
+    if !algorithm.is_on_policy() || !budgets.are_limited() {
+        return Ok(steps.min(budgets.total().unwrap_or(u64::MAX)));
+    }
+    // On-policy learners count a row for every environment in every round, even if it rests. In the last rollout of a run
+    // that uses up every budget, all environments may rest in some rounds.
+    let updates = match (budgets.total(), budgets.longest()) {
+        (Some(total), Some(longest)) if total <= steps => longest.div_ceil(num_steps),
+        _ => budgets.rounds(steps) / num_steps,
+    };
+    Ok(updates.saturating_mul(num_steps).saturating_mul(num_envs as u64))
+}

@@ -1,0 +1,103 @@
+//! The page with every key, `docs/src/reference/configuration.md`.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use settings::{Field, Kind, Limits, paragraph};
+use toml::{Table, Value};
+
+use super::schema::{Keys, keys};
+use super::written::Sections;
+use crate::learner::{Algorithm, to_table};
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+Every key of an experiment, as `ale-train config --reference` prints it. An experiment is a TOML file with these sections,
+read by `--config`; `--set section.key=value` changes one key. A key that is left out has its default. `ale-train config`
+with the flags of a training command prints the experiment that they describe.
+";
+
+/// Returns the page in Markdown.
+pub(crate) fn reference() -> Result<String> {
+    let mut defaults = to_table(&Sections::default())?;
+    for algorithm in Algorithm::ALL {
+        defaults.extend((algorithm.descriptor().read)(&Table::new())?.to_toml()?);
+    }
+    let mut page = INTRODUCTION.to_owned();
+    for Keys { section, lines, fields } in keys() {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            page,
+            "\n## [{section}]\n\n{}\n\n| key | type | default | values | meaning |\n|---|---|---|---|---|\n",
+            paragraph(lines)
+        );
+        let defaults = defaults.get(&section).and_then(Value::as_table);
+        for field in fields {
+            let default = defaults.and_then(|section| section.get(field.name));
+            let default = default.map_or_else(|| "absent".to_owned(), shown);
+            let (name, kind, values, about) = (field.name, kind(field.kind), values(field), field.about());
+            let _ = writeln!(page, "| `{name}` | {kind} | {default} | {values} | {about} |");
+        }
+    }
+    Ok(page)
+}
+
+/// Returns the name of a type in TOML.
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Integer => "integer",
+        Kind::Float => "float",
+        Kind::Boolean => "boolean",
+        Kind::Text | Kind::Choice(_) => "string",
+        Kind::List => "list of strings",
+        Kind::Tables { .. } => "table",
+    }
+}
+
+/// Returns the values that are allowed.
+fn values(field: &Field) -> String {
+    let values = match field.kind {
+        Kind::Integer if field.limits == Limits::NONE => "0 or more".to_owned(),
+        Kind::Integer | Kind::Float => field.limits.to_string(),
+        Kind::Choice(choices) => {
+            choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
+        }
+        Kind::Boolean | Kind::Text | Kind::List | Kind::Tables { .. } => String::new(),
+    };
+    match (field.is_optional, values.as_str()) {
+        (false, _) => values,
+        (true, "") => "may be absent".to_owned(),
+        (true, _) => format!("{values}, or absent"),
+    }
+}
+
+/// Formats a default. In TOML, an `f32` would have more digits than were written.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Float(number) => format!("`{:?}`", *number as f32),
+        value => format!("`{value}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let page = include_str!("../../docs/src/reference/configuration.md");
+        let message = "write it with `ale-train config --reference > docs/src/reference/configuration.md`";
+        assert!(page == reference().unwrap(), "{message}");
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        for keys in keys() {
+            assert!(!paragraph(keys.lines).is_empty(), "{}", keys.section);
+            for field in keys.fields {
+                assert!(field.about().ends_with('.'), "{}.{}", keys.section, field.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! All keys of an experiment, collected from the declarations of the settings.
+
+use ale::roms::nearest;
+use algorithms::networks::PolicyConfig;
+use anyhow::{Result, bail};
+use settings::{Field, Kind, Section};
+use toml::{Table, Value};
+
+use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use crate::learner::Algorithm;
+
+/// The field of every algorithm that follows from `experiment.total_frames` and is no key.
+pub(super) const DERIVED: &str = "total_steps";
+/// The prefix of the keys of single games, before the id of the game.
+const OF_GAME: &str = "environments.game.";
+/// The id that stands for any game in the names of keys.
+const ANY_GAME: &str = "NAME";
+
+/// Returns the top-level sections of an experiment.
+pub(super) fn sections() -> Vec<Section> {
+    let mut sections = vec![
+        Section::of::<RunSettings>("experiment"),
+        Section::of::<EnvironmentSettings>("environments"),
+        Section::of::<PolicyConfig>("policy"),
+    ];
+    sections.extend(Algorithm::ALL.iter().flat_map(|algorithm| algorithm.descriptor().sections));
+    sections.push(Section::of::<EvaluationSettings>("evaluation"));
+    sections.push(Section::of::<CheckpointSettings>("checkpoints"));
+    sections
+}
+
+/// The keys of a section or subsection.
+pub(super) struct Keys {
+    /// The name of the section, such as `environments.game.NAME`.
+    pub(super) section: String,
+    /// The lines of its documentation.
+    pub(super) lines: &'static [&'static str],
+    pub(super) fields: Vec<&'static Field>,
+}
+
+/// Returns the keys of all sections, each followed by its subsections.
+pub(super) fn keys() -> Vec<Keys> {
+    let mut keys = Vec::new();
+    for Section { name, lines, fields } in sections() {
+        collect(name, lines, fields, &mut keys);
+    }
+    keys
+}
+
+fn collect(section: &str, lines: &'static [&'static str], fields: &'static [Field], keys: &mut Vec<Keys>) {
+    let is_key = |field: &&Field| field.name != DERIVED && !matches!(field.kind, Kind::Tables { .. });
+    keys.push(Keys { section: section.to_owned(), lines, fields: fields.iter().filter(is_key).collect() });
+    for field in fields {
+        if let Kind::Tables { lines, fields } = field.kind {
+            collect(&format!("{section}.{}.{ANY_GAME}", field.name), lines, fields, keys);
+        }
+    }
+}
+
+/// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.
+pub(crate) fn help(key: &str) -> String {
+    let about = keys().iter().find_map(|keys| {
+        let name = key.strip_prefix(keys.section.as_str())?.strip_prefix('.')?;
+        Some(keys.fields.iter().find(|field| field.name == name)?.about())
+    });
+    let about = about.unwrap_or_else(|| unreachable!("{key} is a key"));
+    about.trim_end_matches('.').replace('`', "")
+}
+
+/// Fails at the first key that no experiment has.
+pub(super) fn check_keys(layer: &Table) -> Result<()> {
+    let known: Vec<String> = keys().iter().flat_map(names).collect();
+    for key in leaf_keys(layer) {
+        let (key, game) = without_game(&key);
+        let is_section = |known: &String| known.starts_with(&format!("{key}."));
+        if known.contains(&key) || known.iter().any(is_section) {
+            continue;
+        }
+        let is_derived = |section: &Section| key == format!("{}.{DERIVED}", section.name);
+        if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
+            bail!("{key} follows from experiment.total_frames: set that one")
+        }
+        let with_game = |key: &str| match game {
+            Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
+            None => key.to_owned(),
+        };
+        match nearest_key(&key, &known) {
+            Some(nearest) => {
+                bail!("unknown key '{}'; did you mean '{}'?", with_game(&key), with_game(nearest))
+            }
+            None => bail!("unknown key '{}'; the sections are {}", with_game(&key), section_names()),
+        }
+    }
+    Ok(())
+}
+
+fn names(keys: &Keys) -> Vec<String> {
+    keys.fields.iter().map(|field| format!("{}.{}", keys.section, field.name)).collect()
+}
+
+fn section_names() -> String {
+    sections().iter().map(|section| section.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Replaces the id of a game in a key by the one that stands for any game, and returns both.
+fn without_game(key: &str) -> (String, Option<&str>) {
+    let Some(rest) = key.strip_prefix(OF_GAME) else { return (key.to_owned(), None) };
+    match rest.split_once('.') {
+        Some((game, rest)) => (format!("{OF_GAME}{ANY_GAME}.{rest}"), Some(game)),
+        // A section without keys.
+        None => (format!("{OF_GAME}{ANY_GAME}"), Some(rest)),
+    }
+}
+
+/// Returns the key that `key` may be a misspelling of: as a whole, or by its last part in any section.
+fn nearest_key<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
+    let keys = || known.iter().map(String::as_str);
+    if let Some(&similar) = nearest(key, keys()).first() {
+        return Some(similar);
+    }
+    let name = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
+    let similar = *nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first()?;
+    keys().find(|key| name(key) == similar)
+}
+
+/// Returns the names of the values of a table, such as `ppo.gamma`, and of its empty tables.
+pub(super) fn leaf_keys(table: &Table) -> Vec<String> {
+    let mut keys = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if !inner.is_empty() => {
+                keys.extend(leaf_keys(inner).into_iter().map(|rest| format!("{key}.{rest}")));
+            }
+            _ => keys.push(key.clone()),
+        }
+    }
+    keys
+}

@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use settings::{at_least, between, settings};
+
+use crate::learner::Algorithm;
+
+settings! {
+    /// The run as a whole.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct RunSettings {
+        /// The algorithm that the agent learns by.
+        pub(crate) algorithm: Algorithm = Algorithm::Ppo,
+        /// Seed of all random numbers.
+        pub(crate) seed: u64 = 1,
+        /// The number of emulated frames to train for, over all environments: enough for one update.
+        pub(crate) total_frames: u64 = 40_000_000,
+        /// The number of threads that emulate and learn; 0 for one on each core.
+        pub(crate) num_threads: usize = 0,
+        /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to choose
+        /// one of several GPUs. GPUs need a build with their feature (docs/src/how-to/devices.md).
+        pub(crate) device: String = "cpu".to_owned(),
+    }
+}
+
+settings! {
+    /// The games and their preprocessing.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct EnvironmentSettings {
+        /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one text with commas. A name
+        /// after `-` is excluded again.
+        #[serde(deserialize_with = "names")]
+        pub(crate) games: Vec<String> = vec!["harvest".to_owned()],
+        /// The number of environments of each game.
+        pub(crate) num_envs: usize = 8 => at_least(1.0),
+        /// The number of emulated frames per step.
+        pub(crate) frame_skip: u32 = 4 => at_least(1.0),
+        /// Probability that a frame repeats the previous action (sticky actions).
+        pub(crate) repeat_action_probability: f32 = 0.0 => between(0.0, 1.0),
+        /// Height of an observation in pixels; networks need 36 or more. The convolutions cover 36 and every 8 more (44,
+        /// ..., 84) completely; in between they ignore the last rows.
+        pub(crate) img_height: usize = 84 => at_least(1.0),
+        /// Width of an observation in pixels, with the same restriction.
+        pub(crate) img_width: usize = 84 => at_least(1.0),
+        /// The number of frames in an observation, the newest last.
+        pub(crate) stack_num: usize = 4 => at_least(1.0),
+        /// True if a frame of an observation is the pixelwise maximum of the last two emulated frames.
+        pub(crate) maxpool: bool = true,
+        /// The maximum number of no-op frames at the start of an episode.
+        pub(crate) noop_max: u32 = 30,
+        /// True if an episode starts with the fire button, in games that have it.
+        pub(crate) use_fire_reset: bool = true,
+        /// True if the loss of a life ends the learned return, while the game continues.
+        pub(crate) episodic_life: bool = true,
+        /// True if training rewards are clipped to -1..=1.
+        pub(crate) reward_clipping: bool = true,
+        /// True if every game has all 18 actions, rather than only those with an effect in the game.
+        pub(crate) full_action_space: bool = false,
+        /// The number of frames after which an episode is truncated.
+        pub(crate) max_num_frames_per_episode: u32 = 108_000 => at_least(1.0),
+        /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
+        pub(crate) rescale_observations: bool = false,
+        /// True if two halves of the environments take turns: one steps while the actions of the other are computed. Has
+        /// no effect on what is learned. Not available for `dqn`.
+        pub(crate) halves: bool = false,
+        /// Settings of single games.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub(crate) game: BTreeMap<String, GameSettings> = BTreeMap::new(),
+    }
+}
+
+settings! {
+    /// Overrides for a single game, such as `[environments.game.pong]`; absent keys have the values of `[environments]`.
+    /// Each game gets a share of `experiment.total_frames` in proportion to its number of environments, until it has used
+    /// up its own `total_frames`. The run ends when `experiment.total_frames` or the budgets of all games are used up.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct GameSettings {
+        /// The number of environments of the game.
+        pub(crate) num_envs: Option<usize> = None => at_least(1.0),
+        /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
+        /// step of each. Then their episodes are truncated and they rest while the other games continue.
+        pub(crate) total_frames: Option<u64> = None,
+        /// The game mode (`ale-train games --json` lists them); the default of the game if absent.
+        pub(crate) mode: Option<u32> = None,
+        /// The position of the difficulty switches (`ale-train games --json` lists them); the default of the game if
+        /// absent.
+        pub(crate) difficulty: Option<u32> = None,
+        /// The number of frames after which an episode is truncated.
+        pub(crate) max_num_frames_per_episode: Option<u32> = None => at_least(1.0),
+    }
+}
+
+settings! {
+    /// Evaluations: complete games in separate environments without learning, during training and at its end, where a
+    /// random player is evaluated too.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct EvaluationSettings {
+        /// The number of emulated training frames between two evaluations; 0 for a single one at the end.
+        pub(crate) interval_frames: u64 = 0,
+        /// The number of episodes of each game in an evaluation; 0 for no evaluations.
+        pub(crate) episodes: usize = 10,
+        /// True if the agent takes the best action in every step. Otherwise it samples as in training.
+        pub(crate) greedy: bool = false,
+        /// Probability that a frame repeats the previous action; that of training if absent.
+        pub(crate) repeat_action_probability: Option<f32> = None => between(0.0, 1.0),
+    }
+}
+
+settings! {
+    /// Checkpoints.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct CheckpointSettings {
+        /// The number of emulated frames between two checkpoints; 0 for a single one at the end.
+        pub(crate) interval_frames: u64 = 4_000_000,
+        /// The number of newest checkpoints that are kept.
+        pub(crate) keep_last: usize = 3 => at_least(1.0),
+        /// True if the best checkpoint is kept too: the one with the highest score in the newest evaluation or, without
+        /// evaluations during training, with the highest recent return.
+        pub(crate) keep_best: bool = true,
+    }
+}
+
+impl EnvironmentSettings {
+    /// Returns the number of environments of a game.
+    pub(crate) fn num_envs_of(&self, game: &str) -> usize {
+        self.game.get(game).and_then(|game| game.num_envs).unwrap_or(self.num_envs)
+    }
+}
+
+/// Reads a list of names, or one text with commas.
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Names;
+
+    impl<'de> Visitor<'de> for Names {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of names, or names separated by commas")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(text.split(',').map(|name| name.trim().to_owned()).collect())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut names = Vec::new();
+            while let Some(name) = list.next_element()? {
+                names.push(name);
+            }
+            Ok(names)
+        }
+    }
+
+    deserializer.deserialize_any(Names)
+}

@@ -1,0 +1,42 @@
+use algorithms::networks::PolicyConfig;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use crate::learner::{Algorithm, AlgorithmConfig};
+
+/// An experiment as it is written, with defaults for absent keys.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) sections: Sections,
+    /// The sections of the algorithm that the experiment uses.
+    pub(crate) algorithm: Box<dyn AlgorithmConfig>,
+}
+
+/// The sections that do not depend on the algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Sections {
+    #[serde(rename = "experiment")]
+    pub(crate) run: RunSettings,
+    pub(crate) environments: EnvironmentSettings,
+    pub(crate) policy: PolicyConfig,
+    pub(crate) evaluation: EvaluationSettings,
+    pub(crate) checkpoints: CheckpointSettings,
+}
+
+impl Config {
+    /// Reads an experiment. Sections of algorithms that it does not use are checked and dropped.
+    pub(super) fn new(experiment: &Table) -> Result<Self> {
+        let sections: Sections = Value::Table(experiment.clone()).try_into()?;
+        let mut used = None;
+        for &algorithm in Algorithm::ALL {
+            let settings = (algorithm.descriptor().read)(experiment)?;
+            if algorithm == sections.run.algorithm {
+                used = Some(settings);
+            }
+        }
+        Ok(Self { sections, algorithm: used.context("the algorithm is not in the registry")? })
+    }
+}

@@ -1,0 +1,19 @@
+//! `ale-train config`: prints the experiment that flags describe, or the reference of all keys.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::cli::ConfigArgs;
+use crate::config;
+
+/// Prints the experiment or the reference.
+pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
+    let text = if args.reference {
+        config::reference()?
+    } else {
+        config::from_args(&args.experiment, None)?.resolve()?.to_toml()?
+    };
+    write!(out, "{text}")?;
+    Ok(())
+}
