@@ -45,12 +45,12 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
-use output::Output;
+use output::StandardOutput;
 
 fn main() -> ExitCode {
     let listening = interrupt::listen();
     let cli = Cli::parse();
-    let mut out = Output(io::stdout().lock());
+    let mut out = StandardOutput(io::stdout().lock());
     let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
     failure::exit_code(outcome)
 }

@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use thiserror::Error;
 
 /// Standard output, or what stands for it, whose errors say so.
-pub(crate) struct Output<W>(pub(crate) W);
+pub(crate) struct StandardOutput<W>(pub(crate) W);
 
 /// Results could not be written.
 #[derive(Debug, Error)]
 #[error("cannot write to standard output: {0}")]
 pub(crate) struct NotWritten(io::Error);
 
-impl<W: Write> Write for Output<W> {
+impl<W: Write> Write for StandardOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes).map_err(named)
     }

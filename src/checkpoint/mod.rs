@@ -4,17 +4,17 @@
 //! the last good one. Every byte is checked against the manifest when it is loaded.
 
 mod durable;
-mod keeper;
 mod manifest;
 mod store;
+mod writer;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use keeper::{Keeper, chosen};
 pub(crate) use store::{create_run, load, load_latest};
+pub(crate) use writer::{CheckpointWriter, chosen};
 
 /// The state of a run between two updates.
 #[derive(Clone, Debug, PartialEq)]

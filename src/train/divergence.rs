@@ -14,7 +14,7 @@ use crate::tensors;
 const FILE: &str = "diverged_batch.safetensors";
 
 /// Saves the batch that an error is about, if it is about one, and says where that and the last good checkpoint are.
-pub(super) fn keep(error: LearnerError, run_dir: &Path) -> Error {
+pub(super) fn report(error: LearnerError, run_dir: &Path) -> Error {
     match error {
         LearnerError::Diverged(divergence) => {
             let (message, batch) = (divergence.to_string(), save(*divergence, run_dir));

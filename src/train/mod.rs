@@ -25,7 +25,7 @@ use crate::provenance;
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
-use run::{Beginning, Output, Run};
+use run::{InitialState, OutputOptions, Run};
 
 /// `ale-train ppo` and the like: a new run. Nothing is written before everything that was asked for is known to be possible.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
@@ -45,11 +45,11 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
         builder,
         environments,
         learner,
-        beginning: Beginning::Fresh,
+        initial_state: InitialState::Fresh,
         progress: Progress::default(),
         scores: Vec::new(),
     };
-    run.execute(&Output { quiet: global.quiet, json: args.json }, out)
+    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
 }
 
 /// `ale-train resume`: a run goes on from its last checkpoint.
@@ -83,11 +83,11 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         builder,
         environments,
         learner,
-        beginning: Beginning::Restored(checkpoint.environments),
+        initial_state: InitialState::Restored(checkpoint.environments),
         progress: checkpoint.progress,
         scores: Vec::new(),
     };
-    run.execute(&Output { quiet: global.quiet, json: args.json }, out)
+    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
 }
 
 /// A run goes on with the configuration of its checkpoint. Someone who has changed the file beside it is told so.

@@ -11,7 +11,7 @@ use super::collection::Collection;
 use super::divergence;
 use super::hyperparameters;
 use super::tally::Tally;
-use crate::checkpoint::{Checkpoint, Evaluated, Keeper, Progress};
+use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Progress};
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
 use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
@@ -25,7 +25,7 @@ use crate::telemetry::{Console, Exhibit, Metric, Moment, Printer, Record, Sample
 const STOPPING: &str = "stopping after this update; once more to stop at once, without a checkpoint";
 
 /// Where the environments of a run begin.
-pub(super) enum Beginning {
+pub(super) enum InitialState {
     /// At their first episodes.
     Fresh,
     /// Where a checkpoint left them.
@@ -39,14 +39,14 @@ pub(super) struct Run {
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn Environments>,
     pub(super) learner: Box<dyn Learner>,
-    pub(super) beginning: Beginning,
+    pub(super) initial_state: InitialState,
     pub(super) progress: Progress,
     /// What the newest evaluation of this process has given.
     pub(super) scores: Vec<Scores>,
 }
 
 /// What a run prints.
-pub(super) struct Output {
+pub(super) struct OutputOptions {
     /// Errors and the closing figures only.
     pub(super) quiet: bool,
     /// Every record as JSON on standard output, and nothing else there.
@@ -55,15 +55,15 @@ pub(super) struct Output {
 
 impl Run {
     /// Trains, writes a checkpoint, and evaluates unless a signal ended the training.
-    pub(super) fn execute(mut self, output: &Output, out: &mut impl Write) -> Result<()> {
+    pub(super) fn execute(mut self, output: &OutputOptions, out: &mut impl Write) -> Result<()> {
         let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
-        let mut keeper = self.keeper()?;
+        let mut writer = self.checkpoint_writer()?;
         self.announce(&printer);
         let console =
             Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
         let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console, output.json)?;
-        self.train(&mut telemetry, &mut keeper, &interrupt, &printer)
+        self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "the training failed" })?;
         if self.learner.is_complete() {
             let mut table = Vec::new();
@@ -98,16 +98,16 @@ impl Run {
         ));
     }
 
-    fn keeper(&self) -> Result<Keeper> {
-        let saved = matches!(self.beginning, Beginning::Restored(_)).then_some(self.learner.updates());
-        Keeper::new(&self.folder, &self.experiment.checkpoints, self.progress.moment.frames, saved)
+    fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
+        let saved = matches!(self.initial_state, InitialState::Restored(_)).then_some(self.learner.updates());
+        CheckpointWriter::new(&self.folder, &self.experiment.checkpoints, self.progress.moment.frames, saved)
     }
 
     /// Updates until the budget is used up or a signal comes, with checkpoints on the way and at the end.
     fn train(
         &mut self,
         telemetry: &mut Telemetry,
-        keeper: &mut Keeper,
+        writer: &mut CheckpointWriter,
         interrupt: &Interrupt,
         printer: &Printer,
     ) -> Result<()> {
@@ -132,13 +132,13 @@ impl Run {
             if self.learner.is_idle() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
-            let is_due = has_updated && keeper.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());
+            let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());
             // An agent that makes nothing of what it sees fails in its next step, which says more.
             if is_due && self.check_agent().is_ok() {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have room again the next time.
-                if let Err(error) = self.save(keeper) {
+                if let Err(error) = self.save(writer) {
                     printer.warn(&format!("{}; the training goes on", sentence(&error)));
                 }
             }
@@ -154,17 +154,17 @@ impl Run {
         self.check_agent()?;
         self.show_weights(&clock.moment, telemetry)?;
         self.note_progress(&clock, &tally, telemetry);
-        if keeper.has(self.learner.updates()) { Ok(()) } else { self.save(keeper) }
+        if writer.has(self.learner.updates()) { Ok(()) } else { self.save(writer) }
     }
 
     /// Lets the environments begin, or go on after so many rounds.
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
-        match &self.beginning {
-            Beginning::Fresh => {
+        match &self.initial_state {
+            InitialState::Fresh => {
                 telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
-            Beginning::Restored(snapshot) => {
+            InitialState::Restored(snapshot) => {
                 self.environments.restore(snapshot)?;
             }
         }
@@ -193,7 +193,7 @@ impl Run {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
         let batch = collection.step(environments, learner, &mut clock.phases);
         let batch = batch.map_err(|error| match error.downcast() {
-            Ok(error) => divergence::keep(error, &self.folder),
+            Ok(error) => divergence::report(error, &self.folder),
             Err(error) => error,
         })?;
         let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
@@ -206,7 +206,7 @@ impl Run {
     /// Learns, and records what there is to report.
     fn update(&mut self, clock: &mut Clock, tally: &Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let samples = self.learner.update().map_err(|error| divergence::keep(error, &self.folder));
+        let samples = self.learner.update().map_err(|error| divergence::report(error, &self.folder));
         let mut samples = samples?;
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
@@ -318,12 +318,12 @@ impl Run {
         let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
         match player.readings(self.environments.batch()) {
             Ok(_) => Ok(()),
-            Err(error) => Err(divergence::keep(error, &self.folder)),
+            Err(error) => Err(divergence::report(error, &self.folder)),
         }
     }
 
-    fn save(&self, keeper: &mut Keeper) -> Result<()> {
-        keeper.keep(Checkpoint {
+    fn save(&self, writer: &mut CheckpointWriter) -> Result<()> {
+        writer.write(Checkpoint {
             config: self.experiment.to_toml()?,
             progress: self.progress.clone(),
             learner: self.learner.state()?,

@@ -12,7 +12,7 @@ use crate::interval::Interval;
 const LOCK: &str = "run.lock";
 
 /// Writes the checkpoints of a run when they are due, and removes those that are not to be kept.
-pub(crate) struct Keeper {
+pub(crate) struct CheckpointWriter {
     run_dir: PathBuf,
     settings: CheckpointSettings,
     /// Updates at the newest checkpoint.
@@ -22,7 +22,7 @@ pub(crate) struct Keeper {
     _lock: File,
 }
 
-impl Keeper {
+impl CheckpointWriter {
     /// A keeper for a run that has come so far, and whose newest checkpoint was made after `saved_updates`. Fails where
     /// another process is at work.
     pub(crate) fn new(
@@ -59,7 +59,7 @@ impl Keeper {
     }
 
     /// Writes a checkpoint, then removes those that are neither among the last ones nor the best.
-    pub(crate) fn keep(&mut self, checkpoint: Checkpoint) -> Result<()> {
+    pub(crate) fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let updates = checkpoint.progress.moment.updates;
         store::save(&self.run_dir, checkpoint)?;
         self.saved_updates = Some(updates);
@@ -135,9 +135,9 @@ mod tests {
     fn kept(scores: &[Option<f64>], keep_last: usize, keep_best: bool) -> Vec<String> {
         let run = TempDir::new().unwrap();
         let settings = CheckpointSettings { interval_frames: 10, keep_last, keep_best };
-        let mut keeper = Keeper::new(run.path(), &settings, 0, None).unwrap();
+        let mut writer = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
-            keeper.keep(checkpoint(updates, score)).unwrap();
+            writer.write(checkpoint(updates, score)).unwrap();
         }
         let names = fs::read_dir(store::checkpoints_of(run.path())).unwrap();
         let mut names: Vec<String> =
@@ -169,10 +169,10 @@ mod tests {
     fn a_run_has_one_process() {
         let run = TempDir::new().unwrap();
         let settings = CheckpointSettings::default();
-        let first = Keeper::new(run.path(), &settings, 0, None).unwrap();
-        let error = Keeper::new(run.path(), &settings, 0, None).err().unwrap().to_string();
+        let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
+        let error = CheckpointWriter::new(run.path(), &settings, 0, None).err().unwrap().to_string();
         assert!(error.starts_with("another process is at work"), "{error}");
         drop(first);
-        assert!(Keeper::new(run.path(), &settings, 0, None).is_ok());
+        assert!(CheckpointWriter::new(run.path(), &settings, 0, None).is_ok());
     }
 }
