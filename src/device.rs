@@ -36,12 +36,12 @@ impl DeviceName {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (name, index) = text.split_once(':').map_or((text, None), |(name, index)| (name, Some(index)));
         let Some(&(family, _)) = FAMILIES.iter().find(|(_, known)| *known == name) else {
-            bail!("unknown device '{text}'; {POSSIBLE}{}", meant(name));
+            bail!("unknown device '{text}'; {ALLOWED}{}", suggestion(name));
         };
         let index = match index.map(str::parse::<u16>) {
             None => None,
             Some(Ok(index)) if family != Family::Cpu => Some(usize::from(index)),
-            Some(_) => bail!("unknown device '{text}'; {POSSIBLE}"),
+            Some(_) => bail!("unknown device '{text}'; {ALLOWED}"),
         };
         Ok(Self { family, index })
     }
@@ -89,9 +89,9 @@ impl fmt::Display for DeviceName {
     }
 }
 
-const POSSIBLE: &str = "possible are cpu, wgpu, vulkan and cuda, and with the number of a GPU such as cuda:1";
+const ALLOWED: &str = "devices are cpu, wgpu, vulkan and cuda, or a GPU by its index such as cuda:1";
 
-fn meant(name: &str) -> String {
+fn suggestion(name: &str) -> String {
     let similar = nearest(name, FAMILIES.iter().map(|&(_, name)| name));
     similar.first().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
@@ -117,11 +117,11 @@ mod gpu {
         pick("cuda", DeviceType::Cuda, index, || Device::cuda(0))
     }
 
-    /// One of the devices of a kind: `usual`, or the one with the given number.
-    fn pick(name: &str, kind: DeviceType, index: Option<usize>, usual: fn() -> Device) -> Result<Device> {
+    /// Opens a device of a kind: `default`, or the one with the given index.
+    fn pick(name: &str, kind: DeviceType, index: Option<usize>, default: fn() -> Device) -> Result<Device> {
         let found = Device::enumerate(kind).into_vec();
         ensure!(!found.is_empty(), "this machine has no device for '{name}': no driver offers one");
-        let Some(index) = index else { return Ok(usual()) };
+        let Some(index) = index else { return Ok(default()) };
         let count = found.len();
         found.into_iter().nth(index).with_context(|| {
             format!("there is no device {name}:{index}; this machine has {count}, counted from 0")
@@ -133,25 +133,22 @@ mod gpu {
 mod tests {
     use super::*;
 
-    fn complaint(text: &str) -> String {
+    fn error(text: &str) -> String {
         DeviceName::parse(text).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_name_is_known_or_answered_with_the_possible_ones() {
+    fn errors_list_the_known_devices() {
         assert_eq!(DeviceName::parse("cpu").unwrap(), DeviceName { family: Family::Cpu, index: None });
-        assert!(complaint("wpgu").ends_with("such as cuda:1; did you mean 'wgpu'?"));
+        assert!(error("wpgu").ends_with("such as cuda:1; did you mean 'wgpu'?"));
         for text in ["abacus", "cpu:0", "wgpu:", "cuda:x", "cuda:-1", "cuda:70000", ""] {
-            let complaint = complaint(text);
-            assert!(
-                complaint.starts_with(&format!("unknown device '{text}'; possible are cpu")),
-                "{complaint}"
-            );
+            let error = error(text);
+            assert!(error.starts_with(&format!("unknown device '{text}'; devices are cpu")), "{error}");
         }
     }
 
     #[test]
-    fn what_was_not_built_is_answered_with_the_command_that_builds_it() {
+    fn errors_about_missing_features_contain_the_build_command() {
         let built = [
             ("wgpu", cfg!(feature = "wgpu")),
             ("vulkan", cfg!(feature = "vulkan")),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_of_causes_becomes_one_line_without_repetitions() {
+    fn causes_are_joined_in_one_line_without_repetition() {
         let error =
             anyhow!("no space left").context("cannot write x: no space left").context("saving\n  failed");
         assert_eq!(sentence(&error), "saving failed: cannot write x: no space left");

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_time_once_after_each_multiple() {
+    fn is_due_once_after_each_multiple() {
         let mut every_ten = Interval::new(10, 25);
         let is_due = |&frames: &u64| {
             let due = every_ten.is_due(frames);

@@ -32,12 +32,12 @@ pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec
     let mut selected: Vec<&'static str> = Vec::new();
     for name in names {
         if let Some(excluded) = name.strip_prefix('-') {
-            let excluded = meant_by(excluded)?;
+            let excluded = members(excluded)?;
             let before = selected.len();
             selected.retain(|id| !excluded.contains(id));
             ensure!(selected.len() < before, "'{name}' takes nothing out of the games named before it");
         } else {
-            let new = meant_by(name)?.into_iter().filter(|id| !selected.contains(id)).collect::<Vec<_>>();
+            let new = members(name)?.into_iter().filter(|id| !selected.contains(id)).collect::<Vec<_>>();
             selected.extend(new);
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn sets_of(game: &Game) -> Vec<&'static str> {
     GAME_SETS.into_iter().filter(|(_, holds)| holds(game)).map(|(set, _)| set).collect()
 }
 
-fn meant_by(name: &str) -> Result<Vec<&'static str>> {
+fn members(name: &str) -> Result<Vec<&'static str>> {
     let of_games = |holds: fn(&Game) -> bool| {
         Ok(ale::games().iter().filter(|game| holds(game)).map(|game| game.id).collect())
     };
@@ -113,13 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn a_game_named_twice_is_selected_once() {
+    fn duplicates_are_selected_once() {
         let ids = expand(["qbert", "atari5", "qbert"]).unwrap();
         assert_eq!(ids, ["qbert", "battle_zone", "double_dunk", "name_this_game", "phoenix"]);
     }
 
     #[test]
-    fn exclusions_take_out_what_was_named_before() {
+    fn exclusions_apply_to_earlier_names() {
         assert_eq!(expand(["atari57", "-skiing"]).unwrap().len(), 56);
         assert_eq!(expand(["atari57", "-atari5", "qbert"]).unwrap().len(), 53);
         assert_eq!(expand(["atari5", "-atari5", "qbert"]).unwrap(), ["qbert"]);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_comes_back_with_the_nearest() {
+    fn errors_suggest_the_nearest_name() {
         assert_eq!(message(&["brekout"]), "unknown game or set 'brekout'; did you mean breakout?");
         assert!(message(&["atari75"]).contains("atari57"));
         assert!(message(&["CartPol-v1"]).contains("CartPole-v1"));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn games_alone_are_asked_for() {
+    fn only_atari_games_are_games() {
         assert_eq!(games(["pong"]).unwrap()[0].id, "pong");
         assert!(games(["classic"]).unwrap_err().to_string().starts_with("CartPole-v1 is no Atari game"));
     }

@@ -14,8 +14,8 @@ fn output(arguments: &[&str]) -> Output {
     ale_train().args(arguments).output().expect("the program starts")
 }
 
-/// The one line of an error, and that it ended with exit code 2 and nothing on standard output.
-fn complaint(arguments: &[&str]) -> String {
+/// Returns the error message. Asserts exit code 2 and an empty standard output.
+fn error(arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = output(arguments);
     let stderr = String::from_utf8(stderr).expect("text");
     assert_eq!(status.code(), Some(2), "{arguments:?}: {stderr}");
@@ -24,8 +24,8 @@ fn complaint(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn mistakes_get_one_sentence_with_what_was_allowed() {
-    let temp = TempDir::new().expect("a folder");
+fn errors_are_one_line_with_the_allowed_values() {
+    let temp = TempDir::new().expect("a directory");
     let folder = temp.path().join("run");
     let run_dir = folder.to_str().expect("a name");
     let empty = temp.path().join("roms");
@@ -101,19 +101,16 @@ fn mistakes_get_one_sentence_with_what_was_allowed() {
         if arguments[0] == "ppo" {
             arguments.extend(["--run-dir", run_dir]);
         }
-        let complaint = complaint(&arguments);
-        assert!(
-            complaint.starts_with("error: ") && complaint.contains(expected),
-            "{arguments:?}: {complaint}"
-        );
-        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        let error = error(&arguments);
+        assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
         assert!(!folder.exists(), "{arguments:?} wrote something");
     }
 }
 
 #[test]
-fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
-    let temp = TempDir::new().expect("a folder");
+fn invalid_benchmarks_are_rejected_at_once() {
+    let temp = TempDir::new().expect("a directory");
     let [jpeg, nowhere] = ["sweep.jpg", "nowhere/sweep.svg"].map(|name| temp.path().join(name));
     let [jpeg, nowhere] = [&jpeg, &nowhere].map(|path| path.to_str().expect("a name"));
     for (arguments, expected) in [
@@ -134,9 +131,9 @@ fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
         (&["env", "--sweep", "1..2", "--plot", jpeg], "a file that ends in .svg or .png"),
         (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
     ] {
-        let complaint = complaint(&[&["bench"], arguments].concat());
-        assert!(complaint.starts_with("error: ") && complaint.contains(expected), "{complaint}");
-        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        let error = error(&[&["bench"], arguments].concat());
+        assert!(error.starts_with("error: ") && error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
     for (arguments, expected) in [
         (&["env", "--sweep", "5"][..], "two numbers of ROMs, as 1..256"),
@@ -144,10 +141,10 @@ fn a_bench_that_cannot_be_run_is_refused_before_it_takes_time() {
         (&["env", "--plot", "sweep.svg"], "--sweep"),
         (&["env", "--sweep", "1..2", "--num-envs", "4"], "cannot be used with"),
     ] {
-        let complaint = complaint(&[&["bench"], arguments].concat());
-        assert!(complaint.contains(expected), "{complaint}");
+        let error = error(&[&["bench"], arguments].concat());
+        assert!(error.contains(expected), "{error}");
     }
-    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 0, "something was written");
+    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 0, "something was written");
 }
 
 /// The JSON that a short bench prints.
@@ -163,7 +160,7 @@ fn is_positive(value: &serde_json::Value) -> bool {
 }
 
 #[test]
-fn a_bench_of_the_emulator_has_both_rates_of_each_game() {
+fn the_emulator_benchmark_reports_both_rates_of_each_game() {
     let report = bench(&["emulator", "--num-envs", "1", "--num-threads", "1"]);
     assert_eq!(report["games"], serde_json::json!(["harvest"]));
     for rates in [&report, &report["per_game"][0]] {
@@ -174,7 +171,7 @@ fn a_bench_of_the_emulator_has_both_rates_of_each_game() {
 }
 
 #[test]
-fn a_bench_of_environments_has_rates_and_latencies() {
+fn the_environment_benchmark_reports_rates_and_latencies() {
     for (batch_size, flags) in [(3, &[][..]), (2, &["--batch-size", "2"])] {
         let report = bench(&[&["env", "--num-envs", "3", "--num-threads", "1"], flags].concat());
         assert_eq!(report["games"], serde_json::json!(["harvest"]));
@@ -193,7 +190,7 @@ fn a_bench_of_environments_has_rates_and_latencies() {
 }
 
 #[test]
-fn a_bench_of_the_learner_has_both_rates() {
+fn the_learner_benchmark_reports_both_rates() {
     let report = bench(&["learner", "--num-envs", "1"]);
     assert_eq!((&report["network"], &report["minibatch_size"]), (&"nature".into(), &32.into()));
     for rate in ["act_samples_per_second", "update_samples_per_second"] {
@@ -202,8 +199,8 @@ fn a_bench_of_the_learner_has_both_rates() {
 }
 
 #[test]
-fn a_sweep_has_a_point_for_each_number_of_roms_and_a_picture() {
-    let temp = TempDir::new().expect("a folder");
+fn a_benchmark_sweep_has_a_point_for_each_number_of_roms_and_a_plot() {
+    let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("sweep.svg");
     let plot = ["--runs", "2", "--plot", file.to_str().expect("a name")];
     let report = bench(&[&["env", "--sweep", "1..3", "--quiet"], &plot[..]].concat());
@@ -225,8 +222,8 @@ fn a_sweep_has_a_point_for_each_number_of_roms_and_a_picture() {
 }
 
 #[test]
-fn a_sweep_can_be_drawn_in_pixels() {
-    let temp = TempDir::new().expect("a folder");
+fn a_benchmark_sweep_can_be_plotted_as_png() {
+    let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("sweep.png");
     bench(&["env", "--sweep", "1..2", "--runs", "2", "--quiet", "--plot", file.to_str().expect("a name")]);
     let picture = fs::read(&file).expect("a picture");
@@ -238,14 +235,14 @@ fn a_sweep_can_be_drawn_in_pixels() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_folder_that_cannot_be_written_is_named() {
-    let complaint = complaint(&["ppo", "--run-dir", "/proc/run"]);
-    assert!(complaint.contains("cannot write the run folder /proc/run"), "{complaint}");
+fn errors_name_a_run_directory_that_cannot_be_written() {
+    let error = error(&["ppo", "--run-dir", "/proc/run"]);
+    assert!(error.contains("cannot write the run folder /proc/run"), "{error}");
 }
 
 #[test]
-fn json_is_the_same_on_standard_output_as_in_the_run_and_quiet_leaves_the_summary() {
-    let temp = TempDir::new().expect("a folder");
+fn json_output_equals_metrics_jsonl_and_quiet_keeps_the_summary() {
+    let temp = TempDir::new().expect("a directory");
     let train = |name: &str, flags: &[&str]| {
         let run = temp.path().join(name);
         let fixed = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"];
@@ -274,13 +271,13 @@ fn json_is_the_same_on_standard_output_as_in_the_run_and_quiet_leaves_the_summar
         output(&["resume", run.to_str().expect("a name"), "--json", "--quiet"]);
     assert!(status.success() && stdout.is_empty());
     // And it can be evaluated on what it was trained on alone.
-    let complaint = complaint(&["eval", run.to_str().expect("a name"), "--games", "pong"]);
-    assert!(complaint.contains("the agent was not trained on 'pong'; it plays CartPole-v1"), "{complaint}");
+    let error = error(&["eval", run.to_str().expect("a name"), "--games", "pong"]);
+    assert!(error.contains("the agent was not trained on 'pong'; it plays CartPole-v1"), "{error}");
 }
 
 #[test]
-fn a_game_has_settings_of_its_own() {
-    let temp = TempDir::new().expect("a folder");
+fn single_games_have_overrides() {
+    let temp = TempDir::new().expect("a directory");
     let train = |name: &str, arguments: &[&str]| {
         let run = temp.path().join(name);
         let fixed = ["--run-dir", run.to_str().expect("a name"), "--set", "evaluation.episodes=0"];
@@ -301,8 +298,8 @@ fn a_game_has_settings_of_its_own() {
 }
 
 #[test]
-fn a_game_gets_the_frames_of_its_budget_and_then_rests() {
-    let temp = TempDir::new().expect("a folder");
+fn a_game_rests_after_its_budget_of_frames() {
+    let temp = TempDir::new().expect("a directory");
     let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "2", "--total-frames", "4096"];
     let pole = ["--set", "environments.game.CartPole-v1.total_frames=1001"];
     let robot = ["--set", "environments.game.Acrobot-v1.total_frames=1500"];
@@ -337,13 +334,13 @@ fn a_game_gets_the_frames_of_its_budget_and_then_rests() {
 }
 
 #[test]
-fn games_and_roms_are_listed_for_people_and_for_programs() {
+fn games_and_roms_are_listed_as_text_and_json() {
     let text = |arguments: &[&str]| String::from_utf8(output(arguments).stdout).expect("text");
     assert!(text(&["games"]).contains("ms_pacman"));
     let games: serde_json::Value =
         serde_json::from_str(&text(&["games", "--games", "atari57", "--json"])).expect("JSON");
     assert_eq!(games.as_array().map(Vec::len), Some(57));
-    let empty = TempDir::new().expect("a folder");
+    let empty = TempDir::new().expect("a directory");
     let folder = empty.path().to_str().expect("a name");
     let roms: serde_json::Value =
         serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", folder])).expect("JSON");
@@ -353,7 +350,7 @@ fn games_and_roms_are_listed_for_people_and_for_programs() {
 
 #[cfg(unix)]
 #[test]
-fn who_stops_reading_hears_nothing_of_it() {
+fn closed_pipes_are_not_errors() {
     for command in ["completions bash", "config --reference", "games --json", "help ppo"] {
         // The pipe is closed before the program writes.
         let line = format!(
@@ -367,7 +364,7 @@ fn who_stops_reading_hears_nothing_of_it() {
 }
 
 #[test]
-fn a_trace_has_one_object_for_each_act() {
+fn a_trace_has_one_object_per_act() {
     let arguments =
         ["trace", "harvest", "--seed", "3", "--random-actions", "5", "--steps", "40", "--frame-skip", "4"];
     let Output { status, stdout, .. } = output(&arguments);
@@ -402,8 +399,8 @@ fn trace<'a>(file: &'a Path, folder: &'a Path) -> Vec<&'a str> {
 }
 
 #[test]
-fn an_image_that_cannot_be_a_cartridge_is_refused_with_the_possible_sizes() {
-    let temp = TempDir::new().expect("a folder");
+fn errors_about_invalid_roms_list_the_known_sizes() {
+    let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("pong.bin");
     for (size, expected) in [
         (0, "the ROM image is empty"),
@@ -413,22 +410,22 @@ fn an_image_that_cannot_be_a_cartridge_is_refused_with_the_possible_sizes() {
     ] {
         fs::write(&file, vec![0; size]).expect("a file");
         for flags in [&[][..], &["--allow-unknown-rom"]] {
-            let complaint = complaint(&[trace(&file, temp.path()), flags.to_vec()].concat());
-            assert!(complaint.contains(expected), "{complaint}");
-            assert_eq!(complaint.lines().count(), 1, "{complaint}");
+            let error = error(&[trace(&file, temp.path()), flags.to_vec()].concat());
+            assert!(error.contains(expected), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
         }
     }
 }
 
 #[test]
-fn an_unknown_rom_runs_only_if_that_is_allowed_and_without_rewards() {
-    let temp = TempDir::new().expect("a folder");
+fn unknown_roms_run_only_with_a_flag_and_without_rewards() {
+    let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("breakot.bin");
     let mut image = include_bytes!("../roms/open/harvest.bin").to_vec();
     image[100] ^= 1;
     fs::write(&file, &image).expect("a file");
     let arguments = trace(&file, temp.path());
-    let refused = complaint(&arguments);
+    let refused = error(&arguments);
     assert!(refused.contains(&format!("its MD5 is {}", ale::roms::Md5Sum::of(&image))), "{refused}");
     assert!(refused.contains("known are breakout") && refused.contains("--allow-unknown-rom"), "{refused}");
     assert_eq!(refused.lines().count(), 1, "{refused}");
@@ -447,30 +444,30 @@ fn an_unknown_rom_runs_only_if_that_is_allowed_and_without_rewards() {
 }
 
 #[test]
-fn a_line_that_is_no_action_is_named() {
-    let temp = TempDir::new().expect("a folder");
+fn errors_name_the_line_of_an_invalid_action() {
+    let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("actions.txt");
     let name = file.to_str().expect("a name");
     for (text, place) in
         [("0\n3\n18\n", "line 3: '18'"), ("0\n\nfire\n", "line 3: 'fire'"), ("-1", "line 1: '-1'")]
     {
         fs::write(&file, text).expect("a file");
-        let complaint = complaint(&["trace", "harvest", "--seed", "1", "--actions", name]);
-        assert!(complaint.contains(place) && complaint.contains("the codes 0 to 17"), "{complaint}");
-        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        let error = error(&["trace", "harvest", "--seed", "1", "--actions", name]);
+        assert!(error.contains(place) && error.contains("the codes 0 to 17"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
     fs::write(&file, "0\n\n 3 \n").expect("a file");
     let Output { stdout, .. } = output(&["trace", "harvest", "--seed", "1", "--actions", name]);
     assert_eq!(String::from_utf8(stdout).expect("text").lines().count(), 2);
     // Whatever is wrong with the file, the reason is said.
     fs::write(&file, [0xFF, 0xFE]).expect("a file");
-    assert!(complaint(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
+    assert!(error(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
 }
 
 /// `/dev/full` is a disk without space.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_under_the_output_is_named_and_costs_no_run() {
+fn a_full_disk_under_the_output_fails_but_the_run_completes() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
     let Output { status, stderr, .. } =
         ale_train().arg("games").stdout(full()).output().expect("the program starts");
@@ -478,12 +475,12 @@ fn a_full_disk_under_the_output_is_named_and_costs_no_run() {
     assert_eq!(status.code(), Some(1), "{stderr}");
     assert!(stderr.starts_with("error: cannot write to standard output: No space left"), "{stderr}");
 
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let mut command = ale_train();
     command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
     let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
     assert_eq!(status.code(), Some(1), "the results of the last evaluation cannot be printed");
-    let checkpoints = fs::read_dir(run.join("checkpoints")).expect("the folder of checkpoints");
+    let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");
     assert_eq!(checkpoints.count(), 1, "the run came to its end");
 }

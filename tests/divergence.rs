@@ -31,21 +31,21 @@ fn ale_train() -> Command {
 }
 
 /// What the program says when it fails.
-fn complaint(output: &Output) -> String {
+fn error(output: &Output) -> String {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     message.into_owned()
 }
 
 #[test]
-fn the_batch_is_saved_and_the_suspects_are_named() {
+fn saves_the_batch_and_names_the_tasks_and_weights() {
     for (algorithm, settings) in [
         ("ppo", ["ppo.learning_rate=1e30", "ppo.num_steps=16", "ppo.update_epochs=4"]),
         ("dqn", ["dqn.learning_rate=1e30", "dqn.learning_starts=40", "dqn.buffer_size=1000"]),
     ] {
-        let folder = TempDir::new().expect("a folder");
+        let folder = TempDir::new().expect("a directory");
         let run = folder.path().join("run");
-        let message = complaint(&train(algorithm, &run, &settings));
+        let message = error(&train(algorithm, &run, &settings));
         for part in
             ["is not finite after", "at learning rate 1e30", "CartPole-v1 (", "Acrobot-v1 (", "weights `"]
         {
@@ -64,8 +64,8 @@ fn the_batch_is_saved_and_the_suspects_are_named() {
 /// The first step of learning, after 1000 frames, leaves weights that are huge but can be played with; the run is saved then.
 /// The second fails.
 #[test]
-fn the_last_good_checkpoint_is_named_and_can_be_played_and_resumed() {
-    let folder = TempDir::new().expect("a folder");
+fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
+    let folder = TempDir::new().expect("a directory");
     let run = folder.path().join("run");
     let settings = [
         "dqn.learning_rate=1e6",
@@ -73,7 +73,7 @@ fn the_last_good_checkpoint_is_named_and_can_be_played_and_resumed() {
         "dqn.buffer_size=2000",
         "checkpoints.interval_frames=300",
     ];
-    let message = complaint(&train("dqn", &run, &settings));
+    let message = error(&train("dqn", &run, &settings));
     let (_, named) = message.trim_end().split_once("the last good checkpoint is ").expect("a checkpoint");
     let checkpoint = Path::new(named);
     assert_eq!(checkpoint.parent(), Some(run.join("checkpoints").as_path()), "{message}");
@@ -89,14 +89,14 @@ fn the_last_good_checkpoint_is_named_and_can_be_played_and_resumed() {
     let before = batch();
     fs::remove_file(run.join("diverged_batch.safetensors")).expect("it was there");
     let resumed = ale_train().args(["resume", run.to_str().expect("a name"), "--quiet"]).output();
-    assert_eq!(complaint(&resumed.expect("the program starts")), message);
+    assert_eq!(error(&resumed.expect("the program starts")), message);
     assert!(batch() == before, "another batch");
 }
 
 /// The only gradient step of an update leaves weights that are finite, and values that are not: the run is not saved, neither
 /// when that is due nor at its end.
 #[test]
-fn an_agent_with_infinite_values_is_no_checkpoint() {
+fn agents_with_infinite_values_are_not_saved() {
     let settings = [
         "ppo.learning_rate=3.3e37",
         "ppo.num_steps=16",
@@ -105,11 +105,11 @@ fn an_agent_with_infinite_values_is_no_checkpoint() {
         "checkpoints.interval_frames=1",
     ];
     for (total_frames, says_more) in [(4096, true), (64, false)] {
-        let folder = TempDir::new().expect("a folder");
+        let folder = TempDir::new().expect("a directory");
         let run = folder.path().join("run");
         let total_frames = format!("experiment.total_frames={total_frames}");
         let settings: Vec<&str> = settings.into_iter().chain([total_frames.as_str()]).collect();
-        let message = complaint(&train("ppo", &run, &settings));
+        let message = error(&train("ppo", &run, &settings));
         assert!(
             message.contains("is not finite") && message.contains("there is no checkpoint yet"),
             "{message}"

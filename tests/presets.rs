@@ -23,7 +23,7 @@ fn succeed(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn every_preset_is_complete_and_reads_itself_back() {
+fn every_preset_reads_back_the_same() {
     let temp = TempDir::new().expect("a folder");
     let copy = temp.path().join("copy.toml");
     for preset in presets() {

@@ -125,7 +125,7 @@ fn signal(run: &Child, name: &str) {
 }
 
 #[test]
-fn a_killed_run_goes_on_bit_for_bit_with_another_number_of_threads() {
+fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
     for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
@@ -172,7 +172,7 @@ fn loss(record: &Value) -> Option<&Value> {
 }
 
 #[test]
-fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
+fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM"), (&DQN, "-INT"), (&PQN, "-INT")] {
         let temp = TempDir::new().expect("a folder");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
@@ -190,7 +190,7 @@ fn the_first_signal_waits_for_a_checkpoint_and_the_run_goes_on_bit_for_bit() {
 }
 
 #[test]
-fn evaluations_on_the_way_change_nothing_of_the_training_and_choose_the_best_checkpoint() {
+fn evaluations_do_not_affect_training_and_determine_the_score() {
     let temp = TempDir::new().expect("a folder");
     let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
     succeed(&mut train(&plain, "2", &CART_POLE));
@@ -210,7 +210,7 @@ fn evaluations_on_the_way_change_nothing_of_the_training_and_choose_the_best_che
 }
 
 #[test]
-fn an_evaluation_that_a_signal_ended_is_made_again() {
+fn an_interrupted_evaluation_is_repeated() {
     let temp = TempDir::new().expect("a folder");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
     let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
@@ -263,7 +263,7 @@ fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
 }
 
 #[test]
-fn a_full_disk_is_told_and_the_training_goes_on() {
+fn training_continues_on_a_full_disk_with_warnings() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let interval = ["--set", "checkpoints.interval_frames=10000"];
@@ -295,7 +295,7 @@ fn refusal(run: &Path) -> String {
 }
 
 #[test]
-fn damaged_foreign_and_changed_runs_are_told_apart() {
+fn damaged_and_changed_runs_have_different_errors() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096"];
@@ -336,7 +336,7 @@ fn damaged_foreign_and_changed_runs_are_told_apart() {
 }
 
 #[test]
-fn a_signal_before_the_training_ends_the_program_with_a_sentence() {
+fn a_signal_before_training_ends_the_program_with_a_message() {
     let temp = TempDir::new().expect("a folder");
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
@@ -356,7 +356,7 @@ fn a_signal_before_the_training_ends_the_program_with_a_sentence() {
 }
 
 #[test]
-fn a_run_under_nohup_goes_on_when_its_terminal_ends() {
+fn a_run_under_nohup_ignores_hang_ups() {
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let plain = train(&run, "1", &CART_POLE);

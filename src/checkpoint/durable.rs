@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_crash_leaves_behind_is_removed_and_nothing_else() {
+    fn removes_only_the_remains_of_a_crash() {
         let temp = TempDir::new().unwrap();
         for name in [".partial-a", ".removed-update-1", "update-2", ".git"] {
             fs::create_dir(temp.path().join(name)).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_completed_leaves_nothing() {
+    fn a_failed_write_leaves_nothing() {
         let temp = TempDir::new().unwrap();
         let taken = temp.path().join("taken");
         fs::create_dir_all(taken.join("inside")).unwrap();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_loaded_and_the_newest_is_found() {
+    fn loads_saved_checkpoints_and_finds_the_newest() {
         let run = TempDir::new().unwrap();
         for updates in [9, 100, 20] {
             save(run.path(), checkpoint(updates)).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_byte_anywhere_is_found() {
+    fn any_changed_byte_is_detected() {
         let run = TempDir::new().unwrap();
         let folder = save(run.path(), checkpoint(1)).unwrap();
         for entry in fs::read_dir(&folder).unwrap() {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_newest_checkpoint_is_passed_over_with_a_warning() {
+    fn a_damaged_newest_checkpoint_is_skipped_with_a_warning() {
         let run = TempDir::new().unwrap();
         let older = save(run.path(), checkpoint(1)).unwrap();
         let newest = save(run.path(), checkpoint(2)).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_without_a_run_are_told_apart() {
+    fn paths_without_a_checkpoint_have_different_errors() {
         let temp = TempDir::new().unwrap();
         let message = |path: &Path| latest(path).unwrap_err().to_string();
         assert!(message(&temp.path().join("nowhere")).starts_with("there is no "));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_one_run() {
+    fn a_directory_contains_at_most_one_run() {
         let temp = TempDir::new().unwrap();
         let run = temp.path().join("run");
         create_run(&run, "x = 1", "{}").unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_ones_and_the_best_are_kept() {
+    fn keeps_the_last_and_the_best_checkpoints() {
         let scores = [Some(1.0), Some(7.0), Some(3.0), Some(-2.0), None, Some(7.0)];
         assert_eq!(kept(&scores, 2, true), ["5", "6"], "of equals the newest");
         assert_eq!(kept(&scores[..5], 2, true), ["2", "4", "5"]);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_found() {
+    fn finds_the_best_checkpoint() {
         let run = TempDir::new().unwrap();
         for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
             store::save(run.path(), checkpoint(updates, score)).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_one_process() {
+    fn only_one_process_writes_to_a_run() {
         let run = TempDir::new().unwrap();
         let settings = CheckpointSettings::default();
         let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_shows_an_example() {
+    fn every_command_has_an_example() {
         fn check(command: &clap::Command, path: &str) {
             let path = format!("{path} {}", command.get_name());
             for child in command.get_subcommands() {

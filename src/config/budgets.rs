@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn games_rest_once_their_steps_are_made_and_the_others_go_on() {
+    fn games_rest_after_their_budget_while_others_continue() {
         let of_games = |rounds| budgets(None).steps_of_games(rounds).collect::<Vec<_>>();
         assert_eq!([of_games(0), of_games(3), of_games(4), of_games(9)], [[0, 0], [6, 9], [7, 12], [7, 27]]);
         let left = |rounds| budgets(Some(100)).steps_left(rounds).collect::<Vec<_>>();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_and_steps_follow_from_each_other() {
+    fn rounds_and_steps_are_inverse() {
         for budgets in [budgets(None), budgets(Some(20)), budgets(Some(3))] {
             for rounds in 0..budgets.longest().unwrap_or(50) {
                 let steps = budgets.steps(rounds);

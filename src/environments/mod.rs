@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn observations_are_rescaled_by_the_bounds_of_their_own_task_and_only_then_padded() {
+    fn observations_are_rescaled_by_the_bounds_of_their_task_before_they_are_padded() {
         let ([car, acrobot], [shown_car, shown_acrobot]) =
             (first_observations(false), first_observations(true));
         let pi = std::f32::consts::PI;

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn an_observation_is_the_same_with_zeros_behind_it() {
+    fn observations_are_followed_by_zeros() {
         let (mut plain, mut padded) = (mountain_car(), Padded::new(mountain_car(), 4).unwrap());
         let (mut short, mut long) = ([0xAA; 8], [0xAA; 16]);
         assert_eq!(padded.observation_space().byte_len(), long.len());
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn observations_are_never_shortened() {
+    fn observations_are_never_truncated() {
         assert!(Padded::new(mountain_car(), 1).is_none());
         assert!(Padded::new(mountain_car(), 2).is_some());
     }

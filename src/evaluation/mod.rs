@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_by_hand() {
+    fn statistics_match_a_calculation_by_hand() {
         let scores = scores(&[4.0, 1.0, 2.0, 9.0]);
         assert_eq!((scores.mean(), scores.median()), (4.0, 3.0));
         // Squares 0 + 9 + 4 + 25 = 38; sample variance 38/3; of the mean of four 38/12.
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn several_games_have_aggregates_of_what_can_be_normalised() {
+    fn several_games_have_aggregates_over_normalisable_scores() {
         let of =
             |task: &str, mean: f64| Scores { task: task.to_owned(), returns: vec![mean], lengths: vec![10] };
         let human = |task: &str| of(task, ale::game(task).unwrap().human_score.unwrap());
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_task_gets_its_episodes_evenly() {
+    fn episodes_are_divided_evenly_among_environments() {
         assert_eq!(shares(&[0, 0, 0, 1], 7), [3, 2, 2, 7]);
         assert_eq!(shares(&[0, 1, 0], 1), [1, 1, 0]);
     }

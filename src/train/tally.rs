@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn episodes_are_reported_for_all_and_for_their_game() {
+    fn episodes_are_reported_for_all_games_and_for_their_game() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
         let mut tally = Tally::new(&tasks, &[0, 1], &[], [0, 0].into_iter());
         let mut second = batch([None, Some(5.0)]);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_human_normalised_once_every_game_has_ended_an_episode() {
+    fn the_score_is_human_normalised_once_every_game_has_completed_an_episode() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
         let games = atari(&tasks);
         let mut tally = Tally::new(&tasks, &[0, 1], &[], [0, 0].into_iter());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_recent_return_is_the_mean_of_the_last_hundred_and_survives_a_resume() {
+    fn the_recent_return_averages_100_episodes_and_survives_a_resume() {
         let tasks = ["pong".to_owned()];
         let mut tally = Tally::new(&tasks, &[0, 0], &[], [0].into_iter());
         for total in 1..=150 {

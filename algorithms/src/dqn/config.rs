@@ -127,12 +127,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_possible() {
+    fn the_defaults_are_valid() {
         assert_eq!(DqnConfig::default().validate(), Ok(()));
     }
 
     #[test]
-    fn each_impossible_value_is_named() {
+    fn errors_name_the_invalid_field() {
         type Change = fn(&mut DqnConfig);
         let cases: [(&str, Change); 23] = [
             ("total_steps", |config| config.total_steps = 0),

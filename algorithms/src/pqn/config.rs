@@ -64,12 +64,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_are_possible() {
+    fn the_defaults_are_valid() {
         assert_eq!(PqnConfig::default().validate(8), Ok(()));
     }
 
     #[test]
-    fn each_impossible_value_is_named() {
+    fn errors_name_the_invalid_field() {
         type Change = fn(&mut PqnConfig);
         let cases: [(&str, Change); 12] = [
             ("num_steps", |config| config.num_steps = 1),
