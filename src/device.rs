@@ -1,4 +1,4 @@
-//! What the networks run on: the names of devices, and those names' devices.
+//! The devices that run the networks.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use algorithms::networks::Precision;
 use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
 
-/// A device by its name.
+/// The name of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceName {
     family: Family,
-    /// Which one of several.
+    /// The index of one of several devices.
     index: Option<usize>,
 }
 
-/// Devices that are reached in the same way.
+/// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     /// The processor, through burn's flex backend.
     Cpu,
-    /// Programs in WGSL.
+    /// GPUs with kernels in WGSL.
     Wgpu,
-    /// Programs in SPIR-V.
+    /// GPUs with kernels in SPIR-V.
     Vulkan,
     Cuda,
 }
 
-/// Every family and its name, which is that of the feature that adds it.
+/// Every family with its name, which is also the name of its Cargo feature.
 const FAMILIES: [(Family, &str); 4] =
     [(Family::Cpu, "cpu"), (Family::Wgpu, "wgpu"), (Family::Vulkan, "vulkan"), (Family::Cuda, "cuda")];
 
 impl DeviceName {
-    /// Of a text such as `cpu`, `wgpu` or `cuda:1`.
+    /// Parses a name such as `cpu`, `wgpu` or `cuda:1`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (name, index) = text.split_once(':').map_or((text, None), |(name, index)| (name, Some(index)));
         let Some(&(family, _)) = FAMILIES.iter().find(|(_, known)| *known == name) else {
@@ -46,17 +46,17 @@ impl DeviceName {
         Ok(Self { family, index })
     }
 
-    /// Fails where it calculates with other numbers. What other devices can, only they know.
+    /// Fails if the CPU does not support a precision. Other devices are checked when they are open.
     pub(crate) fn check(self, precision: Precision) -> Result<()> {
         ensure!(
             self.family != Family::Cpu || precision == Precision::F32,
-            "precision {} is not possible on the cpu: it must be f32, or the device another",
+            "precision {} is not possible on the cpu: it must be f32",
             precision.name()
         );
         Ok(())
     }
 
-    /// The device itself. Fails where this program was built without it, or the machine has none.
+    /// Opens the device. Fails if this build does not support it or the machine does not have it.
     pub(crate) fn open(self) -> Result<Device> {
         match self.family {
             Family::Cpu => Ok(Device::flex()),
@@ -68,7 +68,7 @@ impl DeviceName {
             Family::Cuda => gpu::cuda(self.index),
             #[cfg(not(all(feature = "wgpu", feature = "vulkan", feature = "cuda")))]
             other => bail!(
-                "this program was built without the device '{self}'; \
+                "this build does not support the device '{self}'; \
                  `cargo build --release --features {}` adds it",
                 other.name()
             ),
@@ -101,7 +101,7 @@ mod gpu {
     use anyhow::{Context, Result, ensure};
     use burn::tensor::{Device, DeviceType};
 
-    /// The adapter that the driver would choose, or the one with the given number.
+    /// Opens the default adapter of the driver, or the one with the given index.
     #[cfg(feature = "wgpu")]
     pub(super) fn wgpu(index: Option<usize>) -> Result<Device> {
         pick("wgpu", DeviceType::Wgpu, index, || Device::wgpu(burn::tensor::DeviceKind::DefaultDevice))
@@ -120,11 +120,11 @@ mod gpu {
     /// Opens a device of a kind: `default`, or the one with the given index.
     fn pick(name: &str, kind: DeviceType, index: Option<usize>, default: fn() -> Device) -> Result<Device> {
         let found = Device::enumerate(kind).into_vec();
-        ensure!(!found.is_empty(), "this machine has no device for '{name}': no driver offers one");
+        ensure!(!found.is_empty(), "no driver on this machine provides a device for '{name}'");
         let Some(index) = index else { return Ok(default()) };
         let count = found.len();
         found.into_iter().nth(index).with_context(|| {
-            format!("there is no device {name}:{index}; this machine has {count}, counted from 0")
+            format!("device {name}:{index} does not exist; this machine has {count}, counted from 0")
         })
     }
 }
@@ -157,7 +157,7 @@ mod tests {
         for (name, _) in built.into_iter().filter(|(_, built)| !built) {
             for text in [name.to_owned(), format!("{name}:1")] {
                 let expected = format!(
-                    "this program was built without the device '{text}'; \
+                    "this build does not support the device '{text}'; \
                      `cargo build --release --features {name}` adds it"
                 );
                 let refusal = DeviceName::parse(&text).unwrap().open().unwrap_err();

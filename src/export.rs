@@ -1,4 +1,4 @@
-//! `ale-train export`: the weights of a checkpoint as safetensors, by the names and axes of PyTorch.
+//! `ale-train export`: writes the weights of a checkpoint as safetensors, with the names and axes of PyTorch.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::cli::ExportArgs;
 use crate::config::Experiment;
 use crate::tensors;
 
-/// Writes the file and says what is in it.
+/// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let agent = TrainedAgent::open(&args.checkpoint)?;
     let learner = agent.restore()?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// What a reader has to know beside the weights. Safetensors takes texts only.
+/// Returns the metadata that a reader needs beside the weights. Safetensors supports only texts.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
     let task =
         |task: &Task| json!({ "name": task.name, "num_actions": task.num_actions, "shared": task.shared });

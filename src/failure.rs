@@ -1,4 +1,4 @@
-//! How the program ends when something went wrong: one sentence, and a code that scripts can tell apart.
+//! Errors of the program: a message of one line, and an exit code for scripts.
 
 use std::fmt::Write;
 use std::io;
@@ -9,22 +9,22 @@ use thiserror::Error;
 
 use crate::output::{NotWritten, notice};
 
-/// The user's input cannot be used. Nothing has been written.
+/// Exit code for invalid input, before anything is written.
 const BAD_INPUT: u8 = 2;
-/// Something failed while the program was at work.
+/// Exit code for failures at run time.
 const FAILED: u8 = 1;
-/// A signal ended the run: 128 + SIGINT, as shells have it.
+/// Exit code after a signal: 128 + SIGINT, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// A run that was stopped by a signal, after its checkpoint was written.
+/// A run was stopped by a signal, after its checkpoint was written.
 #[derive(Debug, Error)]
-#[error("stopped by a signal; {again} goes on from here")]
+#[error("stopped by a signal; continue with {again}")]
 pub(crate) struct Interrupted {
-    /// What goes on with it.
+    /// The command that continues the run.
     pub(crate) again: String,
 }
 
-/// Marks an error as one that happened at work, not one of the user's input.
+/// Marks an error as a failure at run time rather than invalid input.
 #[derive(Debug, Error)]
 #[error("{doing}")]
 pub(crate) struct AtWork {
@@ -35,7 +35,7 @@ pub(crate) struct AtWork {
 pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     if is_broken_pipe(&error) {
-        // Whoever read the output has enough of it: `ale-train games | head`.
+        // The reader has closed the output: `ale-train games | head`.
         return ExitCode::SUCCESS;
     }
     if error.is::<Interrupted>() {
@@ -46,7 +46,7 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
     ExitCode::from(if error.is::<AtWork>() || is_of_output(&error) { FAILED } else { BAD_INPUT })
 }
 
-/// The error and its causes in one line. A cause whose words the line already has is left out.
+/// Returns an error and its causes in one line, without causes that the line already contains.
 pub(crate) fn sentence(error: &Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {

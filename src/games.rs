@@ -1,4 +1,4 @@
-//! `ale-train games`: the table of games.
+//! `ale-train games`: lists the games.
 
 use std::io::Write;
 
@@ -43,8 +43,8 @@ pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
             sets_of(game).join(" "),
         )?;
     }
-    writeln!(out, "{} games; sets are {}", games.len(), selection::sets().collect::<Vec<_>>().join(", "))?;
-    writeln!(out, "beside the games: {}", selection::registry().ids().collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "{} games; sets: {}", games.len(), selection::sets().collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "other tasks: {}", selection::registry().ids().collect::<Vec<_>>().join(", "))?;
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and the end of the terminal. As a rule they end the program; who has something to bring to an end first
-//! asks for that, and then the second one ends it at once.
+//! Ctrl-C, SIGTERM and hang-ups. By default they end the program. A command may ask to be notified of the first signal, so
+//! that it can finish its work; the second signal then ends the program at once.
 
 use std::io::{self, Write};
 use std::process;
@@ -11,15 +11,15 @@ use anyhow::{Context, Result};
 use crate::failure::INTERRUPTED;
 use crate::telemetry::Printer;
 
-/// Who is asked to stop; nobody at first.
+/// The recipient of the first signal, if there is one.
 static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
 
 struct Asked {
     interrupt: Interrupt,
     printer: Printer,
-    /// What is said to the person who asks.
+    /// The message after the first signal.
     notice: &'static str,
-    /// Processes of ours that the signals are handed on to.
+    /// Child processes that receive the signals too.
     children: Vec<u32>,
 }
 
@@ -27,16 +27,16 @@ fn asked() -> MutexGuard<'static, Option<Asked>> {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens to the signals from now on. Only once a process.
+/// Installs the signal handler. Call it once per process.
 pub(crate) fn listen() -> Result<()> {
     keeping_hang_ups_ignored(|| ctrlc::set_handler(react)).context("cannot listen to signals")
 }
 
-/// What a signal does.
+/// Handles a signal.
 fn react() {
     let asked = asked();
     let Some(Asked { interrupt, printer, notice, children }) = &*asked else {
-        // Where standard error is closed, nobody can be told.
+        // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
         process::exit(i32::from(INTERRUPTED));
     };
@@ -49,29 +49,29 @@ fn react() {
     printer.say(notice);
 }
 
-/// Whether somebody has asked the program to stop.
+/// A request to stop the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on the first signal asks the program to stop, and is answered with `notice`.
+    /// Returns a request that the first signal from now on makes, which also prints `notice`.
     pub(crate) fn to_be_asked(printer: Printer, notice: &'static str) -> Self {
         let interrupt = Self::default();
         *asked() = Some(Asked { interrupt: interrupt.clone(), printer, notice, children: Vec::new() });
         interrupt
     }
 
-    /// Whether the run is to stop.
+    /// Returns true if the program should stop.
     pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Waits for a process of ours, which gets the signals as well.
+    /// Waits for a child process, to which signals are forwarded.
     pub(crate) fn wait_for(&self, child: &mut process::Child) -> io::Result<process::ExitStatus> {
         let id = child.id();
         if let Some(asked) = &mut *asked() {
             asked.children.push(id);
-            // One that came while the process was started.
+            // The signal may have arrived while the process was started.
             if self.is_requested() {
                 stop(id);
             }
@@ -84,7 +84,7 @@ impl Interrupt {
     }
 }
 
-/// Asks a process to stop. One that has ended by itself is none that could be asked.
+/// Asks a process to stop. It may have ended already.
 #[cfg(unix)]
 fn stop(child: u32) {
     use nix::sys::signal::{Signal, kill};
@@ -93,22 +93,22 @@ fn stop(child: u32) {
     let _ = kill(Pid::from_raw(child as i32), Signal::SIGTERM);
 }
 
-/// Elsewhere the console tells all of its processes.
+/// Other systems signal all processes of the console.
 #[cfg(not(unix))]
 fn stop(_: u32) {}
 
-/// Sets handlers of signals, but leaves the end of the terminal ignored where it is: that is what `nohup` is for.
+/// Installs signal handlers with `set`, but keeps ignoring hang-ups if they are ignored, as under `nohup`.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 fn keeping_hang_ups_ignored<T>(set: impl FnOnce() -> T) -> T {
     use nix::sys::signal::{SigHandler, Signal, signal};
 
-    // SAFETY: no handler of ours runs by this, the signal is only ignored.
+    // SAFETY: the signal is ignored, so no handler is installed.
     let ignore = || unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) };
     let before = ignore();
     let outcome = set();
     if matches!(before, Ok(SigHandler::SigIgn)) {
-        // It was possible a moment ago.
+        // The same call succeeded above.
         let _ = ignore();
     }
     outcome

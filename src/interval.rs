@@ -1,33 +1,32 @@
-//! What is done again and again in the course of a run.
+//! Periodic actions of a run.
 
-/// Moments at the multiples of a number of emulated frames: a run that was interrupted has them where it would have had
-/// them.
+/// A period in emulated frames. Its times are multiples of the period, so that a resumed run has the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
-    /// 0 for never.
+    /// The period; 0 for never.
     frames: u64,
     due: u64,
 }
 
 impl Interval {
-    /// Every so many `frames` (0 for never), the next time after the run has come to `at`.
+    /// Returns a period of `frames` (0 for never) whose next time is after `at`.
     pub(crate) fn new(frames: u64, at: u64) -> Self {
         let mut interval = Self { frames, due: 0 };
         interval.pass(at);
         interval
     }
 
-    /// Whether there is such a moment at all.
+    /// Returns true if the period is not 0.
     pub(crate) fn is_used(&self) -> bool {
         self.frames > 0
     }
 
-    /// Whether it is time, after so many frames.
+    /// Returns true if the next time is reached after `at` frames.
     pub(crate) fn is_due(&self, at: u64) -> bool {
         self.frames > 0 && at >= self.due
     }
 
-    /// It was done after so many frames: the next time is at the next multiple.
+    /// Advances the next time to the first multiple after `at`.
     pub(crate) fn pass(&mut self, at: u64) {
         let frames = self.frames.max(1);
         self.due = (at / frames + 1).saturating_mul(frames);

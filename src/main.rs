@@ -1,8 +1,8 @@
 //! `ale-train` trains reinforcement learning agents on real Atari 2600 games.
 //!
-//! The application is the only crate with a terminal, clocks and run folders; everything else stands in the libraries.
+//! Only this crate uses the terminal, clocks and the directories of runs; everything else is in libraries.
 
-// What cannot be printed must not end a run: see `output`.
+// Failing to print must not end a run: see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod agent;
@@ -67,7 +67,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         #[cfg(unix)]
         Command::Play(args) => play::run(&args, &global, out),
         #[cfg(not(unix))]
-        Command::Play(_) => anyhow::bail!("`ale-train play` needs a terminal as Unix has them"),
+        Command::Play(_) => anyhow::bail!("`ale-train play` needs a Unix terminal"),
         Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
@@ -75,7 +75,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
         Command::Completions(args) => {
-            // It would panic where nobody reads on.
+            // Writing to a closed pipe would panic.
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", &mut script);
             Ok(out.write_all(&script)?)

@@ -1,14 +1,14 @@
-//! What a user is shown: results on standard output, everything else on standard error.
+//! Output of the program: results on standard output, everything else on standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use thiserror::Error;
 
-/// Standard output, or what stands for it, whose errors say so.
+/// Standard output or a substitute, whose errors are marked as [`NotWritten`].
 pub(crate) struct StandardOutput<W>(pub(crate) W);
 
-/// Results could not be written.
+/// The results could not be written.
 #[derive(Debug, Error)]
 #[error("cannot write to standard output: {0}")]
 pub(crate) struct NotWritten(io::Error);
@@ -23,12 +23,12 @@ impl<W: Write> Write for StandardOutput<W> {
     }
 }
 
-/// Of the same kind, so that a closed pipe and an interruption stay what they are.
+/// Marks an error and keeps its kind, by which closed pipes and interruptions are recognised.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), NotWritten(error))
 }
 
-/// Writes a line to standard error. Where that is not possible, as on a full disk, work goes on without it.
+/// Writes a line to standard error. Errors, such as a full disk, are ignored.
 pub(crate) fn notice(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! Where a run comes from: the program, its commit, and the images of the games.
+//! The provenance of a run: the program, its commit and the ROMs.
 
 use ale::roms::Md5Sum;
 use anyhow::Result;
@@ -8,10 +8,10 @@ use crate::environments::Builder;
 
 /// The program and its version.
 pub(crate) const PROGRAM: &str = concat!("ale-train ", env!("CARGO_PKG_VERSION"));
-/// The commit that the program was built from, with `+changes` where files differed from it; `unknown` outside git.
+/// The commit that the program was built from, with `+changes` if files were modified; `unknown` outside git.
 pub(crate) const COMMIT: &str = env!("ALE_TRAIN_COMMIT");
 
-/// The contents of a run's `run.json`.
+/// Returns the contents of `run.json` in the directory of a run.
 pub(crate) fn of_run(builder: &Builder) -> Result<String> {
     let games: Vec<_> = builder
         .roms()

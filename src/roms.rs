@@ -1,4 +1,4 @@
-//! `ale-train roms`: what is in the store, and how it gets there.
+//! `ale-train roms`: lists, fetches and imports ROMs.
 
 use std::io::Write;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::cli::{Global, RomsArgs, RomsCommand};
 use crate::output::notice;
 
-/// The store that the flags and the environment name.
+/// Opens the store that the flags and the environment select.
 pub(crate) fn store(global: &Global) -> Result<RomStore> {
     Ok(RomStore::locate(global.rom_dir.as_deref())?)
 }
 
-/// How a missing image may be fetched: not at all with `--offline`.
+/// Returns the means of downloading missing ROMs, or nothing with `--offline`.
 pub(crate) fn pip(global: &Global) -> Option<Pip> {
     let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
     (!global.offline).then(|| Pip::new(announce))

@@ -1,4 +1,4 @@
-//! The names by which games and tasks are asked for: ids, sets of them, and what is left out again.
+//! Selection of games and tasks by ids, sets and exclusions.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use rl_env::Registry;
 
 /// The set of every game.
 const ALL: &str = "all";
-/// The set of the games that are built in.
+/// The set of the built-in games.
 const BUILT_IN: &str = "builtin";
-/// The set of the classic control tasks that learners with discrete actions can train on.
+/// The set of the classic control tasks with discrete actions.
 const CLASSIC: &str = "classic";
-/// Its members.
+/// The members of `CLASSIC`.
 const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"];
 
-/// The tasks beside the games, by Gymnasium's ids.
+/// Returns the tasks other than Atari games, by the ids of Gymnasium.
 pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = Registry::new();
@@ -26,8 +26,8 @@ pub(crate) fn registry() -> &'static Registry {
     &REGISTRY
 }
 
-/// What `names` mean, each once, in the order in which they are named. A name with `-` before it takes out what the names
-/// before it have put in.
+/// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids that
+/// earlier names have selected.
 pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static str>> {
     let mut selected: Vec<&'static str> = Vec::new();
     for name in names {
@@ -35,26 +35,26 @@ pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec
             let excluded = members(excluded)?;
             let before = selected.len();
             selected.retain(|id| !excluded.contains(id));
-            ensure!(selected.len() < before, "'{name}' takes nothing out of the games named before it");
+            ensure!(selected.len() < before, "'{name}' excludes none of the games before it");
         } else {
             let new = members(name)?.into_iter().filter(|id| !selected.contains(id)).collect::<Vec<_>>();
             selected.extend(new);
         }
     }
-    ensure!(!selected.is_empty(), "no games are left; `ale-train games` lists all");
+    ensure!(!selected.is_empty(), "all games are excluded; `ale-train games` lists all games");
     Ok(selected)
 }
 
-/// The Atari games that `names` mean.
+/// Returns the Atari games that `names` select.
 pub(crate) fn games<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static Game>> {
     let game = |id| match ale::game(id) {
         Ok(game) => Ok(game),
-        Err(_) => bail!("{id} is no Atari game; `ale-train games` lists all"),
+        Err(_) => bail!("{id} is not an Atari game; `ale-train games` lists all games"),
     };
     expand(names)?.into_iter().map(game).collect()
 }
 
-/// The sets that a game is in.
+/// Returns the sets that contain a game.
 pub(crate) fn sets_of(game: &Game) -> Vec<&'static str> {
     GAME_SETS.into_iter().filter(|(_, holds)| holds(game)).map(|(set, _)| set).collect()
 }
@@ -77,17 +77,17 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     }
     let nearest = nearest(name, ids().chain(sets()));
     if nearest.is_empty() {
-        bail!("unknown game or set '{name}'; `ale-train games` lists all")
+        bail!("unknown game or set '{name}'; `ale-train games` lists all games")
     }
     bail!("unknown game or set '{name}'; did you mean {}?", nearest.join(" or "))
 }
 
-/// The ids of all games and tasks.
+/// Returns the ids of all games and tasks.
 fn ids() -> impl Iterator<Item = &'static str> {
     ale::games().iter().map(|game| game.id).chain(registry().ids())
 }
 
-/// The names of all sets.
+/// Returns the names of all sets.
 pub(crate) fn sets() -> impl Iterator<Item = &'static str> {
     GAME_SETS.into_iter().map(|(set, _)| set).chain([ALL, BUILT_IN, CLASSIC])
 }
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(expand(["atari57", "-skiing"]).unwrap().len(), 56);
         assert_eq!(expand(["atari57", "-atari5", "qbert"]).unwrap().len(), 53);
         assert_eq!(expand(["atari5", "-atari5", "qbert"]).unwrap(), ["qbert"]);
-        assert!(message(&["pong", "-qbert"]).starts_with("'-qbert' takes nothing out"));
+        assert!(message(&["pong", "-qbert"]).starts_with("'-qbert' excludes none"));
         assert!(message(&["atari57", "-skying"]).contains("did you mean skiing?"));
-        assert!(message(&["pong", "-pong"]).starts_with("no games are left"));
+        assert!(message(&["pong", "-pong"]).starts_with("all games are excluded"));
     }
 
     #[test]
@@ -133,12 +133,12 @@ mod tests {
         assert_eq!(message(&["brekout"]), "unknown game or set 'brekout'; did you mean breakout?");
         assert!(message(&["atari75"]).contains("atari57"));
         assert!(message(&["CartPol-v1"]).contains("CartPole-v1"));
-        assert!(message(&["chess960"]).ends_with("lists all"));
+        assert!(message(&["chess960"]).ends_with("lists all games"));
     }
 
     #[test]
     fn only_atari_games_are_games() {
         assert_eq!(games(["pong"]).unwrap()[0].id, "pong");
-        assert!(games(["classic"]).unwrap_err().to_string().starts_with("CartPole-v1 is no Atari game"));
+        assert!(games(["classic"]).unwrap_err().to_string().starts_with("CartPole-v1 is not an Atari game"));
     }
 }

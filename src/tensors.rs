@@ -1,4 +1,4 @@
-//! Named tensors in a file, as safetensors.
+//! Files of named tensors in the safetensors format.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use algorithms::networks::NamedWeights;
 use anyhow::{Context, Result};
 use safetensors::{Dtype, View};
 
-/// One tensor of 32-bit floats.
+/// A tensor of 32-bit floats.
 struct Floats {
     shape: Vec<usize>,
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl View for Floats {
     }
 }
 
-/// Writes tensors and texts about them.
+/// Writes tensors with metadata.
 pub(crate) fn write(
     path: &Path,
     tensors: impl IntoIterator<Item = NamedWeights>,

@@ -1,4 +1,4 @@
-//! `ale-train trace`: what a game does, act by act, for comparison with ale-py.
+//! `ale-train trace`: prints the state of a game after every act, for comparison with ale-py.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -16,14 +16,14 @@ use crate::cli::{Global, TraceArgs};
 use crate::output::notice;
 use crate::roms;
 
-/// What one act led to.
+/// The state after one act.
 #[derive(Serialize)]
 struct Line {
-    /// Emulated frames since the game was loaded.
+    /// The number of emulated frames since the game was loaded.
     frame: u32,
     /// The action's code.
     action: u8,
-    /// Sum of the rewards of the act's frames.
+    /// The sum of the rewards of the frames of the act.
     reward: i32,
     lives: i32,
     terminal: bool,
@@ -34,7 +34,7 @@ struct Line {
     screen: String,
 }
 
-/// Plays the actions and prints a line for each, flushed as it goes.
+/// Plays the actions and prints a line for each, flushed at once.
 pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let (game, image) = find(args, global)?;
     let actions = actions(args, game)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
         ..AleSettings::default()
     };
     let mut ale = Ale::new(&PoweredGame::new(game, image)?, settings, args.seed)?;
-    // As with ale-py: loading resets once, the caller a second time.
+    // As in ale-py, loading resets once and the caller a second time.
     ale.reset_game();
     for action in actions {
         if ale.game_over() || ale.truncated() {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
     Ok(())
 }
 
-/// The game and its image, from an id or from the path of an image.
+/// Finds the game and its ROM by an id or by the path of a ROM.
 fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
     let name = &args.game;
     let path = Path::new(name);
@@ -87,20 +87,22 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
     let sum = Md5Sum::of(&image);
     if args.allow_unknown_rom {
-        notice(format_args!("{name} is no known ROM (MD5 {sum}): it runs without rewards, lives and an end"));
+        notice(format_args!(
+            "{name} is not a known ROM (MD5 {sum}): it runs without rewards, lives and an end"
+        ));
         return Ok((game, image));
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
     let hint = if similar.is_empty() {
-        "`ale-train roms list` shows which are known".to_owned()
+        "`ale-train roms list` lists the known ROMs".to_owned()
     } else {
-        format!("known are {}", similar.join(", "))
+        format!("similar known ROMs: {}", similar.join(", "))
     };
-    bail!("{name} is no known ROM: its MD5 is {sum}; {hint}; --allow-unknown-rom runs it without rewards")
+    bail!("{name} is not a known ROM: its MD5 is {sum}; {hint}; --allow-unknown-rom runs it without rewards")
 }
 
-/// The bytes of an image. What is larger than any cartridge is not read to its end.
+/// Reads a ROM, up to a size that is larger than any cartridge.
 fn read_image(path: &Path) -> Result<Arc<[u8]>> {
     const LARGEST: u64 = 1 << 20;
     let mut image = Vec::new();
@@ -117,7 +119,7 @@ fn actions(args: &TraceArgs, game: &Game) -> Result<Vec<Action>> {
             .map(|(index, line)| {
                 line.parse().ok().and_then(Action::new).with_context(|| {
                     format!(
-                        "{}, line {}: '{line}' is no action; allowed are the codes 0 to {}",
+                        "{}, line {}: '{line}' is not an action; it must be a code from 0 to {}",
                         path.display(),
                         index + 1,
                         ACTIONS - 1

@@ -1,4 +1,4 @@
-//! The command line from outside: what it says to a mistake, and what its smaller commands print.
+//! The command line: its error messages, and the output of its smaller commands.
 
 use std::fs;
 use std::path::Path;
@@ -54,10 +54,10 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
         (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
-        (&["ppo", "--games", "pong,-qbert"], "'-qbert' takes nothing out"),
+        (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
         (&["ppo", "--games", "Pendulum-v1"], "learners need Discrete(n)"),
         (&["resume", "nowhere"], "there is no nowhere"),
-        (&["eval", "Cargo.toml"], "neither a checkpoint nor the folder of a run"),
+        (&["eval", "Cargo.toml"], "neither a checkpoint nor a run with checkpoints"),
         (
             &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
             "did you mean breakout?",
@@ -147,7 +147,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
     assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 0, "something was written");
 }
 
-/// The JSON that a short bench prints.
+/// Returns the JSON output of a short benchmark.
 fn bench(arguments: &[&str]) -> serde_json::Value {
     let Output { status, stdout, stderr } =
         output(&[&["bench"], arguments, &["--seconds", "0.02", "--json"]].concat());
@@ -181,7 +181,7 @@ fn the_environment_benchmark_reports_rates_and_latencies() {
         for row in [&report, &report["per_game"][0]] {
             let number = |value: &serde_json::Value| value.as_f64().expect("a number");
             let [steps, frames] = ["steps_per_second", "frames_per_second"].map(|key| number(&row[key]));
-            // Reading a decimal may miss the last bit.
+            // Parsing a decimal may differ in the last bit.
             assert!(steps > 0.0 && (frames / steps - 4.0).abs() < 1e-12, "{report}");
             let latency = ["p50", "p95", "p99"].map(|key| number(&row["latency_us"][key]));
             assert!(latency[0] > 0.0 && latency.is_sorted(), "{report}");
@@ -227,7 +227,7 @@ fn a_benchmark_sweep_can_be_plotted_as_png() {
     let file = temp.path().join("sweep.png");
     bench(&["env", "--sweep", "1..2", "--runs", "2", "--quiet", "--plot", file.to_str().expect("a name")]);
     let picture = fs::read(&file).expect("a picture");
-    // Its signature, and width and height in the first chunk.
+    // The signature, and width and height in the first chunk.
     assert_eq!(picture[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(picture[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
     assert!(picture.len() > 20_000, "{} bytes", picture.len());
@@ -237,7 +237,7 @@ fn a_benchmark_sweep_can_be_plotted_as_png() {
 #[test]
 fn errors_name_a_run_directory_that_cannot_be_written() {
     let error = error(&["ppo", "--run-dir", "/proc/run"]);
-    assert!(error.contains("cannot write the run folder /proc/run"), "{error}");
+    assert!(error.contains("cannot write the run directory /proc/run"), "{error}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn json_output_equals_metrics_jsonl_and_quiet_keeps_the_summary() {
     let (stdout, stderr, file) = train("json", &["--json"]);
     assert_eq!(stdout, file);
     assert_eq!(stdout.matches("\"evaluation/return\"").count(), 2, "{stdout}");
-    assert!(stderr.contains("random player"), "the summary is no JSON: {stderr}");
+    assert!(stderr.contains("random player"), "the summary goes to standard error: {stderr}");
 
     let (stdout, stderr, file) = train("both", &["--json", "--quiet"]);
     assert_eq!((stdout, stderr.as_str()), (file, ""));
@@ -265,12 +265,12 @@ fn json_output_equals_metrics_jsonl_and_quiet_keeps_the_summary() {
     assert!(stdout.starts_with("game") && stdout.lines().count() == 2, "{stdout}");
     assert_eq!(stderr, "");
 
-    // Of a run that has come to its end there is only the summary to print again.
+    // Resuming a complete run prints only the summary.
     let run = temp.path().join("json");
     let Output { status, stdout, .. } =
         output(&["resume", run.to_str().expect("a name"), "--json", "--quiet"]);
     assert!(status.success() && stdout.is_empty());
-    // And it can be evaluated on what it was trained on alone.
+    // It can be evaluated only on games that it was trained on.
     let error = error(&["eval", run.to_str().expect("a name"), "--games", "pong"]);
     assert!(error.contains("the agent was not trained on 'pong'; it plays CartPole-v1"), "{error}");
 }
@@ -303,7 +303,7 @@ fn a_game_rests_after_its_budget_of_frames() {
     let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "2", "--total-frames", "4096"];
     let pole = ["--set", "environments.game.CartPole-v1.total_frames=1001"];
     let robot = ["--set", "environments.game.Acrobot-v1.total_frames=1500"];
-    // Rounds in which all are stepped: 501 with the pole, and whole rollouts of 128 where there is no budget.
+    // The pole is stepped in 501 rounds; games without a budget are stepped for whole rollouts of 128.
     for (name, algorithm, budgets, expected) in [
         ("all", "ppo", [&pole[..], &robot].concat(), [1001_u64, 1500]),
         ("one", "ppo", pole.to_vec(), [1001, 2 * 12 * 128]),
@@ -323,7 +323,7 @@ fn a_game_rests_after_its_budget_of_frames() {
         let [pole, robot] =
             ["CartPole-v1", "Acrobot-v1"].map(|game| last[format!("charts/frames/{game}")].as_f64());
         assert_eq!(pole, Some(expected[0] as f64), "{name}: {last}");
-        // DQN does not report every update.
+        // DQN does not report after every update.
         assert!(algorithm == "dqn" || robot == Some(expected[1] as f64), "{name}: {last}");
         let checkpoints = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
         let newest = checkpoints.map(|entry| entry.expect("an entry").path()).max().expect("a checkpoint");
@@ -380,7 +380,7 @@ fn a_trace_has_one_object_per_act() {
     assert_eq!(stdout, output(&arguments).stdout, "the same seed gives the same trace");
 }
 
-/// The arguments of a short trace of the file, with an empty store of ROMs.
+/// Returns the arguments of a short trace of a file, with an empty ROM directory.
 fn trace<'a>(file: &'a Path, folder: &'a Path) -> Vec<&'a str> {
     let [file, folder] = [file, folder].map(|path| path.to_str().expect("a name"));
     vec![
@@ -427,13 +427,16 @@ fn unknown_roms_run_only_with_a_flag_and_without_rewards() {
     let arguments = trace(&file, temp.path());
     let refused = error(&arguments);
     assert!(refused.contains(&format!("its MD5 is {}", ale::roms::Md5Sum::of(&image))), "{refused}");
-    assert!(refused.contains("known are breakout") && refused.contains("--allow-unknown-rom"), "{refused}");
+    assert!(
+        refused.contains("similar known ROMs: breakout") && refused.contains("--allow-unknown-rom"),
+        "{refused}"
+    );
     assert_eq!(refused.lines().count(), 1, "{refused}");
 
     let Output { status, stdout, stderr } = output(&[arguments, vec!["--allow-unknown-rom"]].concat());
     let stderr = String::from_utf8(stderr).expect("text");
     assert!(status.success(), "{stderr}");
-    assert!(stderr.contains("is no known ROM") && stderr.contains("without rewards"), "{stderr}");
+    assert!(stderr.contains("is not a known ROM") && stderr.contains("without rewards"), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     let stdout = String::from_utf8(stdout).expect("text");
     assert_eq!(stdout.lines().count(), 30);
@@ -453,18 +456,18 @@ fn errors_name_the_line_of_an_invalid_action() {
     {
         fs::write(&file, text).expect("a file");
         let error = error(&["trace", "harvest", "--seed", "1", "--actions", name]);
-        assert!(error.contains(place) && error.contains("the codes 0 to 17"), "{error}");
+        assert!(error.contains(place) && error.contains("a code from 0 to 17"), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     fs::write(&file, "0\n\n 3 \n").expect("a file");
     let Output { stdout, .. } = output(&["trace", "harvest", "--seed", "1", "--actions", name]);
     assert_eq!(String::from_utf8(stdout).expect("text").lines().count(), 2);
-    // Whatever is wrong with the file, the reason is said.
+    // The file is not UTF-8.
     fs::write(&file, [0xFF, 0xFE]).expect("a file");
     assert!(error(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
 }
 
-/// `/dev/full` is a disk without space.
+/// `/dev/full` behaves like a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_under_the_output_fails_but_the_run_completes() {
@@ -480,7 +483,7 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
     let mut command = ale_train();
     command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
     let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
-    assert_eq!(status.code(), Some(1), "the results of the last evaluation cannot be printed");
+    assert_eq!(status.code(), Some(1), "the final scores cannot be printed");
     let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");
-    assert_eq!(checkpoints.count(), 1, "the run came to its end");
+    assert_eq!(checkpoints.count(), 1, "the run is complete");
 }

@@ -1,4 +1,4 @@
-//! A training that comes to what is no number stops, with the batch saved and the suspects named.
+//! NaN or infinity stops training with an error that names the tasks and weights, and saves the batch.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use safetensors::SafeTensors;
 use tempfile::TempDir;
 
-/// A training on two tasks, in two environments of each.
+/// Trains on two tasks, in two environments of each.
 fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Output {
     let mut command = ale_train();
     command.args([
@@ -30,7 +30,7 @@ fn ale_train() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ale-train"))
 }
 
-/// What the program says when it fails.
+/// Returns the error message of a failure at run time.
 fn error(output: &Output) -> String {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
@@ -61,8 +61,8 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
     }
 }
 
-/// The first step of learning, after 1000 frames, leaves weights that are huge but can be played with; the run is saved then.
-/// The second fails.
+/// The first gradient step, after 1000 frames, leaves weights that are huge but finite, and the run is saved. The second
+/// fails.
 #[test]
 fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     let folder = TempDir::new().expect("a directory");
@@ -84,7 +84,7 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     let progress: serde_json::Value = serde_json::from_str(&progress).expect("JSON");
     assert_eq!(progress["moment"]["frames"], 1000, "{progress}");
 
-    // It comes to the same end: the same batch, and nothing saved in between.
+    // It fails with the same batch, without saving another checkpoint.
     let batch = || fs::read(run.join("diverged_batch.safetensors")).expect("a file");
     let before = batch();
     fs::remove_file(run.join("diverged_batch.safetensors")).expect("it was there");
@@ -93,8 +93,8 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     assert!(batch() == before, "another batch");
 }
 
-/// The only gradient step of an update leaves weights that are finite, and values that are not: the run is not saved, neither
-/// when that is due nor at its end.
+/// The only gradient step of an update leaves finite weights with infinite values. The run is saved neither when a
+/// checkpoint is due nor at its end.
 #[test]
 fn agents_with_infinite_values_are_not_saved() {
     let settings = [

@@ -1,4 +1,4 @@
-//! Every experiment in `configs/` is started: complete with its own games on paper, and for an update on the open game.
+//! Every experiment in `configs/` resolves with its games, and trains for one update on the built-in game.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,14 +34,14 @@ fn every_preset_reads_back_the_same() {
     }
 }
 
-/// The algorithms with settings that make an update quick, and a metric that it reports.
+/// The algorithms, with settings for a quick update and a metric that it reports.
 const SMALL: [(&str, [&str; 3], &str); 3] = [
     ("ppo", ["ppo.num_steps=8"; 3], "losses/policy_loss"),
     ("dqn", ["dqn.buffer_size=2000", "dqn.learning_starts=10", "dqn.train_ratio=0.1"], "losses/td_loss"),
     ("pqn", ["pqn.num_steps=8"; 3], "losses/td_loss"),
 ];
 
-/// Tasks that are no games, by how the files of their presets begin.
+/// The tasks of classic control, by the prefixes of their presets.
 const TASKS: [(&str, &str); 3] =
     [("/cartpole-", "CartPole-v1"), ("/acrobot-", "Acrobot-v1"), ("/mountaincar-", "MountainCar-v0")];
 

@@ -1,5 +1,5 @@
-//! A run that ends before its end, however that happens, goes on as if it had never stopped. Runs whose checkpoints
-//! cannot be written or used say so and lose nothing.
+//! An interrupted run continues as if it had never stopped. Errors in writing or reading checkpoints are reported and lose
+//! nothing.
 #![cfg(unix)]
 
 use std::fs;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A run of the open game in some forty updates.
+/// A run of the built-in game with about forty updates.
 const HARVEST: [&str; 7] =
     ["ppo", "--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
 const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "60000"];
-/// A replay that is full before the end.
+/// A run whose replay is full before its end.
 const DQN: [&str; 9] = [
     "dqn",
     "--games",
@@ -26,7 +26,7 @@ const DQN: [&str; 9] = [
     "--set",
     "dqn.learning_starts=200",
 ];
-/// Evaluated on its way, in so many frames and whole games.
+/// A run with regular evaluations.
 const EVALUATED: [&str; 9] = [
     "ppo",
     "--games",
@@ -38,7 +38,7 @@ const EVALUATED: [&str; 9] = [
     "--set",
     "evaluation.episodes=5",
 ];
-/// Two games, of which one rests from the middle on.
+/// Two games, one of which rests in the second half.
 const BUDGET: [&str; 9] = [
     "ppo",
     "--games",
@@ -50,7 +50,7 @@ const BUDGET: [&str; 9] = [
     "--set",
     "environments.game.CartPole-v1.total_frames=11111",
 ];
-/// Two halves that take turns.
+/// A run whose halves take turns.
 const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
@@ -59,7 +59,7 @@ fn ale_train() -> Command {
     Command::new(env!("CARGO_BIN_EXE_ale-train"))
 }
 
-/// A training without an evaluation, unless the settings ask for it. The first of the settings is the algorithm.
+/// Returns a training command, by default without evaluations. The first of the settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
     command.arg(settings[0]).args(["--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
@@ -84,8 +84,8 @@ fn checkpoints(run: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Everything that a run has come to: the learner and the environments of its newest checkpoint, and the curves,
-/// without what a clock measured.
+/// Returns the result of a run: the learner and the environments of its newest checkpoint, and the curves without
+/// measured times.
 fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<Value>) {
     let newest = checkpoints(run).pop().expect("a checkpoint");
     let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");
@@ -103,7 +103,7 @@ fn curves(run: &Path) -> Vec<Value> {
     records
 }
 
-/// Waits for something that a run does.
+/// Waits until `happened` returns true.
 fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(2);
     while !happened() {
@@ -114,7 +114,7 @@ fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
 }
 
 fn updates(run: &Path) -> usize {
-    // What PPO reports of an update, and what the others do.
+    // Metrics that PPO and the other algorithms report for each update.
     let reports = |text: String| ["losses/entropy", "losses/td_loss"].map(|tag| text.matches(tag).count());
     fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| reports(text).into_iter().sum())
 }
@@ -127,13 +127,13 @@ fn signal(run: &Child, name: &str) {
 #[test]
 fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
     for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES] {
-        let temp = TempDir::new().expect("a folder");
+        let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
 
         let interval = ["--set", "checkpoints.interval_frames=5000"];
         let mut killed = train(&parts, "1", &[settings, &interval].concat()).spawn().expect("a run");
-        // Some updates after a checkpoint, so that there is something to lose.
+        // Updates after the checkpoint are lost and repeated.
         wait_for(&mut killed, "checkpoint", || !checkpoints(&parts).is_empty());
         let before = updates(&parts);
         wait_for(&mut killed, "update after it", || updates(&parts) > before);
@@ -151,22 +151,22 @@ fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
 
 #[test]
 fn halves_that_take_turns_learn_the_same() {
-    // A recurrent network remembers each half by itself.
+    // A recurrent network has separate states for the halves.
     let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
     for settings in [&HARVEST[..], &PQN, &recurrent] {
-        let temp = TempDir::new().expect("a folder");
+        let temp = TempDir::new().expect("a directory");
         let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
         succeed(&mut train(&together, "2", settings));
         succeed(&mut train(&halves, "2", &[settings, &["--set", "environments.halves=true"]].concat()));
         let [(learner, environments, curves), (same_learner, same_environments, same_curves)] =
             [outcome(&together), outcome(&halves)];
-        assert!(learner == same_learner && environments == same_environments, "the trainings differ");
+        assert!(learner == same_learner && environments == same_environments, "the results differ");
         let losses = |curves: Vec<Value>| curves.iter().filter_map(loss).cloned().collect::<Vec<_>>();
         assert_eq!(losses(curves), losses(same_curves));
     }
 }
 
-/// The loss that a record reports, if it reports one.
+/// Returns the loss in a record, if there is one.
 fn loss(record: &Value) -> Option<&Value> {
     ["losses/value_loss", "losses/td_loss"].into_iter().find_map(|tag| record.get(tag))
 }
@@ -174,7 +174,7 @@ fn loss(record: &Value) -> Option<&Value> {
 #[test]
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM"), (&DQN, "-INT"), (&PQN, "-INT")] {
-        let temp = TempDir::new().expect("a folder");
+        let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
 
@@ -191,13 +191,13 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
 
 #[test]
 fn evaluations_do_not_affect_training_and_determine_the_score() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
     succeed(&mut train(&plain, "2", &CART_POLE));
     succeed(&mut train(&evaluated, "2", &EVALUATED));
     let [(learner, environments, _), (same_learner, same_environments, curves)] =
         [outcome(&plain), outcome(&evaluated)];
-    assert!(learner == same_learner && environments == same_environments, "the trainings differ");
+    assert!(learner == same_learner && environments == same_environments, "the results differ");
 
     let returns: Vec<f64> =
         curves.iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect();
@@ -211,7 +211,7 @@ fn evaluations_do_not_affect_training_and_determine_the_score() {
 
 #[test]
 fn an_interrupted_evaluation_is_repeated() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
     let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
     let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
@@ -221,7 +221,7 @@ fn an_interrupted_evaluation_is_repeated() {
     succeed(&mut train(&whole, "2", &settings));
     let evaluations =
         |run: &Path| curves(run).iter().filter(|record| record.get("evaluation/return").is_some()).count();
-    assert_eq!(evaluations(&whole), 2, "one on the way and one at the end");
+    assert_eq!(evaluations(&whole), 2, "one during training and one at the end");
 
     let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "sixth update", || updates(&parts) >= 6);
@@ -231,16 +231,16 @@ fn an_interrupted_evaluation_is_repeated() {
 
     succeed(ale_train().arg("resume").arg(&parts));
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
-    // Having come to its end, a run has nothing to add.
+    // Resuming a complete run changes nothing.
     succeed(ale_train().arg("resume").arg(&parts));
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
 }
 
 #[test]
 fn the_second_signal_ends_the_run_at_once() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    // An update takes long.
+    // A single update takes a long time.
     let settings = ["ppo", "--games", "harvest", "--set", "ppo.update_epochs=10000"];
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "episode", || run.join("metrics.jsonl").exists());
@@ -254,7 +254,7 @@ fn the_second_signal_ends_the_run_at_once() {
     assert!(checkpoints(&run).is_empty());
 }
 
-/// A disk on which no file can be larger than the given number of kilobytes: writing more is an error.
+/// Wraps a command so that writing files of more than the given number of kilobytes fails.
 fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
     let mut limited = Command::new("bash");
     limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"")]);
@@ -264,7 +264,7 @@ fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
 
 #[test]
 fn training_continues_on_a_full_disk_with_warnings() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let interval = ["--set", "checkpoints.interval_frames=10000"];
     let command = train(&run, "2", &[&HARVEST[..], &interval].concat());
@@ -275,17 +275,17 @@ fn training_continues_on_a_full_disk_with_warnings() {
     assert!(warnings.len() >= 3, "{stderr}");
     for warning in warnings {
         assert!(warning.contains("cannot write the checkpoint"), "{warning}");
-        assert!(warning.ends_with("; the training goes on"), "{warning}");
+        assert!(warning.ends_with("; training continues"), "{warning}");
     }
     let last = stderr.lines().last().expect("an error");
-    assert!(last.starts_with("error: the training failed: cannot write the checkpoint"), "{last}");
-    assert_eq!(updates(&run), 39, "the training went on to its end");
+    assert!(last.starts_with("error: training failed: cannot write the checkpoint"), "{last}");
+    assert_eq!(updates(&run), 39, "training is complete");
     assert!(checkpoints(&run).is_empty());
-    let left = fs::read_dir(run.join("checkpoints")).expect("a folder").count();
-    assert_eq!(left, 0, "half a checkpoint is left");
+    let left = fs::read_dir(run.join("checkpoints")).expect("a directory").count();
+    assert_eq!(left, 0, "an incomplete checkpoint remains");
 }
 
-/// What `ale-train resume` says to a run that cannot go on.
+/// Returns the error of `ale-train resume`.
 fn refusal(run: &Path) -> String {
     let output = ale_train().arg("resume").arg(run).output().expect("the program starts");
     let stderr = String::from_utf8(output.stderr).expect("text");
@@ -296,7 +296,7 @@ fn refusal(run: &Path) -> String {
 
 #[test]
 fn damaged_and_changed_runs_have_different_errors() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096"];
     let interval = ["--set", "checkpoints.interval_frames=2048"];
@@ -309,14 +309,14 @@ fn damaged_and_changed_runs_have_different_errors() {
         command
     };
 
-    // Another configuration beside the checkpoints.
+    // A modified configuration file.
     let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
     fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.5")).expect("a file");
     let stderr = said(resume(&run));
-    assert!(stderr.contains("has another ppo.gamma; the run goes on with the configuration"), "{stderr}");
+    assert!(stderr.contains("changes ppo.gamma; the run continues with the configuration"), "{stderr}");
     fs::write(run.join("config.toml"), config).expect("a file");
 
-    // A damaged newest checkpoint: the one before is used, and the run comes to the same end.
+    // A damaged newest checkpoint: the previous one is used, with the same result.
     let learner = fs::read(newest.join("learner.bin")).expect("a learner");
     fs::write(newest.join("learner.bin"), &learner[1..]).expect("a file");
     let stderr = said(resume(&run));
@@ -325,26 +325,26 @@ fn damaged_and_changed_runs_have_different_errors() {
     assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
     assert!(refusal(&newest).contains("learner.bin is damaged"));
 
-    // Another program's, or a later version's.
+    // A later format.
     let manifest = fs::read_to_string(older.join("manifest.json")).expect("a manifest");
     fs::write(older.join("manifest.json"), manifest.replace("\"format\": 1", "\"format\": 9"))
         .expect("a file");
     assert!(refusal(&older).contains("it has format 9, written by ale-train"));
     fs::write(older.join("manifest.json"), "{}").expect("a file");
     assert!(refusal(&older).contains("its manifest is damaged"));
-    assert!(refusal(temp.path()).contains("neither a checkpoint nor the folder of a run"));
+    assert!(refusal(temp.path()).contains("neither a checkpoint nor a run with checkpoints"));
 }
 
 #[test]
 fn a_signal_before_training_ends_the_program_with_a_message() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
     for name in ["-INT", "-TERM"] {
         let mut command = ale_train();
         command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
         let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
-        // Opened when the program has come to read it, which it does until the end of it.
+        // Opening blocks until the program reads the pipe.
         let pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
         signal(&waiting, name);
         let output = waiting.wait_with_output().expect("the program ends");
@@ -352,12 +352,12 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
         assert_eq!(output.status.code(), Some(130));
     }
-    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 1, "something was written");
+    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 1, "something was written");
 }
 
 #[test]
 fn a_run_under_nohup_ignores_hang_ups() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let plain = train(&run, "1", &CART_POLE);
     let mut ignoring = Command::new("sh");

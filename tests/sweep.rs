@@ -137,7 +137,7 @@ mod signals {
         assert_eq!(status.code(), Some(130), "{said}");
         assert!(!is_alive(run), "its run goes on");
         assert!(said.contains("stopping after the checkpoints of the runs under way"), "{said}");
-        assert!(said.ends_with("stopped by a signal; the same command goes on from here\n"), "{said}");
+        assert!(said.ends_with("stopped by a signal; continue with the same command\n"), "{said}");
         let runs = temp.path().join("sweep");
         let checkpoints = fs::read_dir(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");
         assert_eq!(checkpoints.count(), 1);

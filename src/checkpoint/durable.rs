@@ -1,15 +1,15 @@
-//! Writing so that a crash at any moment leaves the old or the new, never something between.
+//! Atomic writes: a crash at any time leaves the old or the new state.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The names of folders and files that are not complete yet begin like this.
+/// Prefix of the names of incomplete files and directories.
 const PARTIAL: &str = ".partial-";
-/// The names of folders that are being removed begin like this.
+/// Prefix of the names of directories that are being removed.
 const REMOVED: &str = ".removed-";
 
-/// Makes `folder`, in a parent that exists, with these files in it.
+/// Creates `folder` with the given files. Its parent must exist.
 pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
     let parent = parent(folder);
     let temporary = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(parent)?;
@@ -20,12 +20,12 @@ pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Resu
     }
     sync_folder(temporary.path())?;
     fs::rename(temporary.path(), folder)?;
-    // It is no longer where it would be removed from.
+    // It was renamed, so there is nothing left to remove.
     let _ = temporary.keep();
     sync_folder(parent)
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file atomically.
 pub(super) fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     let parent = parent(path);
     let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(parent)?;
@@ -35,7 +35,7 @@ pub(super) fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     sync_folder(parent)
 }
 
-/// Removes a folder so that no half of it keeps its name.
+/// Removes a directory. A crash never leaves an incomplete directory under its name.
 pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let removed = parent(folder).join(format!("{REMOVED}{name}"));
@@ -43,7 +43,7 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(removed)
 }
 
-/// Removes what a crash left behind in a folder that no other process writes to.
+/// Removes the remains of a crash from a directory that no other process writes to.
 pub(super) fn remove_remains(folder: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -64,7 +64,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A rename is only safe once the folder is on the disk too. Windows has no such operation.
+/// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such operation.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()?;

@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::provenance::PROGRAM;
 
-/// The list of a checkpoint's files with their hashes.
+/// The list of the files of a checkpoint, with their hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Version of the form of all files.
+    /// Version of the format of all files.
     format: u32,
     /// The program that wrote it.
     program: String,
@@ -37,7 +37,7 @@ impl Manifest {
     }
 
     pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
-        /// What every future form will have in common with this one.
+        /// The fields that every future format will keep.
         #[derive(Deserialize)]
         struct Version {
             format: u32,
@@ -56,13 +56,13 @@ impl Manifest {
         Ok(serde_json::to_vec_pretty(self)?)
     }
 
-    /// Fails unless `contents` are those that were written as `file`.
+    /// Fails unless `contents` are those of `file` when it was written.
     pub(super) fn verify(&self, file: &str, contents: &[u8]) -> Result<()> {
         let entry = self.files.get(file).with_context(|| format!("its manifest does not list {file}"))?;
         let (bytes, found) = (contents.len(), sha256(contents));
         ensure!(
             bytes as u64 == entry.bytes && found == entry.sha256,
-            "{file} is damaged: it has {bytes} bytes and SHA-256 {found}, written were {} bytes and {}",
+            "{file} is damaged: it has {bytes} bytes and SHA-256 {found}, expected {} bytes and {}",
             entry.bytes,
             entry.sha256
         );

@@ -1,7 +1,7 @@
-//! Everything that a run needs to go on as if it had never stopped, in a folder.
+//! Checkpoints: directories with the complete state of a run, which continues from one as if it had never stopped.
 //!
-//! A checkpoint is written to a temporary folder, flushed to the disk and renamed, so that a crash at any moment leaves
-//! the last good one. Every byte is checked against the manifest when it is loaded.
+//! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
+//! the previous one intact. Loading verifies every byte against the manifest.
 
 mod durable;
 mod manifest;
@@ -21,42 +21,42 @@ pub(crate) use writer::{CheckpointWriter, chosen};
 pub(crate) struct Checkpoint {
     /// The resolved configuration, as TOML.
     pub(crate) config: String,
-    /// How far the run is.
+    /// The progress of the run.
     pub(crate) progress: Progress,
-    /// The learner's state: networks, optimiser, random numbers, unfinished batches.
+    /// The state of the learner: networks, optimiser, random number generators, unfinished batches.
     pub(crate) learner: Vec<u8>,
     /// The state of every environment.
     pub(crate) environments: Vec<u8>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
-    /// How good the agent is, to find the best checkpoint of a run: the mean over the tasks of the recent return, or of
-    /// the newest evaluation where the training is evaluated on its way; human-normalised where that is possible. Absent
-    /// until every task has ended an episode, or until the first evaluation.
+    /// The score of the agent, by which the best checkpoint of a run is found: the mean over the tasks of the recent
+    /// return or, with evaluations during training, of the newest evaluation; human-normalised where possible. Absent
+    /// until every task has completed an episode, or until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
-    /// The newest evaluation on the way.
+    /// The newest evaluation during training.
     #[serde(default)]
     pub(crate) evaluation: Option<Evaluated>,
     pub(crate) telemetry: FilePositions,
 }
 
-/// When the agent was evaluated, and what came of it.
+/// The time and the result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evaluated {
-    /// Emulated frames of training before it.
+    /// The number of emulated frames of training before it.
     pub(crate) frames: u64,
-    /// The mean over the tasks of the mean return, human-normalised where that is possible.
+    /// The average over the tasks of the mean return, human-normalised where possible.
     pub(crate) score: f64,
 }
 
-/// The files of a checkpoint, besides the manifest.
+// The files of a checkpoint, besides the manifest.
 pub(crate) const CONFIG: &str = "config.toml";
 const PROGRESS: &str = "progress.json";
 const LEARNER: &str = "learner.bin";
@@ -75,7 +75,7 @@ impl Checkpoint {
 
     fn from_files(mut read: impl FnMut(&'static str) -> Result<Vec<u8>>) -> Result<Self> {
         Ok(Self {
-            config: String::from_utf8(read(CONFIG)?).context("config.toml is no text")?,
+            config: String::from_utf8(read(CONFIG)?).context("config.toml is not UTF-8")?,
             progress: serde_json::from_slice(&read(PROGRESS)?).context("progress.json cannot be read")?,
             learner: read(LEARNER)?,
             environments: read(ENVIRONMENTS)?,

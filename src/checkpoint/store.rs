@@ -7,21 +7,20 @@ use anyhow::{Context, Result, bail, ensure};
 use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, durable};
 
-/// The subfolder of a run that holds its checkpoints.
+/// The subdirectory of a run that contains its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
-/// The name of a checkpoint is this and the number of updates, in as many digits as sort well.
+/// Prefix of the names of checkpoints, before the number of updates.
 const PREFIX: &str = "update-";
 
-/// The file of a run that says where it comes from.
+/// The file with the provenance of a run.
 const PROVENANCE: &str = "run.json";
 
-/// Makes the folder of a new run and puts its configuration and provenance there. Refuses a folder in which a run was
-/// made before.
+/// Creates the directory of a new run with its configuration and provenance. Fails if the directory contains a run.
 pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
     let file = run_dir.join(CONFIG);
     ensure!(
         !file.exists(),
-        "{} holds a run already; go on with `ale-train resume {0}`, or choose another --run-dir",
+        "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
         run_dir.display()
     );
     let write = || {
@@ -30,16 +29,16 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
         durable::replace_file(&file, config.as_bytes())
     };
     write().with_context(|| {
-        format!("cannot write the run folder {}; choose another with --run-dir", run_dir.display())
+        format!("cannot write the run directory {}; choose another with --run-dir", run_dir.display())
     })
 }
 
-/// Where a run has its checkpoints.
+/// Returns the directory with the checkpoints of a run.
 pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
     run_dir.join(CHECKPOINTS)
 }
 
-/// Writes a checkpoint of a run and returns its folder.
+/// Writes a checkpoint of a run and returns its directory.
 pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
     let parent = checkpoints_of(run_dir);
     let folder = vacant_folder(&parent, checkpoint.progress.moment.updates);
@@ -53,8 +52,8 @@ pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where the checkpoint after so many updates goes. A run that is resumed from an older checkpoint comes to the same
-/// update again: that one gets a longer name, which sorts behind the first, and nothing is replaced.
+/// Returns an unused directory for the checkpoint after `updates` updates. A run that was resumed from an older
+/// checkpoint reaches the same update again; its checkpoint has a longer name, which sorts after the first.
 fn vacant_folder(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
@@ -62,7 +61,7 @@ fn vacant_folder(parent: &Path, updates: u64) -> PathBuf {
     folders.find(|folder| !folder.exists()).expect("the names never end")
 }
 
-/// The newest checkpoint of `path`, which is the folder of a run or of a checkpoint.
+/// Returns the newest checkpoint of a run, or `path` if it is a checkpoint.
 pub(super) fn latest(path: &Path) -> Result<PathBuf> {
     if path.join(Manifest::FILE).exists() {
         return Ok(path.to_owned());
@@ -74,12 +73,12 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
         .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
 }
 
-/// The checkpoints of a run.
+/// Returns the checkpoints of a run, the newest first.
 pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     let checkpoints = match fs::read_dir(checkpoints_of(run_dir)) {
         Ok(entries) => entries,
         Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
-            bail!("{} is neither a checkpoint nor the folder of a run with checkpoints", run_dir.display())
+            bail!("{} is neither a checkpoint nor a run with checkpoints", run_dir.display())
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", run_dir.display())),
     };
@@ -89,8 +88,8 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(names.into_iter().map(|name| checkpoints_of(run_dir).join(name)).collect())
 }
 
-/// Reads the newest checkpoint of `path`, the folder of a run or of a checkpoint. Of a run whose newest one is damaged,
-/// reads the newest that is not, and tells `warn` why.
+/// Reads the newest checkpoint of a run, or `path` if it is a checkpoint. If the newest checkpoint of a run is damaged,
+/// reads the newest intact one and calls `warn` with the reason.
 pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, Checkpoint)> {
     let newest = latest(path)?;
     let error = match load(&newest) {
@@ -109,7 +108,7 @@ pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, 
     Err(error)
 }
 
-/// Reads a checkpoint and checks every byte.
+/// Reads a checkpoint and verifies every byte.
 pub(crate) fn load(folder: &Path) -> Result<Checkpoint> {
     let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{name} cannot be read"));
     let load = || -> Result<Checkpoint> {
@@ -158,7 +157,7 @@ mod tests {
         assert_eq!(
             fs::read_dir(run.path().join(CHECKPOINTS)).unwrap().count(),
             4,
-            "a temporary folder is left"
+            "a temporary directory remains"
         );
     }
 
@@ -173,7 +172,7 @@ mod tests {
                 let mut bad = good.clone();
                 bad[position] ^= 1;
                 fs::write(&path, &bad).unwrap();
-                // A change that the manifest survives is one in the name of the program.
+                // The only change that goes undetected is one in the name of the program in the manifest.
                 if let Ok(loaded) = load(&folder) {
                     assert!(path.ends_with(Manifest::FILE) && loaded == checkpoint(1), "{}", path.display());
                 }
@@ -198,7 +197,7 @@ mod tests {
         assert_eq!(found, (older.clone(), checkpoint(1)));
         let warned = warned.into_inner();
         assert!(warned.contains("learner.bin is damaged") && warned.ends_with("is used instead"), "{warned}");
-        // One that was asked for by its name is used or refused.
+        // A checkpoint that is given by its path has no replacement.
         assert!(load_latest(&newest, quiet).is_err());
         fs::remove_file(older.join("learner.bin")).unwrap();
         let error = load_latest(run.path(), quiet).unwrap_err();
@@ -213,7 +212,7 @@ mod tests {
         assert!(message(temp.path()).contains("neither a checkpoint nor"));
         fs::create_dir(temp.path().join(CHECKPOINTS)).unwrap();
         assert!(message(temp.path()).contains("has no checkpoint yet"));
-        // What a crash left behind is no checkpoint.
+        // The remains of a crash are ignored.
         fs::create_dir(temp.path().join(CHECKPOINTS).join(".partial-x")).unwrap();
         assert!(message(temp.path()).contains("has no checkpoint yet"));
     }
@@ -224,7 +223,7 @@ mod tests {
         let run = temp.path().join("run");
         create_run(&run, "x = 1", "{}").unwrap();
         let error = create_run(&run, "x = 2", "{}").unwrap_err().to_string();
-        assert!(error.contains("holds a run already"), "{error}");
+        assert!(error.contains("contains a run"), "{error}");
         assert_eq!(fs::read_to_string(run.join(CONFIG)).unwrap(), "x = 1");
     }
 }

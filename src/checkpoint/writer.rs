@@ -8,23 +8,23 @@ use super::{Checkpoint, PROGRESS, Progress, durable, store};
 use crate::config::CheckpointSettings;
 use crate::interval::Interval;
 
-/// The file that a process locks while it writes to a run.
+/// The file that is locked by the process that writes to a run.
 const LOCK: &str = "run.lock";
 
-/// Writes the checkpoints of a run when they are due, and removes those that are not to be kept.
+/// Writes the checkpoints of a run when they are due, and removes old ones.
 pub(crate) struct CheckpointWriter {
     run_dir: PathBuf,
     settings: CheckpointSettings,
-    /// Updates at the newest checkpoint.
+    /// The number of updates at the newest checkpoint.
     saved_updates: Option<u64>,
     due: Interval,
-    /// Locked as long as it is open.
+    /// Unlocked when it is closed.
     _lock: File,
 }
 
 impl CheckpointWriter {
-    /// A keeper for a run that has come so far, and whose newest checkpoint was made after `saved_updates`. Fails where
-    /// another process is at work.
+    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written after `saved_updates`
+    /// updates. Fails if another process writes to the run.
     pub(crate) fn new(
         run_dir: &Path,
         settings: &CheckpointSettings,
@@ -44,7 +44,7 @@ impl CheckpointWriter {
         })
     }
 
-    /// Whether a checkpoint is due after so many frames. Asked once; the next one is due an interval later.
+    /// Returns true if a checkpoint is due after `frames` frames. The next one is then due an interval later.
     pub(crate) fn is_due(&mut self, frames: u64) -> bool {
         let due = self.due.is_due(frames);
         if due {
@@ -53,12 +53,12 @@ impl CheckpointWriter {
         due
     }
 
-    /// Whether there is a checkpoint of this update already.
+    /// Returns true if the checkpoint after `updates` updates has been written.
     pub(crate) fn has(&self, updates: u64) -> bool {
         self.saved_updates == Some(updates)
     }
 
-    /// Writes a checkpoint, then removes those that are neither among the last ones nor the best.
+    /// Writes a checkpoint, then removes those that are neither among the last ones nor the best one.
     pub(crate) fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let updates = checkpoint.progress.moment.updates;
         store::save(&self.run_dir, checkpoint)?;
@@ -78,12 +78,12 @@ impl CheckpointWriter {
     }
 }
 
-/// The checkpoint that `path` means: itself, or of a run the newest or the best one.
+/// Returns the checkpoint that `path` refers to: `path` itself, or the newest or best checkpoint of a run.
 pub(crate) fn chosen(path: &Path, best_of_run: bool) -> Result<PathBuf> {
     if best_of_run { best(path) } else { store::latest(path) }
 }
 
-/// The checkpoint of a run with the highest score.
+/// Returns the checkpoint of a run with the highest score.
 fn best(run_dir: &Path) -> Result<PathBuf> {
     let all = store::newest_first(run_dir)?;
     let best = best_of(&all)
@@ -91,7 +91,7 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
     Ok(best.clone())
 }
 
-/// The one with the highest score; of equals the first.
+/// Returns the checkpoint with the highest score, the first of several.
 fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
     let score = |folder: &PathBuf| -> Option<f64> {
         let progress = fs::read(folder.join(PROGRESS)).ok()?;
@@ -106,11 +106,11 @@ fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
 
 fn lock(run_dir: &Path) -> Result<File> {
     let path = run_dir.join(LOCK);
-    let cannot = || format!("cannot write the run folder {}", run_dir.display());
+    let cannot = || format!("cannot write the run directory {}", run_dir.display());
     let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    // A file system without locks is no reason not to train.
+    // Train anyway on file systems without locks.
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
-        bail!("another process is at work on the run {}", run_dir.display())
+        bail!("another process is training the run {}", run_dir.display())
     }
     Ok(file)
 }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn keeps_the_last_and_the_best_checkpoints() {
         let scores = [Some(1.0), Some(7.0), Some(3.0), Some(-2.0), None, Some(7.0)];
-        assert_eq!(kept(&scores, 2, true), ["5", "6"], "of equals the newest");
+        assert_eq!(kept(&scores, 2, true), ["5", "6"], "the newest of several best");
         assert_eq!(kept(&scores[..5], 2, true), ["2", "4", "5"]);
         assert_eq!(kept(&scores[..5], 1, false), ["5"]);
         assert_eq!(kept(&[None, None, None], 2, true), ["2", "3"]);
@@ -171,7 +171,7 @@ mod tests {
         let settings = CheckpointSettings::default();
         let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         let error = CheckpointWriter::new(run.path(), &settings, 0, None).err().unwrap().to_string();
-        assert!(error.starts_with("another process is at work"), "{error}");
+        assert!(error.starts_with("another process is training the run"), "{error}");
         drop(first);
         assert!(CheckpointWriter::new(run.path(), &settings, 0, None).is_ok());
     }

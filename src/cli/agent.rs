@@ -2,30 +2,30 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// The choice of a checkpoint.
+/// A checkpoint.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Folder of a checkpoint, or of a run (then its last checkpoint)
+    /// Directory of a checkpoint, or of a run for its last checkpoint
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: PathBuf,
-    /// Of a run: the best checkpoint, rather than the last one
+    /// Use the best checkpoint of a run instead of the last one
     #[arg(long)]
     pub(crate) best: bool,
 }
 
-/// The choice of an agent, and how it acts.
+/// A trained agent and the way it acts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
-    /// Take the most probable action each time, rather than drawing one as in training
+    /// Take the best action in every step instead of sampling as in training
     #[arg(long)]
     pub(crate) greedy: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scores are raw: unclipped rewards, whole games.
+Scores are sums of unclipped rewards over complete games.
 
 Examples:
   ale-train eval checkpoints/harvest__ppo__1__1767225600
@@ -34,30 +34,30 @@ Examples:
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
-    /// Episodes of each game
+    /// The number of episodes of each game
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) episodes: usize,
-    /// Only these of the games that the agent was trained on, separated by commas [default: all of them]
+    /// Games to evaluate, separated by commas [default: all games that the agent was trained on]
     #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true)]
     pub(crate) games: Vec<String>,
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How likely a frame repeats the action before [default: as in the run's own evaluations]
+    /// Probability that a frame repeats the previous action [default: that of the run's evaluations]
     #[arg(long, value_name = "P")]
     pub(crate) sticky: Option<f32>,
-    /// Print one JSON object: the figures and the raw episodes
+    /// Print one JSON object with the statistics and the episodes
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the raw episodes as CSV: game, episode, return, length in steps
+    /// Print the episodes as CSV: game, episode, return, length in steps
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has one
-block of rows for each game, of as many rows as the game with the most actions needs. examples/load_in_pytorch.py reads it.
+The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has a block
+of rows for each game, with as many rows as the largest number of actions. examples/load_in_pytorch.py loads the file.
 
 Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
@@ -65,15 +65,15 @@ Examples:
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
-    /// The file to write
+    /// File to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-One episode, the whole screen in its own colours, with the score, the action and the value that the agent sees below. One picture a
-step. An .mp4 takes ffmpeg.
+Records one episode: the screen in colour, with the score, the action and the value estimate below, one frame per step.
+MP4 needs ffmpeg.
 
 Examples:
   ale-train record checkpoints/RUN --out harvest.gif
@@ -82,32 +82,33 @@ Examples:
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
-    /// The game, where the agent plays several
+    /// The game, if the agent was trained on several
     #[arg(long, value_name = "GAME")]
     pub(crate) game: Option<String>,
-    /// The film to write, which ends in .gif, .apng or .mp4
+    /// Video to write, with the extension .gif, .apng or .mp4
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Seed of the episode
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Steps after which the film ends, if the episode has not
+    /// The maximum number of steps
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) max_steps: u64,
-    /// Pixels of a side of the screen's pixels
+    /// Scale of the screen
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) scale: usize,
 }
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
-Arrows or wasd move the joystick, space is its button, p pauses, r begins anew, q quits. With a checkpoint the agent's reading of the
-game stands beside the picture (its value, and the probability or the value of each action), and tab hands the joystick over, and back.
+The arrow keys or wasd move the joystick, space is the fire button, p pauses, r restarts, q quits. With a checkpoint, the
+agent's value estimate and the probability or value of each action are shown, and tab passes the joystick to the agent and
+back.
 
-The picture has two of the terminal's colours in each letter: the larger the terminal and the smaller its letters, the better. It wants
-all colours ($COLORTERM=truecolor), and does with 256. Where the terminal does not tell when a key is let go (kitty's keyboard protocol
-does), a key counts as held for a moment, and its repeats hold it on. Without a checkpoint the game takes an action in each frame, with
-one it has the agent's settings, steps of several frames among them.
+Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor; otherwise
+256 colours are used. If the terminal does not report key releases (kitty's keyboard protocol does), a key counts as held for a
+moment after each repeat. Without a checkpoint, the game takes an action in every frame; with one, it has the settings of the
+agent, including its frame skip.
 
 Examples:
   ale-train play
@@ -115,25 +116,25 @@ Examples:
   ale-train play --checkpoint checkpoints/RUN
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
-    /// The game [default: the agent's, or else the built-in one]
+    /// The game [default: that of the agent, else the built-in game]
     #[arg(value_name = "GAME")]
     pub(crate) game: Option<String>,
-    /// Folder of a checkpoint, or of a run (then its last checkpoint), whose agent looks on
+    /// Directory of a checkpoint, or of a run for its last checkpoint, of an agent to play beside
     #[arg(long, value_name = "CHECKPOINT")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Of a run: the best checkpoint, rather than the last one
+    /// Use the best checkpoint of a run instead of the last one
     #[arg(long, requires = "checkpoint")]
     pub(crate) best: bool,
-    /// When the agent plays: the most probable action each time, rather than drawing one as in training
+    /// Let the agent take the best action in every step instead of sampling as in training
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
-    /// The game's mode [default: the game's own, or as in training]
+    /// Game mode [default: that of training, else the default of the game]
     #[arg(long, value_name = "M")]
     pub(crate) mode: Option<u32>,
-    /// The difficulty switches [default: 0, or as in training]
+    /// Position of the difficulty switches [default: that of training, else 0]
     #[arg(long, value_name = "D")]
     pub(crate) difficulty: Option<u32>,
-    /// How likely a frame repeats the action before [default: 0, or as in the run's own evaluations]
+    /// Probability that a frame repeats the previous action [default: that of the run's evaluations, else 0]
     #[arg(long, value_name = "P")]
     pub(crate) sticky: Option<f32>,
     /// Seed of the game
@@ -151,18 +152,18 @@ impl PlayArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs that differ in nothing but their seed are taken together: curves with the band from the lowest run to the highest, scores with
-confidence intervals. Others are laid beside each other, named by the keys in which they differ.
+Runs that differ only in their seed are combined: curves with a band from the lowest to the highest run, scores with confidence
+intervals. Other runs are shown side by side, named by the keys in which they differ.
 
 Examples:
   ale-train report checkpoints/RUN
   ale-train report checkpoints/pong__ppo__* --out pong.html
   ale-train report checkpoints/pong__ppo__* --out pong.svg")]
 pub(crate) struct ReportArgs {
-    /// Folders of runs, which may still be going on
+    /// Directories of runs, which may still be training
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// The page to write; .svg or .png for the curves alone
+    /// File to write: .html, or .svg or .png for the curves alone
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
 }

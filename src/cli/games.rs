@@ -10,28 +10,28 @@ pub(crate) struct RomsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RomsCommand {
-    /// Download the ROMs that the ale-py package ships, with your own pip
+    /// Download the ROMs of the ale-py package with pip
     #[command(after_help = "\
-Runs `python3 -m pip download --no-deps ale-py==0.12.1`, takes the 108 images out of the wheel and checks every MD5.
+Runs `python3 -m pip download --no-deps ale-py==0.12.1`, extracts the 108 ROMs from the wheel and verifies their MD5.
 
 Examples:
   ale-train roms fetch
   ale-train roms fetch --rom-dir /srv/roms")]
     Fetch,
-    /// Take ROM images from files that you have
+    /// Import ROMs from files
     #[command(after_help = "\
-Images are recognised by their MD5, whatever the files are called.
+ROMs are recognised by their MD5; file names do not matter.
 
 Examples:
   ale-train roms import ~/Downloads/ROMS
   ale-train roms import ROMS.zip
   ale-train roms import ale_py-0.12.1-cp311-cp311-manylinux_2_28_x86_64.whl")]
     Import {
-        /// Folder (searched with its subfolders), zip archive, wheel or single image
+        /// Directory (searched recursively), zip archive, wheel or ROM
         #[arg(value_name = "DIR|ZIP|WHEEL")]
         source: PathBuf,
     },
-    /// Say which images are there, missing or damaged
+    /// List present, missing and damaged ROMs
     #[command(after_help = "\
 Examples:
   ale-train roms list
@@ -50,7 +50,7 @@ Examples:
   ale-train games --games atari57
   ale-train games --json")]
 pub(crate) struct GamesArgs {
-    /// Only these games and sets, separated by commas
+    /// Games and sets to list, separated by commas [default: all games]
     #[arg(long, value_delimiter = ',', value_name = "GAMES")]
     pub(crate) games: Vec<String>,
     /// Print a JSON array
@@ -60,20 +60,20 @@ pub(crate) struct GamesArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-One JSON object a line and act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
+Prints one JSON object per act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
 screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next act.
 
 Examples:
   ale-train trace pong --seed 1 --random-actions 7 --steps 1000
   ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 --repeat-action-probability 0")]
 pub(crate) struct TraceArgs {
-    /// Game id, or path of a ROM image
+    /// Id of a game, or path of a ROM
     #[arg(value_name = "GAME|ROM_PATH")]
     pub(crate) game: String,
     /// Seed of the environment
     #[arg(long, value_name = "N")]
     pub(crate) seed: u32,
-    /// Text file with one action code (0 to 17) a line
+    /// Text file with one action code (0 to 17) per line
     #[arg(
         long,
         value_name = "FILE",
@@ -81,25 +81,25 @@ pub(crate) struct TraceArgs {
         required_unless_present = "random_actions"
     )]
     pub(crate) actions: Option<PathBuf>,
-    /// Choose random actions: legal[MT19937(SEED).next() mod number of legal actions]
+    /// Take random actions: legal[MT19937(SEED).next() mod number of legal actions]
     #[arg(long, value_name = "SEED", requires = "steps")]
     pub(crate) random_actions: Option<u32>,
-    /// Number of acts with --random-actions
+    /// The number of acts with --random-actions
     #[arg(long, value_name = "N", conflicts_with = "actions")]
     pub(crate) steps: Option<u64>,
-    /// Frames that one act lasts
+    /// The number of frames per act
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) frame_skip: u32,
-    /// How likely a frame repeats the action before
+    /// Probability that a frame repeats the previous action
     #[arg(long, value_name = "P", default_value_t = 0.25)]
     pub(crate) repeat_action_probability: f32,
-    /// The game's mode [default: the game's own]
+    /// Game mode [default: the default of the game]
     #[arg(long, value_name = "M")]
     pub(crate) mode: Option<u32>,
-    /// The difficulty switches [default: 0]
+    /// Position of the difficulty switches [default: 0]
     #[arg(long, value_name = "D")]
     pub(crate) difficulty: Option<u32>,
-    /// Run a ROM image that is in no table, without rewards, lives and an end
+    /// Run an unknown ROM, without rewards, lives and an end
     #[arg(long)]
     pub(crate) allow_unknown_rom: bool,
 }

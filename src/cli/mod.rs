@@ -1,11 +1,11 @@
-//! The command line: what can be asked for, and how it is explained.
+//! The command line.
 //!
-//! * `training` has the commands that make runs, and what describes an experiment.
-//! * `agent` has those that look at what a run has come to.
-//! * `games` has those about games and their ROMs.
-//! * `bench` has the measurements.
+//! * `train` and `training` define the commands that train, and the description of an experiment.
+//! * `agent` defines the commands that use trained agents.
+//! * `games` defines the commands about games and ROMs.
+//! * `bench` defines the benchmarks.
 
-// The documentation of a flag is its help text, where backticks would be shown.
+// Documentation comments are help texts, which show backticks verbatim.
 #![allow(clippy::doc_markdown)]
 
 mod agent;
@@ -26,7 +26,7 @@ pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, SweepArgs};
 
-/// Trains reinforcement learning agents on real Atari 2600 games, with an emulator of its own.
+/// Train reinforcement learning agents on Atari 2600 games.
 #[derive(Debug, Parser)]
 #[command(name = "ale-train", version, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -37,21 +37,21 @@ pub(crate) struct Cli {
 }
 
 const EXAMPLES: &str = "Examples:
-  ale-train ppo                          train on the built-in open game; needs nothing else
-  ale-train ppo --games pong --seed 3    train on Pong; fetches the ROM with pip where it is missing
-  ale-train dqn                          the same by DQN
-  ale-train eval checkpoints/RUN         play with what was learned
-  ale-train COMMAND --help               more about a command";
+  ale-train ppo                          train on the built-in game
+  ale-train ppo --games pong --seed 3    train on Pong; downloads the ROM with pip if it is missing
+  ale-train dqn                          train with DQN
+  ale-train eval checkpoints/RUN         evaluate the trained agent
+  ale-train COMMAND --help               show the help of a command";
 
 const GLOBAL: &str = "Global options";
 
-/// Flags that every command takes.
+/// The flags of every command.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Folder with ROM images [default: $ALE_TRAIN_ROMS, else ale-train/roms in the user's data folder]
+    /// Directory of ROMs [default: $ALE_TRAIN_ROMS, else ale-train/roms in the user's data directory]
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) rom_dir: Option<PathBuf>,
-    /// Never download anything
+    /// Disable downloads
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) offline: bool,
     /// Print results and errors only
@@ -63,31 +63,31 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     #[command(flatten)]
     Train(TrainCommand),
-    /// Go on with a run from its last checkpoint
+    /// Continue a run from its last checkpoint
     Resume(ResumeArgs),
-    /// Train with several values of some keys and several seeds
+    /// Train with several values of keys and several seeds
     Sweep(SweepArgs),
-    /// Play with a trained agent and report its raw scores
+    /// Evaluate a trained agent
     Eval(EvalArgs),
-    /// Write a trained network's weights as safetensors, for PyTorch
+    /// Export the weights of a trained network as safetensors for PyTorch
     Export(ExportArgs),
-    /// Film a trained agent at play
+    /// Record a video of a trained agent
     Record(RecordArgs),
-    /// Play a game in the terminal, with a trained agent beside
+    /// Play a game in the terminal, alone or beside a trained agent
     Play(PlayArgs),
-    /// Write a page with the learning curves and scores of runs
+    /// Write a report with the learning curves and scores of runs
     Report(ReportArgs),
-    /// Fetch, import and check ROM images
+    /// Download, import and list ROMs
     Roms(RomsArgs),
     /// List the games
     Games(GamesArgs),
-    /// Print what a game does, act by act, as JSON Lines
+    /// Print the state of a game after every act as JSON Lines
     Trace(TraceArgs),
-    /// Print an experiment with every key, or what all keys mean
+    /// Print an experiment with every key, or the reference of all keys
     Config(ConfigArgs),
-    /// Measure how fast this machine emulates and learns
+    /// Measure the speed of emulation and learning on this machine
     Bench(BenchArgs),
-    /// Print what completes commands and flags in a shell
+    /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }
 
@@ -118,7 +118,7 @@ mod tests {
             }
             if !command.has_subcommands() {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.contains(&format!("\n  {}", path.trim())), "`{path} --help` shows no example");
+                assert!(help.contains(&format!("\n  {}", path.trim())), "`{path} --help` has no example");
             }
         }
         let command = Cli::command();

@@ -3,18 +3,17 @@ use anyhow::{Result, ensure};
 use super::games::Games;
 use super::sections::EnvironmentSettings;
 
-/// What part of the training each game gets: how many steps its environments make until they rest.
+/// The training budget of each game: the number of steps after which its environments rest.
 ///
-/// All environments that do not rest make a step together; that is a *round*. So everything follows from the number of
-/// rounds: where a run stands, and when it is over.
+/// In a *round* every active environment makes one step. The number of rounds therefore determines the progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budgets(Vec<Budget>);
 
-/// That of one game.
+/// The budget of one game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Budget {
     num_envs: u64,
-    /// Steps of all its environments together, if they are limited; at least one for each of them.
+    /// The maximum number of steps of all its environments together, at least one for each, if they are limited.
     limit: Option<u64>,
 }
 
@@ -25,7 +24,7 @@ impl Budget {
 }
 
 impl Budgets {
-    /// The budgets of these games, in their order.
+    /// Returns the budgets of the games, in their order.
     pub(super) fn new(games: &Games, environments: &EnvironmentSettings) -> Result<Self> {
         let frame_skip = u64::from(environments.frame_skip);
         let budget = |name: &str| {
@@ -43,36 +42,36 @@ impl Budgets {
         Ok(Self(games.names().into_iter().map(budget).collect::<Result<_>>()?))
     }
 
-    /// Whether any game has one.
+    /// Returns true if any game has a budget.
     pub(crate) fn are_limited(&self) -> bool {
         self.0.iter().any(|budget| budget.limit.is_some())
     }
 
-    /// Steps of all games together, where each has a budget.
+    /// Returns the number of steps of all games together, if each has a budget.
     pub(super) fn total(&self) -> Option<u64> {
         self.0.iter().try_fold(0_u64, |sum, budget| Some(sum.saturating_add(budget.limit?)))
     }
 
-    /// Rounds after which all environments rest.
+    /// Returns the number of rounds after which all environments rest.
     pub(super) fn longest(&self) -> Option<u64> {
         let rounds = |budget: &Budget| Some(budget.limit?.div_ceil(budget.num_envs));
         self.0.iter().map(rounds).collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
-    /// Steps of each game after so many rounds.
+    /// Returns the number of steps of each game after `rounds` rounds.
     pub(crate) fn steps_of_games(&self, rounds: u64) -> impl Iterator<Item = u64> {
         self.0.iter().map(move |budget| budget.steps(rounds))
     }
 
-    /// Steps of all games after so many rounds.
+    /// Returns the number of steps of all games after `rounds` rounds.
     pub(super) fn steps(&self, rounds: u64) -> u64 {
         self.steps_of_games(rounds).fold(0, u64::saturating_add)
     }
 
-    /// The most rounds that take no more than so many steps of all games; those in which all environments rest do not
-    /// count.
+    /// Returns the maximum number of rounds with at most `steps` steps of all games, without rounds in which all
+    /// environments rest.
     pub(crate) fn rounds(&self, steps: u64) -> u64 {
-        // Every round is a step at least, until all rest.
+        // Every round has at least one step until all environments rest.
         let (mut possible, mut limit) = (0, steps.min(self.longest().unwrap_or(u64::MAX)));
         while possible < limit {
             let middle = limit - (limit - possible) / 2;
@@ -81,8 +80,8 @@ impl Budgets {
         possible
     }
 
-    /// How many steps each environment may make after so many rounds, game after game; `None` where there is no limit. What
-    /// does not divide goes to a game's first environments.
+    /// Returns the number of steps that each environment, ordered by game, may make after `rounds` rounds; `None` without a
+    /// limit. The remainder of the division goes to the first environments of a game.
     pub(crate) fn steps_left(&self, rounds: u64) -> impl Iterator<Item = Option<u64>> {
         self.0.iter().flat_map(move |&Budget { num_envs, limit }| {
             (0..num_envs).map(move |env| {
@@ -98,7 +97,7 @@ impl Budgets {
 mod tests {
     use super::*;
 
-    /// Two environments with seven steps, and three whose steps are limited to `other`.
+    /// Returns the budgets of two environments with 7 steps and of three that are limited to `other`.
     fn budgets(other: Option<u64>) -> Budgets {
         let budget = |num_envs, limit| Budget { num_envs, limit };
         Budgets(vec![budget(2, Some(7)), budget(3, other)])
@@ -126,6 +125,6 @@ mod tests {
         assert_eq!(budgets(Some(20)).longest(), Some(7));
         assert_eq!((budgets(Some(20)).total(), budgets(None).total()), (Some(27), None));
         assert_eq!(budgets(Some(20)).rounds(u64::MAX), 7);
-        assert_eq!(budgets(None).rounds(u64::MAX), u64::MAX, "as large as can be counted");
+        assert_eq!(budgets(None).rounds(u64::MAX), u64::MAX, "no limit");
     }
 }

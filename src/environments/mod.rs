@@ -1,4 +1,4 @@
-//! The environments of an experiment, built from its games and settings.
+//! The vector environments of an experiment.
 
 mod padded;
 
@@ -17,27 +17,27 @@ use crate::selection;
 
 use padded::{Padded, floats};
 
-/// What environments are for.
+/// The use of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// As configured.
+    /// Training with the settings of the experiment.
     Training,
-    /// So many environments of each game, and whole games: the loss of a life ends nothing.
+    /// Evaluation on complete games: the loss of a life has no effect.
     Evaluation {
-        /// Environments of each game.
+        /// The number of environments of each game.
         num_envs: usize,
     },
 }
 
-/// Environments whose screens can be looked at, where they have any, and some of which can be stepped by themselves.
+/// A vector environment with screens, of which some environments can be stepped alone.
 pub(crate) trait Environments: VectorEnv {
-    /// Gives one action to each of these environments, none of which may be under way, and returns at once.
+    /// Sends one action to each of the given environments, none of which may be stepping, and returns at once.
     fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError>;
 
-    /// The picture on the screen of an environment that is not under way.
+    /// Returns the screen of an environment that is not stepping, if it has one.
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError>;
 
-    /// Lets an environment make so many steps more, and then [rest](PoolVectorEnv::limit_steps); `None` for no limit.
+    /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError>;
 }
 
@@ -72,7 +72,7 @@ impl Environments for PoolVectorEnv<Padded> {
 /// A game with its ROM.
 pub(crate) type WithRom = (&'static Game, Arc<[u8]>);
 
-/// The games with their ROMs. A missing one is fetched, unless `--offline` forbids it.
+/// Returns the games with their ROMs. Downloads missing ROMs unless `--offline` is set.
 pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<WithRom>> {
     let (store, pip) = (roms::store(global)?, roms::pip(global));
     games.iter().map(|&game| Ok((game, store.obtain(game.id, pip.as_ref())?))).collect()
@@ -93,11 +93,11 @@ pub(crate) struct Overrides {
     pub(crate) num_threads: Option<usize>,
 }
 
-/// Builds the environments of an experiment. Holds the games' images, so that building cannot fail for want of one.
+/// Builds the environments of an experiment. It holds the ROMs, so that building does not fail for a missing one.
 pub(crate) struct Builder {
     tasks: Tasks,
     settings: EnvironmentSettings,
-    /// How likely a frame repeats the action before in an evaluation.
+    /// Probability that a frame repeats the previous action in an evaluation.
     evaluation_stickiness: f32,
     mode: Option<u32>,
     difficulty: Option<u32>,
@@ -111,7 +111,7 @@ enum Tasks {
 }
 
 impl Builder {
-    /// Gets hold of every image that the experiment needs; a missing one is fetched, unless `--offline` forbids it.
+    /// Loads the ROMs of the experiment. Downloads missing ones unless `--offline` is set.
     pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
         let tasks = match overrides.games.as_ref().unwrap_or(&experiment.games) {
             Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
@@ -130,7 +130,7 @@ impl Builder {
         })
     }
 
-    /// The games with their images; none where the tasks are no games.
+    /// Returns the Atari games with their ROMs.
     pub(crate) fn roms(&self) -> impl Iterator<Item = &WithRom> {
         let roms = match &self.tasks {
             Tasks::Atari(games) => games.as_slice(),
@@ -139,20 +139,20 @@ impl Builder {
         roms.iter()
     }
 
-    /// The number of threads that step environments.
+    /// Returns the number of threads that step environments.
     pub(crate) fn num_threads(&self) -> usize {
         self.num_threads
     }
 
-    /// How likely a frame repeats the action before in an evaluation.
+    /// Returns the probability that a frame repeats the previous action in an evaluation.
     pub(crate) fn evaluation_stickiness(&self) -> f32 {
         self.evaluation_stickiness
     }
 
-    /// The environments, game after game.
+    /// Builds the environments, ordered by game.
     ///
-    /// Their autoreset mode is `SameStep`: every row of an environment that does not rest is a step then, and a budget of
-    /// frames is met exactly.
+    /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of frames
+    /// are met exactly.
     pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn Environments>> {
         let num_envs = |name: &str| match purpose {
             Purpose::Training => self.settings.num_envs_of(name),
@@ -194,8 +194,8 @@ impl Builder {
         }
     }
 
-    /// What a learner has to know about environments that were built here: that of [`VectorSpec::of`], and which of the
-    /// console's actions a game's own are.
+    /// Returns the specification of environments from this builder: that of [`VectorSpec::of`], with the mapping of the
+    /// actions of each game to those of the console.
     pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
         let spec = VectorSpec::of(environments)?;
         let Tasks::Atari(games) = &self.tasks else { return Ok(spec) };
@@ -208,18 +208,18 @@ impl Builder {
         Ok(spec.with_shared_actions(usize::from(ACTIONS), actions)?)
     }
 
-    /// A single environment of the first game, which shows its screen. Whole games.
+    /// Returns a single environment of the first game, for evaluation.
     pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
         self.first_env(seed, |options| options)
     }
 
-    /// The same for a person, who may do anything with the joystick.
+    /// Returns a single environment of the first game with all actions, for a person.
     pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
         self.first_env(seed, |options| AtariOptions { full_action_space: true, ..options })
     }
 
     fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {
-        let (game, rom) = self.roms().next().context("there is no game among the tasks")?;
+        let (game, rom) = self.roms().next().context("none of the tasks is an Atari game")?;
         let options = change(self.options(game.id, Purpose::Evaluation { num_envs: 1 }));
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
@@ -234,9 +234,9 @@ impl Builder {
             frameskip: settings.frame_skip,
             maxpool: settings.maxpool,
             noop_max: settings.noop_max,
-            // Learners see the return end with a life while the game goes on, as with `CleanRL`'s wrapper. The option
-            // of ale-py's vector environment that is called `episodic_life` starts the whole game anew, so that later
-            // lives would never be seen.
+            // The learned return ends with a life while the game continues, as in CleanRL's wrapper. The option
+            // `episodic_life` of ale-py's vector environment restarts the game instead, so that later lives would never be
+            // observed.
             life_loss_info: settings.episodic_life && purpose == Purpose::Training,
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
@@ -255,7 +255,7 @@ impl Builder {
     }
 }
 
-/// An environment of each id, with observations of one length, rescaled or not.
+/// Returns an environment for each id, with observations padded to the same length.
 fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<Vec<(String, Padded)>> {
     let make = |id: &'a str| {
         let env = selection::registry().make(id)?;
@@ -269,7 +269,7 @@ fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<V
 }
 
 fn unreadable(id: &str) -> String {
-    format!("{id} has no observations that a network reads")
+    format!("the observations of {id} are not supported by networks")
 }
 
 #[cfg(test)]
@@ -278,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// The first observations of a mountain car and an acrobot in one batch.
+    /// Returns the first observations of a mountain car and an acrobot in one batch.
     fn first_observations(rescale: bool) -> [Vec<f32>; 2] {
         let envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale).unwrap();
         let mut envs =

@@ -1,19 +1,17 @@
 use rl_env::{Action, BoxedEnv, Env, EnvError, Space, Step};
 
-/// An environment whose observations are followed by zeros, so that tasks with observations of different lengths can
-/// share a network.
+/// An environment with zero-padded observations, so that tasks with observations of different lengths share a network.
 pub(super) struct Padded {
     env: BoxedEnv,
     space: Space,
-    /// Bytes of an observation of `env`.
+    /// The size of an observation of `env` in bytes.
     row_bytes: usize,
 }
 
 impl Padded {
-    /// Lengthens the observations of `env`, a vector of floats, to `length` floats. None if they are no such vector or
-    /// are longer.
+    /// Pads the observations of `env` to `length` floats. Returns nothing if they are not vectors of floats or are longer.
     pub(super) fn new(env: BoxedEnv, length: usize) -> Option<Self> {
-        // Spaces have to agree, so none has the bounds of its own task.
+        // The spaces of all tasks must be equal, so they have no bounds.
         let space = Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
         let row_bytes = env.observation_space().byte_len();
         (floats(&env)? <= length).then_some(Self { env, space, row_bytes })
@@ -26,7 +24,7 @@ impl Padded {
     }
 }
 
-/// The length of an environment's observations, if they are vectors of floats.
+/// Returns the length of an environment's observations, if they are vectors of floats.
 pub(super) fn floats(env: &BoxedEnv) -> Option<usize> {
     match env.observation_space() {
         Space::Box { shape, dtype: rl_env::Dtype::F32, .. } if shape.len() == 1 => Some(shape[0]),

@@ -1,4 +1,4 @@
-//! Playing without learning: whole episodes, raw scores. `ale-train eval`, and the course and end of every run.
+//! Evaluation: complete episodes with raw scores, for `ale-train eval` and for runs.
 
 mod spectator;
 
@@ -24,15 +24,15 @@ use crate::threads::set_threads;
 
 pub(crate) use spectator::Spectator;
 
-/// Added to a run's seed for its evaluation, so that no episode of the training is played again.
+/// Offset of the seed of a run's evaluations, so that they do not repeat episodes of training.
 pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
-/// Most environments of each game: more make the batches larger than they need be.
+/// The maximum number of environments of each game.
 const ENVIRONMENTS: usize = 8;
 
-/// How the episodes of a task went.
+/// The episodes of a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Scores {
-    /// The game.
+    /// The name of the game.
     #[serde(rename = "game")]
     pub(crate) task: String,
     /// The raw return of each episode, environment by environment.
@@ -42,24 +42,24 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
-    /// The mean return.
+    /// Returns the mean return.
     pub(crate) fn mean(&self) -> f64 {
         self.returns.iter().sum::<f64>() / self.returns.len() as f64
     }
 
-    /// The median return; the mean of the middle two where their number is even.
+    /// Returns the median return.
     fn median(&self) -> f64 {
         median(self.returns.clone())
     }
 
-    /// The standard error of the mean, from the sample's standard deviation; unknown for a single episode.
+    /// Returns the standard error of the mean, from the sample standard deviation; none for a single episode.
     fn standard_error(&self) -> Option<f64> {
         let (count, mean) = (self.returns.len() as f64, self.mean());
         let squares: f64 = self.returns.iter().map(|value| (value - mean).powi(2)).sum();
         (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
 
-    /// The mean return as a share of the way from a random to a human player, where both are known.
+    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are known.
     fn human_normalised(&self) -> Option<f64> {
         ale::game(&self.task).ok()?.human_normalised(self.mean())
     }
@@ -125,25 +125,25 @@ fn print_episodes(scores: &[Scores], out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// A trained agent, and how it chooses.
+/// A learner and the way it acts.
 pub(crate) struct Agent<'a> {
     pub(crate) learner: &'a dyn Learner,
-    /// Takes the best action, rather than leaving some to chance.
+    /// True if it always takes the best action.
     pub(crate) greedy: bool,
 }
 
-/// What is played.
+/// The extent of an evaluation.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan<'a> {
-    /// Episodes of each game.
+    /// The number of episodes of each game.
     pub(crate) episodes: usize,
     /// Seed of the episodes.
     pub(crate) seed: u64,
-    /// Ends the evaluation without a result.
+    /// Returns true to stop the evaluation without a result.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
 
-/// The trained agent's scores, while `spectator` looks on. Nothing if the plan's `stop` said so before the end.
+/// Evaluates an agent, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation early.
 pub(crate) fn of_agent(
     builder: &Builder,
     agent: &Agent<'_>,
@@ -160,7 +160,7 @@ pub(crate) fn of_agent(
     })
 }
 
-/// The scores of a player who presses buttons at random.
+/// Evaluates a player with uniformly random actions.
 pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
     let mut environments = environments(builder, plan.episodes)?;
     let spaces = environments.action_spaces().to_vec();
@@ -179,10 +179,10 @@ fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn Environmen
     builder.build(Purpose::Evaluation { num_envs: episodes.min(ENVIRONMENTS) })
 }
 
-/// Plays until every task has had its episodes.
+/// Plays the episodes of every task.
 ///
-/// Each environment has a fixed share of them. Taking whichever episodes end first would favour short ones, and a bad
-/// player's are often short.
+/// Each environment plays a fixed number of them. Taking the first episodes to finish would favour short ones, which are
+/// often those with low scores.
 fn play(
     environments: &mut dyn Environments,
     plan: &Plan<'_>,
@@ -219,8 +219,8 @@ fn play(
     Ok(Some(scores.collect()))
 }
 
-/// How many episodes each environment plays, so that every task has `episodes` and no two environments of a task
-/// differ by more than one.
+/// Returns the number of episodes that each environment plays: `episodes` for every task, divided as evenly as possible
+/// among its environments.
 fn shares(task_ids: &[usize], episodes: usize) -> Vec<usize> {
     let of_task = |task: usize| task_ids.iter().filter(move |&&id| id == task);
     task_ids
@@ -234,8 +234,7 @@ fn shares(task_ids: &[usize], episodes: usize) -> Vec<usize> {
         .collect()
 }
 
-/// What an evaluation reports: the figures of each game and, of several games, aggregates of those whose scores can be
-/// human-normalised.
+/// Returns the metrics of each game and, for several games, aggregates over those whose scores can be human-normalised.
 pub(crate) fn samples(scores: &[Scores]) -> Vec<Sample> {
     let of_game = |scores_of_game: &Scores| {
         let lengths = &scores_of_game.lengths;
@@ -256,7 +255,7 @@ pub(crate) fn samples(scores: &[Scores]) -> Vec<Sample> {
     samples
 }
 
-/// The returns of each game, to look at beside the figures.
+/// Returns histograms of the returns of each game.
 pub(crate) fn returns(scores: &[Scores]) -> Vec<Exhibit> {
     let of_game = |of_game: &Scores| {
         let name = if scores.len() > 1 { format!("/{}", of_game.task) } else { String::new() };
@@ -280,7 +279,7 @@ impl Scores {
     }
 }
 
-/// Prints the agent's scores beside a random player's and the best possible.
+/// Prints the agent's scores beside those of a random player and the highest possible ones.
 pub(crate) fn print_comparison(
     agent: &[Scores],
     random: &[Scores],
@@ -344,7 +343,7 @@ mod tests {
         assert_eq!(
             value(Metric::EvaluationIqm, None),
             Some(1.0 / 3.0),
-            "a quarter of three is less than one"
+            "a quarter of 3 scores rounds down to none trimmed"
         );
         let single = samples(&[human("pong")]);
         assert_eq!(single[2], Sample::new(Metric::EvaluationHumanNormalised, 1.0));

@@ -5,28 +5,28 @@ use rl_env::Space;
 use crate::environments::Environments;
 use crate::telemetry::Exhibit;
 
-/// Screens of a strip, at most.
+/// The maximum number of screens in a strip.
 const SCREENS: usize = 8;
 
-/// Somebody who looks on while an agent is evaluated, and has something to show of it.
+/// An observer of an evaluation that collects screens and actions.
 #[derive(Default)]
 pub(crate) struct Spectator {
     tasks: Vec<Watched>,
 }
 
-/// What was seen of a task.
+/// Observations of one task.
 struct Watched {
     name: String,
     /// The environment whose first episode is shown.
     env: usize,
-    /// How often each action was taken, in all environments of the task.
+    /// The number of times that each action was taken, in all environments of the task.
     actions: Vec<u64>,
     strip: Option<Strip>,
     is_over: bool,
 }
 
 impl Spectator {
-    /// Looks at the environments after a step with these actions.
+    /// Observes the environments after a step with these actions.
     pub(super) fn look(&mut self, environments: &dyn Environments, actions: &[i32]) -> Result<()> {
         if self.tasks.is_empty() {
             self.tasks = watched(environments);
@@ -40,7 +40,7 @@ impl Spectator {
             if env != task.env || task.is_over {
                 continue;
             }
-            // The screen shows the next episode already.
+            // After its end, the screen shows the next episode.
             task.is_over = batch.episodes[row].is_some();
             if task.is_over {
                 continue;
@@ -55,7 +55,7 @@ impl Spectator {
         Ok(())
     }
 
-    /// A strip of the first episode of each task, and how often each action was taken.
+    /// Returns a strip of screens of the first episode of each task, and the distribution of its actions.
     pub(crate) fn exhibits(self) -> Vec<Exhibit> {
         let several = self.tasks.len() > 1;
         let of_task = |task: Watched| {
@@ -90,25 +90,25 @@ fn watched(environments: &dyn Environments) -> Vec<Watched> {
     environments.tasks().iter().enumerate().map(of_task).collect()
 }
 
-/// Some screens of an episode, evenly over its length, which is not known before its end.
+/// Evenly spaced screens of an episode of unknown length.
 #[derive(Default)]
 struct Strip {
     screens: Vec<RgbImage>,
-    /// Steps so far.
+    /// The number of steps so far.
     steps: u64,
-    /// Steps between two screens, less one.
+    /// The number of steps that are skipped between two screens.
     pause: u64,
 }
 
 impl Strip {
-    /// Whether the screen after the next step belongs to the strip.
+    /// Returns true if the next screen belongs to the strip, and counts a step.
     fn wants_next(&mut self) -> bool {
         let wants = self.steps.is_multiple_of(self.pause + 1);
         self.steps += 1;
         wants
     }
 
-    /// Takes a screen. Of a full strip every second one makes room.
+    /// Adds a screen. A full strip first drops every second one.
     fn push(&mut self, screen: RgbImage) {
         if self.screens.len() == SCREENS {
             let mut index = 0;
@@ -121,7 +121,7 @@ impl Strip {
         self.screens.push(screen);
     }
 
-    /// The screens beside each other; none if there are none.
+    /// Returns the screens side by side, or nothing if the strip is empty.
     fn picture(&self) -> Option<RgbImage> {
         let first = self.screens.first()?;
         let row = |y: usize| {

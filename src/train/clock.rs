@@ -6,27 +6,28 @@ use rl_env::Batch;
 use super::tally::Tally;
 use crate::telemetry::{Metric, Moment, Sample};
 
-/// Counts steps, frames and seconds.
+/// Counts the steps, frames and seconds of a run.
 pub(super) struct Clock {
     pub(super) moment: Moment,
     frames_per_step: u64,
-    /// When this process took the run up, and where.
+    /// The time when this process started or resumed the run, later by the time that was excluded.
     started: Instant,
+    /// The progress of the run at that time.
     beginning: Moment,
     pub(super) phases: Phases,
 }
 
-/// What the time since the last update was spent on.
+/// The time since the last update, by phase.
 #[derive(Default)]
 pub(super) struct Phases {
-    /// Choosing actions, and judging what came of them.
+    /// Inference and observing.
     pub(super) acting: Duration,
     pub(super) environments: Duration,
     pub(super) learning: Duration,
 }
 
 impl Phases {
-    /// The times in seconds, which begin anew.
+    /// Returns the times in seconds and resets them.
     pub(super) fn take_samples(&mut self) -> [Sample; 3] {
         let Self { acting, environments, learning } = mem::take(self);
         [
@@ -38,7 +39,7 @@ impl Phases {
 }
 
 impl Clock {
-    /// A clock of a run that has come so far.
+    /// Returns a clock that starts now, at the progress of `beginning`.
     pub(super) fn new(beginning: Moment, frames_per_step: u64) -> Self {
         Self {
             moment: beginning,
@@ -49,7 +50,7 @@ impl Clock {
         }
     }
 
-    /// Counts a batch and returns what its ended episodes report.
+    /// Counts a batch and returns the samples of the episodes that ended in it.
     pub(super) fn count(&mut self, tally: &mut Tally, batch: &Batch) -> Vec<Sample> {
         let (steps, samples) = tally.observe(batch);
         self.moment.steps += steps;
@@ -58,12 +59,12 @@ impl Clock {
         samples
     }
 
-    /// Leaves time out that was not spent on training.
+    /// Excludes time that was not spent on training.
     pub(super) fn leave_out(&mut self, time: Duration) {
         self.started += time;
     }
 
-    /// The figures of the moment.
+    /// Returns the speed and the number of frames.
     pub(super) fn samples(&mut self) -> [Sample; 2] {
         let seconds = self.started.elapsed().as_secs_f64();
         self.moment.seconds = self.beginning.seconds + seconds;

@@ -1,4 +1,4 @@
-//! How experience is collected: all environments step together, or two halves in turn.
+//! Collection of experience: all environments step together, or two halves take turns.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,17 +10,17 @@ use super::clock::Phases;
 use crate::environments::Environments;
 use crate::learner::Learner;
 
-/// Who steps when.
+/// The order in which environments step.
 pub(super) enum Collection {
-    /// All environments step, then actions are chosen for all.
+    /// All environments step, then the actions of all are computed.
     Together,
-    /// Groups take turns: while actions are chosen for one, the others step. The batches are those of groups that rest,
-    /// whose last step has been learned from or waits for that, in the order of their turns.
+    /// Groups take turns: while the actions of one are computed, the others step. Holds the batches of the groups that
+    /// wait for actions or for an update, in the order of their turns.
     InTurn(VecDeque<Batch>),
 }
 
 impl Collection {
-    /// For environments that have just been reset or restored.
+    /// Starts with environments that have just been reset or restored.
     pub(super) fn begin(environments: &mut dyn Environments) -> Result<Self, EnvError> {
         let groups = environments.num_envs() / environments.batch_size();
         if groups == 1 {
@@ -33,7 +33,7 @@ impl Collection {
         Ok(Self::InTurn(resting))
     }
 
-    /// Lets some environments step, and the learner act in them and observe. Returns what was observed, if anything was.
+    /// Lets some environments step and the learner act and observe. Returns the observed batch, if there is one.
     pub(super) fn step<'a>(
         &mut self,
         environments: &'a mut dyn Environments,
@@ -42,7 +42,7 @@ impl Collection {
     ) -> Result<Option<&'a Batch>> {
         match self {
             Self::Together => step_together(environments, learner, phases).map(Some),
-            // A group that has completed its part of a rollout rests until all have, and the learner has learned.
+            // A group that has completed its part of a rollout waits for the others and for the update.
             Self::InTurn(resting) => match resting.pop_front_if(|batch| learner.can_act(batch)) {
                 Some(batch) => {
                     let began = Instant::now();
@@ -56,7 +56,7 @@ impl Collection {
     }
 }
 
-/// One step of every environment.
+/// Steps every environment once.
 fn step_together<'a>(
     environments: &'a mut dyn Environments,
     learner: &mut dyn Learner,
@@ -73,7 +73,7 @@ fn step_together<'a>(
     Ok(batch)
 }
 
-/// Takes what the group has done whose turn it is, and sends it on, unless it has to wait for an update.
+/// Receives the batch of the next group and sends its actions, unless it has to wait for an update.
 fn step_in_turn<'a>(
     resting: &mut VecDeque<Batch>,
     environments: &'a mut dyn Environments,

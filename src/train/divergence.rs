@@ -1,4 +1,4 @@
-//! The end of a training whose numbers are none any more.
+//! Reports of NaN or infinity during training.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,10 +10,11 @@ use crate::checkpoint;
 use crate::failure::sentence;
 use crate::tensors;
 
-/// The file in the run's folder that has the batch.
+/// The file in the directory of a run that contains the batch.
 const FILE: &str = "diverged_batch.safetensors";
 
-/// Saves the batch that an error is about, if it is about one, and says where that and the last good checkpoint are.
+/// Saves the batch that led to an error, if there is one, and adds the paths of the batch and of the last checkpoint to
+/// the message.
 pub(super) fn report(error: LearnerError, run_dir: &Path) -> Error {
     match error {
         LearnerError::Diverged(divergence) => {
@@ -25,7 +26,7 @@ pub(super) fn report(error: LearnerError, run_dir: &Path) -> Error {
     }
 }
 
-/// Saves the batch, and says where.
+/// Saves the batch and returns a clause that says where.
 fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);
     let texts = HashMap::from([("about".to_owned(), divergence.to_string())]);

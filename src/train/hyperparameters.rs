@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::config::{self, Experiment};
 use crate::telemetry::Exhibit;
 
-/// Every key of an experiment with its value, as the table that `CleanRL` writes.
+/// Returns a table of every key with its value, in the format of `CleanRL`.
 pub(super) fn exhibit(experiment: &Experiment) -> Result<Exhibit> {
     let mut markdown = "|param|value|\n|-|-|\n".to_owned();
     for (key, value) in config::values(&experiment.to_toml()?)? {

@@ -1,4 +1,4 @@
-//! The experiment: environments -> learner -> telemetry -> checkpoints, and an evaluation at the end.
+//! Training: environments, learner, telemetry and checkpoints, with an evaluation at the end.
 
 mod clock;
 mod collection;
@@ -27,7 +27,7 @@ use crate::threads::set_threads;
 
 use run::{InitialState, OutputOptions, Run};
 
-/// `ale-train ppo` and the like: a new run. Nothing is written before everything that was asked for is known to be possible.
+/// `ale-train ppo` and the like: starts a run. Writes nothing before the experiment is known to be possible.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
     let experiment = config::from_args(&args.experiment, Some(*algorithm))?.resolve()?;
@@ -52,7 +52,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
 }
 
-/// `ale-train resume`: a run goes on from its last checkpoint.
+/// `ale-train resume`: continues a run from its last checkpoint.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
     ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
@@ -90,28 +90,29 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
 }
 
-/// A run goes on with the configuration of its checkpoint. Someone who has changed the file beside it is told so.
+/// Warns about changes to the configuration file of a run, which have no effect: the configuration of the checkpoint
+/// is used.
 fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
     let path = run_dir.join(checkpoint::CONFIG);
     let Ok(text) = fs::read_to_string(&path) else { return };
     let changed = match config::changed_keys(config, &text) {
         Ok(keys) if keys.is_empty() => return,
-        Ok(keys) => format!("has another {}", keys.join(", ")),
-        Err(error) => format!("cannot be understood ({})", sentence(&error)),
+        Ok(keys) => format!("changes {}", keys.join(", ")),
+        Err(error) => format!("cannot be read ({})", sentence(&error)),
     };
     printer.warn(&format!(
-        "{} {changed}; the run goes on with the configuration that it began with",
+        "{} {changed}; the run continues with the configuration that it started with",
         path.display()
     ));
 }
 
-/// The run that a checkpoint belongs to.
+/// Returns the directory of the run that a checkpoint belongs to.
 fn run_of(checkpoint: &Path) -> PathBuf {
     let run = checkpoint.parent().and_then(Path::parent);
     run.filter(|run| !run.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// `checkpoints/pong__ppo__1__1767225600`, in the manner of `CleanRL`.
+/// Returns `checkpoints/pong__ppo__1__1767225600`, the naming scheme of `CleanRL`.
 fn default_run_dir(experiment: &Experiment) -> PathBuf {
     let names = experiment.games.names();
     let games = if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-") };

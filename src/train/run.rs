@@ -21,18 +21,18 @@ use crate::interval::Interval;
 use crate::learner::Learner;
 use crate::telemetry::{Console, Exhibit, Metric, Moment, Printer, Record, Sample, Telemetry};
 
-/// The answer to the first signal.
-const STOPPING: &str = "stopping after this update; once more to stop at once, without a checkpoint";
+/// The message after the first signal.
+const STOPPING: &str = "stopping after this update; interrupt again to stop at once, without a checkpoint";
 
-/// Where the environments of a run begin.
+/// The initial state of the environments.
 pub(super) enum InitialState {
-    /// At their first episodes.
+    /// The first episodes.
     Fresh,
-    /// Where a checkpoint left them.
+    /// The state in a checkpoint.
     Restored(Vec<u8>),
 }
 
-/// A run that is ready to go.
+/// A run that is ready to train.
 pub(super) struct Run {
     pub(super) experiment: Experiment,
     pub(super) folder: PathBuf,
@@ -41,20 +41,20 @@ pub(super) struct Run {
     pub(super) learner: Box<dyn Learner>,
     pub(super) initial_state: InitialState,
     pub(super) progress: Progress,
-    /// What the newest evaluation of this process has given.
+    /// The scores of the newest evaluation by this process.
     pub(super) scores: Vec<Scores>,
 }
 
-/// What a run prints.
+/// The amount and format of the output of a run.
 pub(super) struct OutputOptions {
-    /// Errors and the closing figures only.
+    /// True if only errors and the final scores are printed.
     pub(super) quiet: bool,
-    /// Every record as JSON on standard output, and nothing else there.
+    /// True if standard output consists of the records as JSON.
     pub(super) json: bool,
 }
 
 impl Run {
-    /// Trains, writes a checkpoint, and evaluates unless a signal ended the training.
+    /// Trains, writes a checkpoint and, unless interrupted, evaluates the agent.
     pub(super) fn execute(mut self, output: &OutputOptions, out: &mut impl Write) -> Result<()> {
         let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
@@ -64,11 +64,11 @@ impl Run {
             Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
         let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console, output.json)?;
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
-            .context(AtWork { doing: "the training failed" })?;
+            .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
             let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &mut table)
-                .context(AtWork { doing: "the evaluation failed" })?;
+                .context(AtWork { doing: "evaluation failed" })?;
             if output.json {
                 printer.say(String::from_utf8_lossy(&table).trim_end());
             } else {
@@ -89,7 +89,7 @@ impl Run {
         let games = experiment.games.names();
         let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
-            "{} on {games}: {} environments, {} threads, seed {}, run folder {}",
+            "{} on {games}: {} environments, {} threads, seed {}, run directory {}",
             experiment.run.algorithm.descriptor().title,
             experiment.num_envs(),
             self.builder.num_threads(),
@@ -103,7 +103,7 @@ impl Run {
         CheckpointWriter::new(&self.folder, &self.experiment.checkpoints, self.progress.moment.frames, saved)
     }
 
-    /// Updates until the budget is used up or a signal comes, with checkpoints on the way and at the end.
+    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end.
     fn train(
         &mut self,
         telemetry: &mut Telemetry,
@@ -128,18 +128,18 @@ impl Run {
             |learner: &dyn Learner| learner.is_complete() || (interrupt.is_requested() && learner.is_idle());
         let mut has_updated = false;
         loop {
-            // Before a checkpoint, which notes its score; and where a run goes on whose evaluation was interrupted.
+            // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
             let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());
-            // An agent that makes nothing of what it sees fails in its next step, which says more.
+            // An agent with non-finite outputs fails in its next step, with a more detailed error.
             if is_due && self.check_agent().is_ok() {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
-                // A full disk may have room again the next time.
+                // A full disk may have space again the next time.
                 if let Err(error) = self.save(writer) {
-                    printer.warn(&format!("{}; the training goes on", sentence(&error)));
+                    printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
             if is_over(self.learner.as_ref()) {
@@ -157,7 +157,7 @@ impl Run {
         if writer.has(self.learner.updates()) { Ok(()) } else { self.save(writer) }
     }
 
-    /// Lets the environments begin, or go on after so many rounds.
+    /// Resets the environments, or restores them as they were after `rounds` rounds.
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh => {
@@ -175,14 +175,14 @@ impl Run {
         Ok(collection)
     }
 
-    /// When the training is evaluated on its way: next after the newest evaluation of the run.
+    /// Returns the times of evaluations during training, starting after the newest evaluation of the run.
     fn evaluations(&self) -> Interval {
         let evaluated = self.progress.evaluation.map_or(0, |evaluation| evaluation.frames);
         let settings = &self.experiment.evaluation;
         Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
 
-    /// Lets environments step, and records which of their episodes ended.
+    /// Lets environments step and records the episodes that end.
     fn step(
         &mut self,
         collection: &mut Collection,
@@ -203,7 +203,7 @@ impl Run {
         Ok(())
     }
 
-    /// Learns, and records what there is to report.
+    /// Updates the learner and records its metrics.
     fn update(&mut self, clock: &mut Clock, tally: &Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
         let samples = self.learner.update().map_err(|error| divergence::report(error, &self.folder));
@@ -221,7 +221,7 @@ impl Run {
         Ok(())
     }
 
-    /// Evaluates the agent when it is time, and at the end of a training that is evaluated on its way.
+    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations.
     fn evaluate_if_due(
         &mut self,
         evaluations: &mut Interval,
@@ -244,12 +244,12 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the newest evaluation was made after so many frames.
+    /// Returns true if the newest evaluation took place after `frames` frames.
     fn is_evaluated(&self, frames: u64) -> bool {
         self.progress.evaluation.is_some_and(|evaluation| evaluation.frames == frames)
     }
 
-    /// Lets the agent play, and reports how it did. Nothing if a signal came before the end.
+    /// Evaluates the agent and records the scores. Returns nothing if a signal arrives before the end.
     fn evaluate(
         &self,
         moment: &Moment,
@@ -270,7 +270,7 @@ impl Run {
         Ok(Some(scores))
     }
 
-    /// The agent's scores in the episodes of every evaluation of the run.
+    /// Returns the agent's scores in the episodes of every evaluation of the run.
     fn play(
         &self,
         stop: &dyn Fn() -> bool,
@@ -280,13 +280,13 @@ impl Run {
         evaluation::of_agent(&self.builder, &agent, &self.plan(stop), spectator)
     }
 
-    /// Other episodes than those of the training, and always the same ones.
+    /// Returns a plan whose episodes differ from those of training and are the same in every evaluation.
     fn plan<'a>(&self, stop: &'a dyn Fn() -> bool) -> Plan<'a> {
         let seed = self.experiment.run.seed.wrapping_add(evaluation::SEED_DISTANCE);
         Plan { episodes: self.experiment.evaluation.episodes, seed, stop }
     }
 
-    /// How the weights of each layer are distributed.
+    /// Records histograms of the weights of each layer.
     fn show_weights(&self, moment: &Moment, telemetry: &mut Telemetry) -> Result<()> {
         for weights in self.learner.torch_weights()? {
             let values = weights.values.into_iter().map(f64::from).collect();
@@ -312,8 +312,8 @@ impl Run {
         };
     }
 
-    /// Fails where what the agent makes of the present observations is not finite, which it may be with weights that are: no
-    /// checkpoint has such an agent.
+    /// Fails if the outputs of the network for the current observations are not finite, which finite weights do not rule
+    /// out. Such an agent is not saved.
     fn check_agent(&self) -> Result<()> {
         let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
         match player.readings(self.environments.batch()) {
@@ -331,7 +331,7 @@ impl Run {
         })
     }
 
-    /// Lets the agent (unless it has done so) and a random player play, and prints how they did.
+    /// Prints the scores of the final evaluation, which may have taken place already, beside those of a random player.
     fn close(&mut self, telemetry: &mut Telemetry, interrupt: &Interrupt, table: &mut Vec<u8>) -> Result<()> {
         if self.experiment.evaluation.episodes == 0 {
             return Ok(());
@@ -340,7 +340,7 @@ impl Run {
         let moment = self.progress.moment;
         let agent = match mem::take(&mut self.scores) {
             scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
-            // A run that had come to its end: what there is to report has been reported.
+            // A run that was complete when it was resumed: the scores have been recorded.
             _ if self.is_evaluated(moment.frames) => self.play(&stop, None)?,
             _ => self.evaluate(&moment, telemetry, interrupt)?,
         };

@@ -6,10 +6,10 @@ use crate::config::Games;
 use crate::report::{interquartile_mean, median};
 use crate::telemetry::{Metric, Sample};
 
-/// Episodes that a recent return is the mean of.
+/// The number of episodes in a recent return.
 const RECENT: usize = 100;
 
-/// Keeps count of what the environments do.
+/// Episode statistics and step counts of each task.
 pub(super) struct Tally {
     tasks: Vec<String>,
     task_ids: Vec<usize>,
@@ -20,8 +20,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A tally for environments of the given tasks, with the returns that [`recent_returns`](Self::recent_returns) gave and
-    /// the steps that each task has made.
+    /// Returns a tally for environments of the given tasks, with the saved
+    /// [`recent_returns`](Self::recent_returns) and the number of steps of each task.
     pub(super) fn new(
         tasks: &[String],
         task_ids: &[usize],
@@ -39,8 +39,8 @@ impl Tally {
         }
     }
 
-    /// Takes note of a batch. Returns its steps (a row whose environment was only reset, or rests, is none) and what its
-    /// ended episodes report.
+    /// Counts a batch. Returns its number of steps, without rows whose environment was reset or rests, and the samples of
+    /// the episodes that ended.
     pub(super) fn observe(&mut self, batch: &Batch) -> (u64, Vec<Sample>) {
         let before: u64 = self.steps.iter().sum();
         for (&env, _) in batch.env_ids.iter().zip(&batch.autoreset).filter(|(_, autoreset)| !**autoreset) {
@@ -67,7 +67,7 @@ impl Tally {
         values.into_iter().flat_map(|(metric, value)| self.samples(metric, task, value)).collect()
     }
 
-    /// The mean returns of the last episodes, where there were any.
+    /// Returns the mean return of the last episodes of each task that has completed any.
     pub(super) fn recent_samples(&self, games: &Games) -> Vec<Sample> {
         let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
         let of_task = |(task, recent): (usize, &VecDeque<f64>)| match self.tasks.len() {
@@ -77,7 +77,7 @@ impl Tally {
         with_episodes.map(of_task).chain(self.aggregates(games)).collect()
     }
 
-    /// The emulated frames of each task so far, where there are several.
+    /// Returns the emulated frames of each task, if there are several.
     pub(super) fn frames(&self, frames_per_step: u64) -> Vec<Sample> {
         if self.tasks.len() < 2 {
             return Vec::new();
@@ -90,7 +90,7 @@ impl Tally {
             .collect()
     }
 
-    /// Aggregates over those of several games whose scores can be human-normalised, once each has ended an episode.
+    /// Returns aggregates over the games whose scores can be human-normalised, once each has completed an episode.
     fn aggregates(&self, games: &Games) -> Vec<Sample> {
         let normalisable = self
             .tasks
@@ -113,15 +113,15 @@ impl Tally {
         }
     }
 
-    /// How good the agent is: the mean over the tasks of the recent return, human-normalised where that is possible.
-    /// None until every task has ended an episode.
+    /// Returns the score of the agent: the mean over the tasks of the recent return, human-normalised where possible.
+    /// None until every task has completed an episode.
     pub(super) fn score(&self, games: &Games) -> Option<f64> {
         let is_complete = self.recent.iter().all(|recent| !recent.is_empty());
         let means = self.tasks.iter().zip(&self.recent).map(|(task, recent)| (task.as_str(), mean(recent)));
         is_complete.then(|| games.score(means))
     }
 
-    /// A sample under the plain tag, and under the game's own where several games are played.
+    /// Returns a sample for all tasks together and, if there are several, one for the task.
     fn samples(&self, metric: Metric, task: usize, value: f64) -> Vec<Sample> {
         let mut samples = vec![Sample::new(metric, value)];
         if self.tasks.len() > 1 {
@@ -130,7 +130,7 @@ impl Tally {
         samples
     }
 
-    /// The returns, for a checkpoint.
+    /// Returns the returns of the last episodes of each task, for a checkpoint.
     pub(super) fn recent_returns(&self) -> Vec<Vec<f64>> {
         self.recent.iter().map(|recent| recent.iter().copied().collect()).collect()
     }
@@ -163,7 +163,7 @@ mod tests {
         second.autoreset[0] = true;
         assert_eq!(tally.observe(&batch([None, None])), (2, vec![]));
         let (steps, samples) = tally.observe(&second);
-        assert_eq!(steps, 1, "the row that reset is no step");
+        assert_eq!(steps, 1, "a reset counts as no step");
         let frames = [("pong", 4.0), ("qbert", 8.0)];
         let of_task = |(task, frames)| Sample::of_task(Metric::Frames, task, frames);
         assert_eq!(tally.frames(4), frames.map(of_task));
@@ -189,7 +189,7 @@ mod tests {
         tally.observe(&batch([pong.human_score, None]));
         assert_eq!(tally.score(&games), None);
         tally.observe(&batch([None, qbert.random_score]));
-        // A human's pong and a random player's qbert.
+        // 1 for a human's score in pong, 0 for a random player's in qbert.
         assert_eq!(tally.score(&games), Some(0.5));
         let samples = tally.recent_samples(&games);
         assert!(samples.contains(&Sample::new(Metric::HumanNormalisedMedian, 0.5)), "{samples:?}");
