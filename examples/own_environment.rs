@@ -64,7 +64,7 @@ impl Env for Corridor {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let right = action.choice(&self.action_space)? == 1;
+        let right = action.to_index(&self.action_space)? == 1;
         self.state.cell = (self.state.cell + if right { 1 } else { -1 }).clamp(-LAST, LAST);
         self.observe(observation);
         let reward = if self.state.cell == LAST { 1.0 } else { 0.0 };

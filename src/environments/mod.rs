@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result};
-use rl_env::{Actions, AutoresetMode, BoxedEnv, EnvError, RescaleObservation, VectorEnv};
+use rl_env::{Actions, AutoresetMode, BoxedEnv, RescaleObservation, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
@@ -32,39 +32,39 @@ pub(crate) enum Purpose {
 /// A vector environment with screens, of which some environments can be stepped alone.
 pub(crate) trait Environments: VectorEnv {
     /// Sends one action to each of the given environments, none of which may be stepping, and returns at once.
-    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError>;
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError>;
 
     /// Returns the screen of an environment that is not stepping, if it has one.
-    fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError>;
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError>;
 
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
-    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError>;
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
 }
 
 impl Environments for AtariVectorEnv {
-    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.send_to(actions, env_ids)
     }
 
-    fn screen(&self, env: usize) -> Result<Option<RgbImage>, EnvError> {
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
         self.render(env).map(Some)
     }
 
-    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError> {
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
         PoolVectorEnv::limit_steps(self, env, steps)
     }
 }
 
 impl Environments for PoolVectorEnv<Padded> {
-    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+    fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.send_to(actions, env_ids)
     }
 
-    fn screen(&self, _: usize) -> Result<Option<RgbImage>, EnvError> {
+    fn screen(&self, _: usize) -> Result<Option<RgbImage>, VectorError> {
         Ok(None)
     }
 
-    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError> {
+    fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
         PoolVectorEnv::limit_steps(self, env, steps)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use anyhow::Result;
-use rl_env::{Actions, Batch, EnvError};
+use rl_env::{Actions, Batch, VectorError};
 
 use super::clock::Phases;
 use crate::environments::Environments;
@@ -21,7 +21,7 @@ pub(super) enum Collection {
 
 impl Collection {
     /// Starts with environments that have just been reset or restored.
-    pub(super) fn begin(environments: &mut dyn Environments) -> Result<Self, EnvError> {
+    pub(super) fn begin(environments: &mut dyn Environments) -> Result<Self, VectorError> {
         let groups = environments.num_envs() / environments.batch_size();
         if groups == 1 {
             return Ok(Self::Together);

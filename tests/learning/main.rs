@@ -54,7 +54,7 @@ fn answer(kind: ProbeKind, observation: f32, gamma: f32) -> (f32, Option<i32>) {
         ProbeKind::DiscountedValue => (if observation == 0.0 { gamma } else { 1.0 }, None),
         ProbeKind::BestAction => (1.0, Some(1)),
         ProbeKind::ActionFromObservation => (1.0, Some(i32::from(observation > 0.0))),
-        ProbeKind::Recollection => unreachable!("the answer depends on earlier observations"),
+        ProbeKind::Memory => unreachable!("the answer depends on earlier observations"),
     }
 }
 

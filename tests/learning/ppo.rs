@@ -78,9 +78,9 @@ fn return_of_memory_probe(lstm: usize, mode: AutoresetMode) -> f64 {
         ..PpoConfig::default()
     };
     let policy = PolicyConfig { lstm, ..PolicyConfig::default() };
-    let mut envs = vectorize(8, || Probe::new(ProbeKind::Recollection), mode);
+    let mut envs = vectorize(8, || Probe::new(ProbeKind::Memory), mode);
     let ppo = train_network(&mut envs, config, policy, 1);
-    let mut envs = vectorize(100, || Probe::new(ProbeKind::Recollection), mode);
+    let mut envs = vectorize(100, || Probe::new(ProbeKind::Memory), mode);
     let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let (mut memory, mut rng) = (policy.initial_state(), ChaCha8Rng::seed_from_u64(1));
     mean_return(&mut envs, |batch| policy.act(batch, &mut memory, true, &mut rng).unwrap())

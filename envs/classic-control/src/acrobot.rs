@@ -107,7 +107,7 @@ impl Dynamics for Acrobot {
         action: Action<'_>,
         action_space: &Space,
     ) -> Result<Step, EnvError> {
-        let torque = f64::from(action.choice(action_space)? - 1);
+        let torque = f64::from(action.to_index(action_space)? - 1);
         let ([angle_1, angle_2], [velocity_1, velocity_2]) = (state.angles, state.velocities);
         let moved = integrate(&[angle_1, angle_2, velocity_1, velocity_2], torque);
         let [fastest_1, fastest_2] = MAX_VELOCITIES;

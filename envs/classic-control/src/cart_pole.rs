@@ -86,7 +86,7 @@ impl Dynamics for CartPole {
         action: Action<'_>,
         action_space: &Space,
     ) -> Result<Step, EnvError> {
-        let push_right = action.choice(action_space)? == 1;
+        let push_right = action.to_index(action_space)? == 1;
         state.integrate(if push_right { FORCE } else { -FORCE });
         Ok(Step { terminated: state.has_failed(), ..Step::reward(1.0) })
     }

@@ -55,7 +55,7 @@ impl Dynamics for MountainCar {
         action: Action<'_>,
         action_space: &Space,
     ) -> Result<Step, EnvError> {
-        let push = f64::from(action.choice(action_space)? - 1) * FORCE;
+        let push = f64::from(action.to_index(action_space)? - 1) * FORCE;
         let velocity = state.velocity + (push + (3.0 * state.position).cos() * -GRAVITY);
         state.velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
         state.position = (state.position + state.velocity).clamp(MIN_POSITION, MAX_POSITION);

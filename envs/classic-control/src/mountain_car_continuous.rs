@@ -82,7 +82,7 @@ impl Dynamics for MountainCarContinuous {
         action: Action<'_>,
         action_space: &Space,
     ) -> Result<Step, EnvError> {
-        let [action] = action.floats(action_space)?;
+        let [action] = action.to_floats(action_space)?;
         state.velocity += acceleration(action, state.slope_angle());
         state.velocity = state.velocity.clamp(-MAX_SPEED, MAX_SPEED);
         state.advance();

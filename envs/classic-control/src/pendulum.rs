@@ -61,7 +61,7 @@ impl Dynamics for Pendulum {
         action: Action<'_>,
         action_space: &Space,
     ) -> Result<Step, EnvError> {
-        let [torque] = action.floats(action_space)?;
+        let [torque] = action.to_floats(action_space)?;
         let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
         let PendulumState { angle, angular_velocity } = *state;
         let deviation = normalized(angle);

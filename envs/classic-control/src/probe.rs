@@ -25,7 +25,7 @@ pub enum ProbeKind {
     /// Three steps, observations +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was
     /// +1, action 0 if it was -1; right earns 1, wrong -1. The policy knows, or it does not remember. Only a recurrent one
     /// can.
-    Recollection,
+    Memory,
 }
 
 impl ProbeKind {
@@ -41,14 +41,14 @@ impl ProbeKind {
     fn num_actions(self) -> usize {
         match self {
             Self::ConstantValue | Self::ValueFromObservation | Self::DiscountedValue => 1,
-            Self::BestAction | Self::ActionFromObservation | Self::Recollection => 2,
+            Self::BestAction | Self::ActionFromObservation | Self::Memory => 2,
         }
     }
 
     fn num_steps(self) -> u8 {
         match self {
             Self::DiscountedValue => 2,
-            Self::Recollection => 3,
+            Self::Memory => 3,
             _ => 1,
         }
     }
@@ -93,12 +93,8 @@ impl State {
         self.steps = 0;
         self.observation = match self.kind {
             ProbeKind::ConstantValue | ProbeKind::DiscountedValue | ProbeKind::BestAction => 0.0,
-            ProbeKind::ValueFromObservation | ProbeKind::ActionFromObservation | ProbeKind::Recollection => {
-                if self.rng.random() {
-                    1.0
-                } else {
-                    -1.0
-                }
+            ProbeKind::ValueFromObservation | ProbeKind::ActionFromObservation | ProbeKind::Memory => {
+                if self.rng.random() { 1.0 } else { -1.0 }
             }
         };
         self.first = self.observation;
@@ -111,8 +107,8 @@ impl State {
             ProbeKind::ValueFromObservation | ProbeKind::DiscountedValue => self.observation,
             ProbeKind::BestAction => sign,
             ProbeKind::ActionFromObservation => sign * self.observation,
-            ProbeKind::Recollection if self.steps == 2 => sign * self.first,
-            ProbeKind::Recollection => 0.0,
+            ProbeKind::Memory if self.steps == 2 => sign * self.first,
+            ProbeKind::Memory => 0.0,
         }
     }
 }
@@ -137,13 +133,13 @@ impl Env for Probe {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = action.choice(&self.action_space)?;
+        let action = action.to_index(&self.action_space)?;
         let reward = self.state.reward(action);
         self.state.steps = self.state.steps.saturating_add(1);
         if self.state.kind == ProbeKind::DiscountedValue {
             self.state.observation = 1.0;
         }
-        if self.state.kind == ProbeKind::Recollection {
+        if self.state.kind == ProbeKind::Memory {
             self.state.observation = 0.0;
         }
         self.observe(observation);
@@ -194,7 +190,7 @@ mod tests {
     #[test]
     fn every_probe_is_the_task_that_it_says() {
         let mut seen = [false; 2];
-        for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Recollection]) {
+        for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Memory]) {
             let mut env = Probe::new(kind);
             for _ in 0..20 {
                 for action in 0..kind.num_actions() as i32 {
@@ -206,9 +202,7 @@ mod tests {
                         ProbeKind::DiscountedValue => (0.0, vec![(0.0, false), (1.0, true)]),
                         ProbeKind::BestAction => (0.0, vec![(sign, true)]),
                         ProbeKind::ActionFromObservation => (first, vec![(sign * first, true)]),
-                        ProbeKind::Recollection => {
-                            (first, vec![(0.0, false), (0.0, false), (sign * first, true)])
-                        }
+                        ProbeKind::Memory => (first, vec![(0.0, false), (0.0, false), (sign * first, true)]),
                     };
                     assert_eq!((first, steps), expected, "{kind:?}");
                     if first != 0.0 {

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict};
-use rl_env::{EnvError, ResetSeeds, VectorEnv};
+use rl_env::{ResetSeeds, VectorEnv, VectorError};
 use vector::AtariVectorEnv;
 
 use crate::actions::ActionArray;
@@ -180,7 +180,7 @@ impl AtariPool {
 
     /// The picture on the screen of an environment: an array of shape `(height, width, 3)`.
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let image = self.lock(py).render(env_id).map_err(|error| errors::of_env(&error))?;
+        let image = self.lock(py).render(env_id).map_err(|error| errors::of_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
     }
 
@@ -189,7 +189,7 @@ impl AtariPool {
         let env = self.lock(py);
         let ids = &env.batch().env_ids;
         let rams = ids.iter().map(|&id| env.with_env(id, |env| env.ale().ram().to_vec()));
-        let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_env(&error))?;
+        let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_vector(&error))?;
         Ok(PyArray2::from_vec2(py, &rams)?)
     }
 }
@@ -209,7 +209,7 @@ impl AtariPool {
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
         let form = &env.batch().observations;
         let spare = self.spares.take(form.rows(), form.row_bytes());
-        let observations = env.take_observations(spare).map_err(|error| errors::of_env(&error))?;
+        let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         received::share(py, observations, &self.shape, &self.spares)
     }
 
@@ -227,7 +227,7 @@ impl AtariPool {
 fn wait<T: Send>(
     py: Python<'_>,
     env: &mut AtariVectorEnv,
-    call: impl FnOnce(&mut AtariVectorEnv) -> Result<T, EnvError> + Send,
+    call: impl FnOnce(&mut AtariVectorEnv) -> Result<T, VectorError> + Send,
 ) -> PyResult<T> {
-    py.detach(|| call(env)).map_err(|error| errors::of_env(&error))
+    py.detach(|| call(env)).map_err(|error| errors::of_vector(&error))
 }

@@ -4,22 +4,20 @@ use ale::AleError;
 use ale::roms::RomError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
-use rl_env::EnvError;
+use rl_env::{EnvError, VectorError};
 use vector::BuildError;
 
 /// A wrong argument is a `ValueError`; a call at the wrong moment and a failed environment are `RuntimeError`s.
-pub(crate) fn of_env(error: &EnvError) -> PyErr {
+pub(crate) fn of_vector(error: &VectorError) -> PyErr {
     let message = error.to_string();
     match error {
-        EnvError::InvalidAction { .. }
-        | EnvError::WrongLength { .. }
-        | EnvError::UnknownEnv { .. }
-        | EnvError::Construction(_)
-        | EnvError::BadSnapshot(_) => PyValueError::new_err(message),
-        EnvError::OutOfOrder(_)
-        | EnvError::UnderWay { .. }
-        | EnvError::TooFewUnderWay { .. }
-        | EnvError::Panicked { .. } => PyRuntimeError::new_err(message),
+        VectorError::WrongLength { .. }
+        | VectorError::UnknownEnv { .. }
+        | VectorError::BadSnapshot(_)
+        | VectorError::Env { error: EnvError::InvalidAction { .. } | EnvError::BadSnapshot(_), .. } => {
+            PyValueError::new_err(message)
+        }
+        _ => PyRuntimeError::new_err(message),
     }
 }
 

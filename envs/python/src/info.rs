@@ -49,7 +49,7 @@ pub(crate) fn add_extra(info: &Bound<'_, PyDict>, env: &AtariVectorEnv) -> PyRes
     columns.add("autoreset", batch.autoreset.iter().copied())?;
     columns.add("continues", batch.continues.iter().copied())?;
     let masks: Result<Vec<&[bool]>, _> = batch.env_ids.iter().map(|&id| env.action_mask(id)).collect();
-    let masks = masks.map_err(|error| crate::errors::of_env(&error))?;
+    let masks = masks.map_err(|error| crate::errors::of_vector(&error))?;
     let width = masks.first().map_or(0, |mask| mask.len());
     let masks = PyArray1::from_vec(py, masks.concat()).reshape([batch.len(), width])?;
     info.set_item("action_mask", masks)?;

@@ -63,7 +63,7 @@ ACTIONS: list[tuple[Any, type[Exception], str]] = [
     (np.zeros((2, 1), int), AssertionError, "shape"),
     (np.zeros(2), AssertionError, "int32 or int64, got float64"),
     (np.zeros(2, np.uint8), AssertionError, "int32 or int64, got uint8"),
-    (np.array([0, 6]), ValueError, r"environment 1: action 6 is not in its action space, Discrete\(6\)"),
+    (np.array([0, 6]), ValueError, r"environment 1: action 6 is not in the action space Discrete\(6\)"),
     (np.array([-1, 0]), ValueError, "environment 0: action -1"),
     (np.array([0, 2**32]), ValueError, "environment 1: action 2147483647"),
 ]
@@ -113,9 +113,9 @@ def test_environments_and_sequences() -> None:
         with pytest.raises(error):
             env.send(np.array(actions), env_ids, lengths)
     env.send(np.array([1, 0]), [2, 0])
-    with pytest.raises(RuntimeError, match="under way"):
+    with pytest.raises(RuntimeError, match="in flight"):
         env.recv()
-    with pytest.raises(RuntimeError, match="environment 2 is under way"):
+    with pytest.raises(RuntimeError, match="environment 2 is in flight"):
         env.render(2)
     env.send(np.array([3]), [1])
     assert env.recv()[4]["env_id"].tolist() == [0, 1, 2]

@@ -81,5 +81,5 @@ def test_errors() -> None:
     with pytest.raises(AssertionError, match=r"\(2,\)"):
         env.send(np.zeros(4, int))
     env.recv()
-    with pytest.raises(RuntimeError, match="under way"):
+    with pytest.raises(RuntimeError, match="in flight"):
         env.recv()

@@ -73,20 +73,16 @@ impl Action<'_> {
         }
     }
 
-    /// The one integer of this action, once it is known to fit `space`.
-    ///
-    /// An environment does not know its index among others; the error says 0.
-    pub fn choice(self, space: &Space) -> Result<i32, EnvError> {
+    /// Returns the single integer of this action after checking that it fits `space`.
+    pub fn to_index(self, space: &Space) -> Result<i32, EnvError> {
         match self {
-            Self::Discrete(&[choice]) if self.fits(space) => Ok(choice),
+            Self::Discrete(&[index]) if self.fits(space) => Ok(index),
             _ => Err(self.invalid(space)),
         }
     }
 
-    /// The floats of this action, once it is known to fit `space`.
-    ///
-    /// An environment does not know its index among others; the error says 0.
-    pub fn floats<const N: usize>(self, space: &Space) -> Result<[f32; N], EnvError> {
+    /// Returns the floats of this action after checking that they fit `space`.
+    pub fn to_floats<const N: usize>(self, space: &Space) -> Result<[f32; N], EnvError> {
         match self {
             Self::Continuous(values) if self.fits(space) => {
                 values.try_into().map_err(|_| self.invalid(space))
@@ -96,7 +92,7 @@ impl Action<'_> {
     }
 
     fn invalid(self, space: &Space) -> EnvError {
-        EnvError::InvalidAction { env: 0, action: self.to_string(), space: space.to_string() }
+        EnvError::InvalidAction { action: self.to_string(), space: space.to_string() }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod snapshot;
 mod space;
 mod time_limit;
 mod vector_env;
+mod vector_error;
 
 pub use autoreset::AutoresetMode;
 pub use batch::{Actions, Batch, EpisodeStats};
@@ -29,3 +30,4 @@ pub use rescale_observation::RescaleObservation;
 pub use space::{Bound, CannotBatch, Dtype, Leaf, Space};
 pub use time_limit::TimeLimit;
 pub use vector_env::{ResetSeeds, VectorEnv};
+pub use vector_error::VectorError;

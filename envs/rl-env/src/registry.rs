@@ -10,6 +10,7 @@ pub type FactoryError = Box<dyn Error + Send + Sync>;
 
 /// What can go wrong with a [`Registry`].
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// No environment has this id.
     #[error("there is no environment {id:?}{}", nearest.as_ref().map_or_else(String::new, |id| format!(

@@ -1,4 +1,4 @@
-use crate::{Actions, AutoresetMode, Batch, EnvError, Space};
+use crate::{Actions, AutoresetMode, Batch, Space, VectorError};
 
 /// The seeds of a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,27 +48,27 @@ pub trait VectorEnv {
     fn autoreset_mode(&self) -> AutoresetMode;
 
     /// Resets every environment and waits for the first batch of observations.
-    fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, EnvError>;
+    fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError>;
 
     /// Gives one action to each environment of the last received batch, in its order, and returns at once.
     /// With an invalid action nothing is sent.
-    fn send(&mut self, actions: Actions<'_>) -> Result<(), EnvError>;
+    fn send(&mut self, actions: Actions<'_>) -> Result<(), VectorError>;
 
     /// Waits for the next batch. It stays valid until the next `recv`.
-    fn recv(&mut self) -> Result<&Batch, EnvError>;
+    fn recv(&mut self) -> Result<&Batch, VectorError>;
 
     /// The batch that was received last. All zero before the first reset.
     fn batch(&self) -> &Batch;
 
     /// `send`, then `recv`.
-    fn step(&mut self, actions: Actions<'_>) -> Result<&Batch, EnvError> {
+    fn step(&mut self, actions: Actions<'_>) -> Result<&Batch, VectorError> {
         self.send(actions)?;
         self.recv()
     }
 
     /// The complete state of every environment as bytes. Must not be called between `send` and `recv`.
-    fn snapshot(&self) -> Result<Vec<u8>, EnvError>;
+    fn snapshot(&self) -> Result<Vec<u8>, VectorError>;
 
     /// Puts a state from [`snapshot`](Self::snapshot) back and reports it as a batch. On an error nothing has changed.
-    fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError>;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError>;
 }

@@ -32,7 +32,7 @@ impl Env for Counter {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = action.choice(&self.action_space)?;
+        let action = action.to_index(&self.action_space)?;
         self.steps += 1;
         self.observe(observation);
         Ok(Step { terminated: action > 0, continues: action == 2, ..Step::reward(1.0) })

@@ -149,7 +149,7 @@ impl Env for Blackjack {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let hits = action.choice(&self.action_space)? == 1;
+        let hits = action.to_index(&self.action_space)? == 1;
         let step = if hits { self.state.hit() } else { self.state.stick(self.rules) };
         self.observe(observation);
         Ok(step)

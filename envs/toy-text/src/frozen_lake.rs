@@ -34,6 +34,7 @@ impl Default for FrozenLakeOptions<'_> {
 
 /// Why there is no such lake.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum FrozenLakeError {
     /// The map's rows are of different lengths, or there are none.
     #[error("the rows of a frozen lake's map must have one length, and there must be one at least")]

@@ -128,7 +128,7 @@ impl Env for Tabular {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = action.choice(&self.action_space)? as usize;
+        let action = action.to_index(&self.action_space)? as usize;
         let state = &mut self.state;
         let choice = &self.table.choices[state.number * self.table.num_actions + action];
         let outcome = choice.outcomes[state.generator.categorical(&choice.cumulative)];

@@ -75,14 +75,14 @@ impl Resets {
             seed: seeded.then_some(1),
         };
         for _ in 0..WARM_UP {
-            resets.some()?;
+            resets.run_once()?;
         }
         Ok(resets)
     }
 }
 
 impl Work for Resets {
-    fn some(&mut self) -> Result<f64, Box<dyn Error>> {
+    fn run_once(&mut self) -> Result<f64, Box<dyn Error>> {
         let seeds = self.seed.map_or(ResetSeeds::Continue, ResetSeeds::From);
         self.seed = self.seed.map(|seed| seed + 1);
         self.env.reset(seeds)?;

@@ -1,4 +1,4 @@
-use rl_env::{Action, ActionKind, Actions, Space};
+use rl_env::{Action, ActionKind, Actions, EnvError, Space};
 
 /// The actions that an environment performs next, in memory that is used again for the following ones.
 #[derive(Debug)]
@@ -34,21 +34,25 @@ impl ActionSequence {
         Self { space: space.clone(), values }
     }
 
-    /// Replaces the actions by these, at least one. The error is an action that cannot be performed, in words.
-    pub(crate) fn fill(&mut self, actions: Actions<'_>) -> Result<(), String> {
+    /// Replaces the actions by these, at least one. The error names the first action that is not in the space.
+    pub(crate) fn fill(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
         if total_len(actions) == 0 {
-            return Err("(none)".to_owned());
+            return Err(self.invalid("(none)"));
         }
         let mut each = split(actions, self.space.num_elements());
         if let Some(bad) = each.find(|action| !action.fits(&self.space)) {
-            return Err(bad.to_string());
+            return Err(self.invalid(bad));
         }
         match (&mut self.values, actions) {
             (Values::Discrete(own), Actions::Discrete(values)) => replace(own, values),
             (Values::Continuous(own), Actions::Continuous(values)) => replace(own, values),
-            _ => return Err("of no value".to_owned()),
+            _ => return Err(self.invalid("of another type")),
         }
         Ok(())
+    }
+
+    fn invalid(&self, action: impl ToString) -> EnvError {
+        EnvError::InvalidAction { action: action.to_string(), space: self.space.to_string() }
     }
 
     /// The actions in their order.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::thread;
 
 use ale::{AleError, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
-use rl_env::EnvError;
+use rl_env::VectorError;
 
 use crate::{BuildError, PoolOptions, PoolVectorEnv};
 
@@ -67,7 +67,7 @@ impl AtariVectorEnv {
     }
 
     /// The picture on the screen of an environment that is not under way.
-    pub fn render(&self, env: usize) -> Result<RgbImage, EnvError> {
+    pub fn render(&self, env: usize) -> Result<RgbImage, VectorError> {
         self.with_env(env, AtariEnv::render)
     }
 }

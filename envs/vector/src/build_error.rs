@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// Why environments cannot be put together into a vector environment.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// There is nothing to step.
     #[error("a vector environment needs at least one environment, but got none")]

@@ -17,18 +17,12 @@ mod action_sequence;
 mod arrivals;
 mod atari;
 mod build_error;
-mod copies;
-mod handover;
 mod options;
 mod pool;
 mod pool_vector_env;
-mod rest;
-mod restore;
 mod rows;
-mod send;
 mod slot;
 mod slots;
-mod snapshot;
 mod spaces;
 
 pub use atari::{AtariGroup, AtariVectorEnv};

@@ -12,9 +12,9 @@ use rl_env::{Batch, ObservationBuffer};
 /// batch `position / batch_size`, whose memory is that of the batch one ring before.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    observations: Box<[Lent]>,
+    observations: Box<[BufferPtr]>,
     /// Empty unless the batches have final observations.
-    final_observations: Box<[Lent]>,
+    final_observations: Box<[BufferPtr]>,
     batch_size: usize,
     row_bytes: usize,
     stride: usize,
@@ -22,9 +22,9 @@ pub(crate) struct Rows {
 
 /// The start of a buffer that another owns. It is only an address; `Rows::row` says who may use what lies there.
 #[derive(Debug)]
-struct Lent(AtomicPtr<u8>);
+struct BufferPtr(AtomicPtr<u8>);
 
-impl Lent {
+impl BufferPtr {
     fn new(buffer: &mut ObservationBuffer) -> Self {
         Self(AtomicPtr::new(buffer.as_mut_ptr()))
     }
@@ -36,8 +36,8 @@ impl Rows {
         let has_final = batches[0].final_observations.rows() > 0;
         let finals = batches.iter_mut().filter(|_| has_final);
         Self {
-            final_observations: finals.map(|batch| Lent::new(&mut batch.final_observations)).collect(),
-            observations: batches.iter_mut().map(|batch| Lent::new(&mut batch.observations)).collect(),
+            final_observations: finals.map(|batch| BufferPtr::new(&mut batch.final_observations)).collect(),
+            observations: batches.iter_mut().map(|batch| BufferPtr::new(&mut batch.observations)).collect(),
             batch_size: batches[0].len(),
             row_bytes: batches[0].observations.row_bytes(),
             stride: batches[0].observations.stride(),
@@ -48,7 +48,7 @@ impl Rows {
     ///
     /// The contract of [`row`](Self::row) holds for it as for the first one. Whoever uses the batch's rows next must have
     /// learnt of this, as it learns that the rows are free.
-    pub(crate) fn lend_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
+    pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
         self.observations[batch].0.store(buffer.as_mut_ptr(), Ordering::Relaxed);
     }
 
@@ -71,7 +71,7 @@ impl Rows {
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub(crate) unsafe fn row(&self, position: usize) -> (&mut [u8], Option<&mut [u8]>) {
         let (batch, row) = (self.batch_of(position), position % self.batch_size);
-        let slice = |lent: &Lent| {
+        let slice = |lent: &BufferPtr| {
             // SAFETY: the buffer has `batch_size` times `stride` bytes, so that the row lies within it; it exists and
             // nobody else uses the row, as the caller vouches.
             unsafe {

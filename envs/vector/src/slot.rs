@@ -1,13 +1,13 @@
 use std::time::Instant;
 
-use rl_env::{Actions, AutoresetMode, Env, EnvError, EpisodeStats, Step};
+use rl_env::{Actions, AutoresetMode, Env, EnvError, EpisodeStats, Step, VectorError};
 use serde::{Deserialize, Serialize};
 
 use crate::action_sequence::ActionSequence;
 
 /// What an environment is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum Command {
     /// Start a new episode, with a seed or with the random numbers going on.
     Reset(Option<u64>),
     /// Perform the slot's actions, or reset where the autoreset mode says so.
@@ -15,7 +15,7 @@ pub(crate) enum Order {
     /// Leave the environment as it is and report its present state.
     Report,
     /// The same for an environment that has no steps left.
-    Rest,
+    Idle,
 }
 
 /// What an order made of an environment.
@@ -48,12 +48,12 @@ pub(crate) struct Slot<E: Env> {
     pub(crate) info: E::Info,
     /// Under [`AutoresetMode::SameStep`]: the info before the reset, if there was one.
     pub(crate) final_info: E::Info,
-    pub(crate) order: Order,
+    pub(crate) command: Command,
     pub(crate) actions: ActionSequence,
     /// How many steps it may still make, if they are limited.
     pub(crate) steps_left: Option<u64>,
     /// Memory for observations that have no row yet.
-    pub(crate) draft: Box<[u8]>,
+    pub(crate) scratch: Box<[u8]>,
     /// Where its next result goes, if it has rows of its own.
     pub(crate) next_position: usize,
     episode_began: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct Slot<E: Env> {
 
 impl<E: Env> Slot<E> {
     /// An environment that has not been reset, and so many bytes that it may observe into.
-    pub(crate) fn new(env: E, draft_bytes: usize) -> Self {
+    pub(crate) fn new(env: E, scratch_bytes: usize) -> Self {
         Self {
             actions: ActionSequence::new(env.action_space()),
             env,
@@ -70,9 +70,9 @@ impl<E: Env> Slot<E> {
             outcome: Outcome::default(),
             info: E::Info::default(),
             final_info: E::Info::default(),
-            order: Order::Report,
+            command: Command::Report,
             steps_left: None,
-            draft: vec![0; draft_bytes].into(),
+            scratch: vec![0; scratch_bytes].into(),
             next_position: 0,
             episode_began: Instant::now(),
         }
@@ -86,26 +86,22 @@ impl<E: Env> Slot<E> {
         env: usize,
         actions: Actions<'_>,
         mode: AutoresetMode,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), VectorError> {
         if self.steps_left == Some(0) {
-            self.order = Order::Rest;
+            self.command = Command::Idle;
             return Ok(());
         }
-        self.order = Order::Step;
+        self.command = Command::Step;
         match (self.episode_over, mode) {
             (true, AutoresetMode::NextStep) => return Ok(()),
             (true, _) => {
-                return Err(EnvError::OutOfOrder(
+                return Err(VectorError::OutOfOrder(
                     "the episode of an environment is over and nothing resets it by itself: reset it before the next step",
                 ));
             }
             (false, _) => {}
         }
-        self.actions.fill(actions).map_err(|action| EnvError::InvalidAction {
-            env,
-            action,
-            space: self.env.action_space().to_string(),
-        })
+        self.actions.fill(actions).map_err(|error| VectorError::Env { env, error })
     }
 
     /// Carries the order out. `scratch` has room for an observation, which [`show`](Self::show) writes where it belongs;
@@ -117,15 +113,15 @@ impl<E: Env> Slot<E> {
         final_observation: Option<&mut [u8]>,
     ) -> Result<(), EnvError> {
         self.outcome = Outcome::default();
-        match self.order {
-            Order::Report => {}
-            Order::Rest => self.outcome.autoreset = true,
-            Order::Reset(seed) => self.begin_episode(seed, scratch),
-            Order::Step if self.episode_over && mode == AutoresetMode::NextStep => {
+        match self.command {
+            Command::Report => {}
+            Command::Idle => self.outcome.autoreset = true,
+            Command::Reset(seed) => self.begin_episode(seed, scratch),
+            Command::Step if self.episode_over && mode == AutoresetMode::NextStep => {
                 self.begin_episode(None, scratch);
                 self.outcome.autoreset = true;
             }
-            Order::Step => self.step(scratch)?,
+            Command::Step => self.step(scratch)?,
         }
         self.final_info = self.env.info();
         if self.episode_over && mode == AutoresetMode::SameStep {
@@ -141,7 +137,7 @@ impl<E: Env> Slot<E> {
     }
 
     /// Writes the present observation, and the final one where no episode ended: there it is the same.
-    pub(crate) fn show(&self, observation: &mut [u8], final_observation: Option<&mut [u8]>) {
+    pub(crate) fn observe(&self, observation: &mut [u8], final_observation: Option<&mut [u8]>) {
         self.env.observe(observation);
         if let Some(final_observation) = final_observation
             && self.outcome.episode.is_none()

@@ -2,7 +2,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer};
+use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer, VectorError};
 
 use crate::BatchOrder;
 use crate::arrivals::Arrivals;
@@ -21,7 +21,7 @@ pub(crate) struct Slots<E: Env> {
     mode: AutoresetMode,
     is_ordered: bool,
     /// Batches are in order, or groups take turns: each environment has a row of its own in every round of batches.
-    has_own_rows: bool,
+    has_fixed_rows: bool,
     rows: Rows,
     /// The environment of every row of the ring.
     owners: Box<[AtomicU32]>,
@@ -41,17 +41,17 @@ impl<E: Env> Slots<E> {
     ) -> Self {
         let (batch_size, row_bytes) = (batches[0].len(), batches[0].observations.row_bytes());
         let is_ordered = batch_size == envs.len();
-        let has_own_rows = is_ordered || batch_order == BatchOrder::InTurn;
-        let draft_bytes = match mode {
-            _ if has_own_rows => 0,
+        let has_fixed_rows = is_ordered || batch_order == BatchOrder::InTurn;
+        let scratch_bytes = match mode {
+            _ if has_fixed_rows => 0,
             AutoresetMode::SameStep => 2 * row_bytes,
             AutoresetMode::NextStep | AutoresetMode::Disabled => row_bytes,
         };
         Self {
-            envs: envs.map(|env| Mutex::new(Slot::new(env, draft_bytes))).collect(),
+            envs: envs.map(|env| Mutex::new(Slot::new(env, scratch_bytes))).collect(),
             mode,
             is_ordered,
-            has_own_rows,
+            has_fixed_rows,
             rows: Rows::of(batches),
             owners: (0..batches.len() * batch_size).map(|_| AtomicU32::new(0)).collect(),
             next_position: AtomicUsize::new(0),
@@ -73,7 +73,7 @@ impl<E: Env> Slots<E> {
 
     /// Whether batches hold fewer environments than there are, always the same ones together.
     pub(crate) fn takes_turns(&self) -> bool {
-        self.has_own_rows && !self.is_ordered
+        self.has_fixed_rows && !self.is_ordered
     }
 
     /// Exclusive use of one slot. Workers and the calling thread never want a slot at the same time, as the caller
@@ -93,7 +93,7 @@ impl<E: Env> Slots<E> {
     /// may be under way.
     pub(crate) fn seek(&self, position: usize, first_env: usize) {
         self.next_position.store(position, Ordering::Relaxed);
-        if self.has_own_rows {
+        if self.has_fixed_rows {
             for index in 0..self.len() {
                 self.lock((first_env + index) % self.len()).next_position = position + index;
             }
@@ -102,13 +102,13 @@ impl<E: Env> Slots<E> {
 
     /// Says where the observations of a batch go from now on. The batch must be the one that the caller reads, into which
     /// nobody writes, and must own the buffer before it is filled again.
-    pub(crate) fn lend_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
-        self.rows.lend_observations(batch, buffer);
+    pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
+        self.rows.replace_observations(batch, buffer);
     }
 
     /// Gives an environment's result its position.
     pub(crate) fn place(&self, env: usize, slot: &mut Slot<E>) -> usize {
-        let position = if self.has_own_rows {
+        let position = if self.has_fixed_rows {
             let position = slot.next_position;
             slot.next_position += self.len();
             position
@@ -139,29 +139,29 @@ impl<E: Env> Slots<E> {
     /// Lets an environment carry out its order, and returns the position of the result.
     fn perform(&self, env: usize) -> Result<usize, EnvError> {
         let mut slot = self.lock(env);
-        if self.has_own_rows {
+        if self.has_fixed_rows {
             let position = self.place(env, &mut slot);
             return self.write_row(position, |row, mut final_row| {
                 slot.perform(self.mode, row, final_row.as_deref_mut())?;
-                slot.show(row, final_row);
+                slot.observe(row, final_row);
                 Ok(())
             });
         }
-        let mut draft = mem::take(&mut slot.draft);
-        let (scratch, final_draft) = draft.split_at_mut(self.rows.row_bytes());
+        let mut memory = mem::take(&mut slot.scratch);
+        let (scratch, final_scratch) = memory.split_at_mut(self.rows.row_bytes());
         let has_final = self.mode == AutoresetMode::SameStep;
-        let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_draft));
+        let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_scratch));
         let position = result.and_then(|()| {
             let position = self.place(env, &mut slot);
             self.write_row(position, |row, mut final_row| {
-                slot.show(row, final_row.as_deref_mut());
+                slot.observe(row, final_row.as_deref_mut());
                 if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {
-                    final_row.copy_from_slice(final_draft);
+                    final_row.copy_from_slice(final_scratch);
                 }
                 Ok(())
             })
         });
-        slot.draft = draft;
+        slot.scratch = memory;
         position
     }
 }
@@ -170,19 +170,11 @@ impl<E: Env + 'static> Task for Slots<E> {
     fn run(&self, env: usize) {
         match self.perform(env) {
             Ok(position) => self.arrivals.arrive(self.rows.batch_of(position)),
-            Err(error) => self.arrivals.fail(of_env(error, env)),
+            Err(error) => self.arrivals.fail(VectorError::Env { env, error }),
         }
     }
 
     fn panicked(&self, env: usize, message: String) {
-        self.arrivals.fail(EnvError::Panicked { env, message });
-    }
-}
-
-/// An environment does not know its index among the others.
-fn of_env(error: EnvError, env: usize) -> EnvError {
-    match error {
-        EnvError::InvalidAction { action, space, .. } => EnvError::InvalidAction { env, action, space },
-        error => error,
+        self.arrivals.fail(VectorError::Panicked { env, message });
     }
 }

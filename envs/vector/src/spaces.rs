@@ -5,7 +5,7 @@ use rl_env::{ActionKind, Env, Space};
 use crate::BuildError;
 
 /// The names of the tasks, each once, and for each environment its index among them.
-pub(crate) fn number_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
+pub(crate) fn index_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
     let mut tasks: Vec<String> = Vec::new();
     let task_ids = envs.iter().map(|(task, _)| {
         tasks.iter().position(|name| name == task).unwrap_or_else(|| {

@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rl_env::{Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
+use rl_env::{
+    Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv, VectorError,
+};
 use stub::Stub;
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
@@ -59,14 +61,14 @@ fn a_panic_comes_back_as_an_error_within_a_second() {
 #[test]
 fn after_an_error_the_vector_has_to_be_reset() {
     let mut env = faulty(2, |step| match step {
-        1 => Err(EnvError::Construction("the stub was told to fail".to_owned())),
+        1 => Err(EnvError::Failed("the stub was told to fail".to_owned())),
         _ => Ok(()),
     });
     env.reset(ResetSeeds::From(1)).unwrap();
     let error = env.step(Actions::Discrete(&[0; 6])).unwrap_err();
-    assert_eq!(error.to_string(), "the stub was told to fail");
+    assert_eq!(error.to_string(), "environment 3: the stub was told to fail");
     assert!(env.is_usable());
-    assert!(matches!(env.send(Actions::Discrete(&[0; 6])), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.send(Actions::Discrete(&[0; 6])), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(2)).unwrap();
     env.step(Actions::Discrete(&[0; 6])).unwrap();
 }
@@ -78,7 +80,7 @@ fn an_invalid_action_sends_nothing() {
     env.reset(ResetSeeds::From(5)).unwrap();
     twin.reset(ResetSeeds::From(5)).unwrap();
     let error = env.send(Actions::Discrete(&[1, 3, 0])).unwrap_err();
-    assert_eq!(error.to_string(), "environment 1: action 3 is not in its action space, Discrete(3)");
+    assert_eq!(error.to_string(), "environment 1: action 3 is not in the action space Discrete(3)");
     for bad in [
         Actions::Discrete(&[0, 0, -1]),
         Actions::Discrete(&[0, 0]),
@@ -87,7 +89,7 @@ fn an_invalid_action_sends_nothing() {
     ] {
         assert!(env.send(bad).is_err(), "{bad:?}");
         let error = env.recv().unwrap_err();
-        assert_eq!(error, EnvError::TooFewUnderWay { under_way: 0, batch_size: 3 }, "nothing was sent");
+        assert_eq!(error, VectorError::TooFewInFlight { in_flight: 0, batch_size: 3 }, "nothing was sent");
     }
     env.step(Actions::Discrete(&[1, 2, 3])).unwrap();
     twin.step(Actions::Discrete(&[1, 2, 3])).unwrap();
@@ -117,7 +119,7 @@ fn without_autoreset_a_finished_environment_refuses_to_step() {
     while env.batch().episodes.iter().all(Option::is_none) {
         env.step(Actions::Discrete(&[0; 2])).unwrap();
     }
-    assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::OutOfOrder(_))));
     let over: Vec<bool> = env.batch().episodes.iter().map(Option::is_some).collect();
     env.reset_masked(&over, ResetSeeds::Continue).unwrap();
     env.step(Actions::Discrete(&[0; 2])).unwrap();
@@ -125,7 +127,8 @@ fn without_autoreset_a_finished_environment_refuses_to_step() {
 
 #[test]
 fn calls_out_of_order_are_errors() {
-    let out_of_order = |result: Result<(), EnvError>| assert!(matches!(result, Err(EnvError::OutOfOrder(_))));
+    let out_of_order =
+        |result: Result<(), VectorError>| assert!(matches!(result, Err(VectorError::OutOfOrder(_))));
     let mut env = build((0..2).map(|_| Stub::new(2)), 2, AutoresetMode::NextStep);
     out_of_order(env.send(Actions::Discrete(&[0; 2])));
     out_of_order(env.recv().map(|_| ()));
@@ -134,15 +137,15 @@ fn calls_out_of_order_are_errors() {
     env.reset_masked(&[true, true], ResetSeeds::Continue).unwrap();
     let snapshot = env.snapshot().unwrap();
     env.send(Actions::Discrete(&[0; 2])).unwrap();
-    assert_eq!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::UnderWay { env: 0 }));
+    assert_eq!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::InFlight { env: 0 }));
     out_of_order(env.reset(ResetSeeds::Continue).map(|_| ()));
     out_of_order(env.snapshot().map(|_| ()));
     out_of_order(env.restore(&snapshot).map(|_| ()));
     env.recv().unwrap();
-    assert_eq!(env.recv().unwrap_err(), EnvError::TooFewUnderWay { under_way: 0, batch_size: 2 });
+    assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 2 });
     assert!(matches!(
         env.reset(ResetSeeds::Each(&[Some(1)])),
-        Err(EnvError::WrongLength { got: 1, expected: 2, .. })
+        Err(VectorError::WrongLength { got: 1, expected: 2, .. })
     ));
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rl_env::{Action, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, VectorEnv};
+use rl_env::{Action, Actions, AutoresetMode, Batch, Env, EnvError, ResetSeeds, VectorEnv, VectorError};
 use stub::{OBSERVATION_BYTES, Stub, StubInfo};
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -125,42 +125,42 @@ fn nobody_starves() {
 #[test]
 fn mistakes_are_errors_at_once() {
     let mut env = build(3, 2, AutoresetMode::NextStep);
-    assert!(matches!(env.send_to(Actions::Discrete(&[0]), &[0]), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.send_to(Actions::Discrete(&[0]), &[0]), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(1)).unwrap();
     let ids = env.batch().env_ids.clone();
     let absent = (0..NUM_ENVS).find(|id| !ids.contains(id)).unwrap();
     let send = |env: &mut PoolVectorEnv<Stub>, ids: &[usize]| {
         env.send_to(Actions::Discrete(&vec![0; ids.len()]), ids)
     };
-    let unknown = EnvError::UnknownEnv { env: NUM_ENVS, num_envs: NUM_ENVS };
+    let unknown = VectorError::UnknownEnv { env: NUM_ENVS, num_envs: NUM_ENVS };
     assert_eq!(send(&mut env, &[ids[0], NUM_ENVS]), Err(unknown.clone()));
-    assert_eq!(unknown.to_string(), "there is no environment 7; there are 7, counted from 0");
-    assert_eq!(send(&mut env, &[ids[0], absent]), Err(EnvError::UnderWay { env: absent }));
-    assert_eq!(send(&mut env, &[ids[1], ids[0], ids[1]]), Err(EnvError::UnderWay { env: ids[1] }));
+    assert_eq!(unknown.to_string(), "there is no environment 7; valid indices are 0 to 6");
+    assert_eq!(send(&mut env, &[ids[0], absent]), Err(VectorError::InFlight { env: absent }));
+    assert_eq!(send(&mut env, &[ids[1], ids[0], ids[1]]), Err(VectorError::InFlight { env: ids[1] }));
     let too_many = env.send_to(Actions::Discrete(&[0; 3]), &ids[..2]);
-    assert_eq!(too_many, Err(EnvError::WrongLength { what: "action values", got: 3, expected: 2 }));
+    assert_eq!(too_many, Err(VectorError::WrongLength { what: "action values", got: 3, expected: 2 }));
     assert!(matches!(
         env.send_to(Actions::Discrete(&[0, 99]), &[ids[0], ids[1]]),
-        Err(EnvError::InvalidAction { env, .. }) if env == ids[1]
+        Err(VectorError::Env { env, error: EnvError::InvalidAction { .. } }) if env == ids[1]
     ));
     let mask = [true, false, true, true, true, true, true];
-    assert!(matches!(env.reset_masked(&mask, ResetSeeds::Continue), Err(EnvError::OutOfOrder(_))));
-    assert_eq!(env.num_under_way(), NUM_ENVS - 3, "nothing of all this was sent");
+    assert!(matches!(env.reset_masked(&mask, ResetSeeds::Continue), Err(VectorError::OutOfOrder(_))));
+    assert_eq!(env.num_in_flight(), NUM_ENVS - 3, "nothing of all this was sent");
     send(&mut env, &ids).unwrap();
-    assert_eq!(env.send(Actions::Discrete(&[0; 3])), Err(EnvError::UnderWay { env: ids[0] }));
-    assert!(matches!(env.step(Actions::Discrete(&[0; 3])), Err(EnvError::UnderWay { .. })));
+    assert_eq!(env.send(Actions::Discrete(&[0; 3])), Err(VectorError::InFlight { env: ids[0] }));
+    assert!(matches!(env.step(Actions::Discrete(&[0; 3])), Err(VectorError::InFlight { .. })));
     env.recv().unwrap();
     env.recv().unwrap();
-    let too_few = EnvError::TooFewUnderWay { under_way: 1, batch_size: 3 };
+    let too_few = VectorError::TooFewInFlight { in_flight: 1, batch_size: 3 };
     assert_eq!(env.recv().unwrap_err(), too_few);
     assert_eq!(
         too_few.to_string(),
-        "recv gives batches of 3, but only 1 environments are under way: send to more first"
+        "recv needs 3 environments in flight, but only 1 are: send to more first"
     );
 }
 
 #[test]
-fn a_reset_forgets_what_is_under_way() {
+fn a_reset_forgets_what_is_in_flight() {
     for num_threads in [1, 3] {
         let mut env = build(3, num_threads, AutoresetMode::SameStep);
         env.reset(ResetSeeds::From(1)).unwrap();
@@ -180,7 +180,7 @@ fn a_reset_forgets_what_is_under_way() {
 fn resets_can_be_sent_like_actions() {
     for batch_size in [0, 3] {
         let mut env = build(batch_size, 2, AutoresetMode::Disabled);
-        assert!(matches!(env.send_reset(&[0], ResetSeeds::Continue), Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(env.send_reset(&[0], ResetSeeds::Continue), Err(VectorError::OutOfOrder(_))));
         env.send_reset(&[6, 5, 4, 3, 2, 1, 0], ResetSeeds::From(10)).unwrap();
         let mut first = vec![Vec::new(); NUM_ENVS];
         for _ in 0..NUM_ENVS / env.batch_size() {
@@ -199,10 +199,10 @@ fn resets_can_be_sent_like_actions() {
         let (again, others) = ids.split_at(2);
         assert!(matches!(
             env.send_reset(again, ResetSeeds::Each(&[None])),
-            Err(EnvError::WrongLength { .. })
+            Err(VectorError::WrongLength { .. })
         ));
         env.send_reset(again, ResetSeeds::Each(&[Some(16 - again[0] as u64), None])).unwrap();
-        assert!(matches!(env.send_reset(&ids, ResetSeeds::Continue), Err(EnvError::UnderWay { .. })));
+        assert!(matches!(env.send_reset(&ids, ResetSeeds::Continue), Err(VectorError::InFlight { .. })));
         env.send_to(Actions::Discrete(&vec![0; others.len()]), others).unwrap();
         while !env.recv().unwrap().env_ids.contains(&again[0]) {}
         let row = env.batch().env_ids.iter().position(|id| *id == again[0]).unwrap();
@@ -221,7 +221,7 @@ fn batches_in_order_can_be_sent_to_in_parts_and_in_any_order() {
         for step in 0..50 {
             let actions: Vec<i32> = (0..NUM_ENVS).map(|id| action_of(id, step)).collect();
             for part in [&[6, 0, 3][..], &[1], &[5, 4, 2]] {
-                assert!(matches!(env.recv(), Err(EnvError::TooFewUnderWay { .. })));
+                assert!(matches!(env.recv(), Err(VectorError::TooFewInFlight { .. })));
                 let actions: Vec<i32> = part.iter().map(|&id| actions[id]).collect();
                 env.send_to(Actions::Discrete(&actions), part).unwrap();
             }
@@ -241,7 +241,7 @@ fn an_error_comes_before_the_batch_is_full() {
         let mut env = Stub::new(2);
         env.on_step = match index {
             0 => |step| match step {
-                1 => Err(EnvError::Construction("the stub was told to fail".to_owned())),
+                1 => Err(EnvError::Failed("the stub was told to fail".to_owned())),
                 _ => Ok(()),
             },
             _ => |step| {
@@ -262,9 +262,9 @@ fn an_error_comes_before_the_batch_is_full() {
     let begin = Instant::now();
     let error = env.step(Actions::Discrete(&[0; 3])).unwrap_err();
     assert!(begin.elapsed() < Duration::from_millis(500));
-    assert_eq!(error.to_string(), "the stub was told to fail");
+    assert_eq!(error.to_string(), "environment 0: the stub was told to fail");
     assert!(env.is_usable());
-    assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.recv(), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(2)).unwrap();
     env.step(Actions::Discrete(&[0; 3])).unwrap();
 }
@@ -344,7 +344,7 @@ fn a_snapshot_keeps_the_results_that_nobody_has_received() {
             }
         }
         env.send(Actions::Discrete(&[0; 3])).unwrap();
-        assert!(matches!(env.snapshot(), Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(env.snapshot(), Err(VectorError::OutOfOrder(_))));
     }
 }
 

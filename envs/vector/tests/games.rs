@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
-use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, VectorEnv};
+use rl_env::{Action, Actions, Env, ResetSeeds, Space, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BuildError, PoolOptions};
 
 fn of_games(games: &[(&str, Arc<[u8]>)], num_envs: usize, options: &AtariOptions) -> AtariVectorEnv {
@@ -110,8 +110,8 @@ fn any_row_can_be_rendered() {
     assert_eq!((image.height, image.width, image.pixels.len()), (210, 160, 210 * 160 * 3));
     assert!(image.pixels.iter().any(|&byte| byte > 0));
     env.send(Actions::Discrete(&[0; 3])).unwrap();
-    assert_eq!(env.render(2), Err(EnvError::UnderWay { env: 2 }));
-    assert_eq!(env.render(3), Err(EnvError::UnknownEnv { env: 3, num_envs: 3 }));
+    assert_eq!(env.render(2), Err(VectorError::InFlight { env: 2 }));
+    assert_eq!(env.render(3), Err(VectorError::UnknownEnv { env: 3, num_envs: 3 }));
 }
 
 #[test]

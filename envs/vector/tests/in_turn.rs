@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rl_env::{Actions, AutoresetMode, Batch, EnvError, ResetSeeds, VectorEnv};
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv, VectorError};
 use stub::Stub;
 use vector::{BatchOrder, BuildError, PoolOptions, PoolVectorEnv};
 
@@ -131,9 +131,9 @@ fn what_would_wait_for_ever_is_an_error() {
     env.recv().unwrap();
     // The first group's turn, but the second one is sent to.
     env.send(Actions::Discrete(&[0; 3])).unwrap();
-    assert_eq!(env.recv().unwrap_err(), EnvError::TooFewUnderWay { under_way: 0, batch_size: 3 });
+    assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 3 });
     env.send_to(Actions::Discrete(&[0; 2]), &[0, 1]).unwrap();
-    assert_eq!(env.recv().unwrap_err(), EnvError::TooFewUnderWay { under_way: 2, batch_size: 3 });
+    assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 2, batch_size: 3 });
     env.send_to(Actions::Discrete(&[0]), &[2]).unwrap();
     assert_eq!(env.recv().unwrap().env_ids, [0, 1, 2]);
     assert_eq!(env.recv().unwrap().env_ids, [3, 4, 5]);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use ale::{AtariOptions, game, roms};
-use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, VectorEnv};
+use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, VectorEnv, VectorError};
 use vector::{AtariVectorEnv, BuildError, PoolOptions};
 
 /// Runs a check, and fails rather than wait for ever.
@@ -25,6 +25,10 @@ fn build(num_envs: usize, batch_size: usize, options: &AtariOptions) -> Result<A
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
     let pool = PoolOptions { batch_size, num_threads: 2, ..PoolOptions::default() };
     AtariVectorEnv::of_games([(game("harvest").unwrap(), rom)], num_envs, options, pool)
+}
+
+fn is_invalid_action(error: &VectorError) -> bool {
+    matches!(error, VectorError::Env { error: EnvError::InvalidAction { .. }, .. })
 }
 
 fn ready(num_envs: usize, batch_size: usize) -> AtariVectorEnv {
@@ -73,7 +77,7 @@ fn an_action_that_does_not_exist() {
                 let mut actions = vec![0; env.batch_size()];
                 actions[1] = bad;
                 let error = env.step(Actions::Discrete(&actions)).unwrap_err();
-                assert!(matches!(error, EnvError::InvalidAction { .. }), "{error}");
+                assert!(is_invalid_action(&error), "{error}");
             }
             let actions = vec![0; env.batch_size()];
             env.step(Actions::Discrete(&actions)).unwrap();
@@ -88,20 +92,20 @@ fn a_stick_at_no_position() {
         let mut env = build(1, 0, &options).unwrap();
         env.reset(ResetSeeds::From(1)).unwrap();
         let error = env.step(Actions::Continuous(&[0.5, f32::NAN, 0.0])).unwrap_err();
-        assert!(matches!(error, EnvError::InvalidAction { .. }), "{error}");
+        assert!(is_invalid_action(&error), "{error}");
         env.step(Actions::Continuous(&[1.5, 40.0, -3.0])).unwrap();
     });
 }
 
 #[test]
-fn recv_with_nothing_under_way() {
+fn recv_with_nothing_in_flight() {
     at_once(|| {
         for batch_size in [0, 2] {
             let mut env = ready(4, batch_size);
-            while env.num_under_way() >= env.batch_size() {
+            while env.num_in_flight() >= env.batch_size() {
                 env.recv().unwrap();
             }
-            assert!(matches!(env.recv(), Err(EnvError::TooFewUnderWay { .. })));
+            assert!(matches!(env.recv(), Err(VectorError::TooFewInFlight { .. })));
         }
     });
 }
@@ -114,7 +118,7 @@ fn two_sends_before_a_recv() {
             let mut env = ready(4, batch_size);
             let actions = vec![0; env.batch_size()];
             env.send(Actions::Discrete(&actions)).unwrap();
-            assert!(matches!(env.send(Actions::Discrete(&actions)), Err(EnvError::UnderWay { .. })));
+            assert!(matches!(env.send(Actions::Discrete(&actions)), Err(VectorError::InFlight { .. })));
             env.recv().unwrap();
             env.step(Actions::Discrete(&actions)).unwrap();
         }
@@ -122,7 +126,7 @@ fn two_sends_before_a_recv() {
 }
 
 #[test]
-fn a_second_reset_while_results_are_under_way() {
+fn a_second_reset_while_results_are_in_flight() {
     // There: old and new results mix, and an environment may come twice in one batch.
     at_once(|| {
         let mut env = ready(4, 3);
@@ -174,10 +178,10 @@ fn a_probability_beyond_one() {
 fn send_before_any_reset() {
     at_once(|| {
         let mut env = build(2, 0, &AtariOptions::default()).unwrap();
-        assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
-        assert!(matches!(env.step(Actions::Discrete(&[0; 2])), Err(EnvError::OutOfOrder(_))));
-        assert!(matches!(env.recv(), Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::OutOfOrder(_))));
+        assert!(matches!(env.step(Actions::Discrete(&[0; 2])), Err(VectorError::OutOfOrder(_))));
+        assert!(matches!(env.recv(), Err(VectorError::OutOfOrder(_))));
         let partly = env.reset_masked(&[true, false], ResetSeeds::Continue);
-        assert!(matches!(partly, Err(EnvError::OutOfOrder(_))));
+        assert!(matches!(partly, Err(VectorError::OutOfOrder(_))));
     });
 }

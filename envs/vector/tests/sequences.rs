@@ -2,7 +2,7 @@
 
 mod stub;
 
-use rl_env::{Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, VectorEnv};
+use rl_env::{Action, Actions, AutoresetMode, Env, ResetSeeds, VectorEnv, VectorError};
 use stub::{OBSERVATION_BYTES, Stub};
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -94,9 +94,9 @@ fn bad_sequences_send_nothing() {
         let mut send = |actions: &[i32], lengths: &[usize], ids: &[usize]| {
             env.send_sequences(Actions::Discrete(actions), lengths, ids).unwrap_err().to_string()
         };
-        let none = "environment 1: action (none) is not in its action space, Discrete(3)";
+        let none = "environment 1: action (none) is not in the action space Discrete(3)";
         assert_eq!(send(&[0, 1], &[2, 0], &[0, 1]), none);
-        let bad = "environment 1: action 3 is not in its action space, Discrete(3)";
+        let bad = "environment 1: action 3 is not in the action space Discrete(3)";
         assert_eq!(send(&[0, 1, 3], &[1, 2], &[0, 1]), bad);
         assert_eq!(send(&[0, 1], &[1], &[0, 1]), "lengths of action sequences: got 1, expected 2");
         assert_eq!(send(&[0, 1], &[1, 2], &[0, 1]), "action values: got 2, expected 3");
@@ -104,6 +104,6 @@ fn bad_sequences_send_nothing() {
             send(&[0], &[usize::MAX, 2], &[0, 1]),
             format!("action values: got 1, expected {}", usize::MAX)
         );
-        assert_eq!(env.recv().unwrap_err(), EnvError::TooFewUnderWay { under_way: 0, batch_size: 5 });
+        assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 5 });
     }
 }

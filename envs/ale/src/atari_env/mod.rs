@@ -241,9 +241,7 @@ impl AtariEnv {
             }
             _ => None,
         };
-        // An environment does not know its index among others; the error says 0.
         known.ok_or_else(|| EnvError::InvalidAction {
-            env: 0,
             action: format!("{action:?}"),
             space: self.action_space.to_string(),
         })

@@ -6,6 +6,7 @@ use super::{Bound, Dtype, Space};
 
 /// Spaces have no common batch.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum CannotBatch {
     /// There is nothing to batch.
     #[error("a batch needs at least one space, but got none")]

@@ -16,13 +16,13 @@ const WARM_UP_FRAMES: usize = 12_000;
 /// Something that can be done again and again.
 pub(crate) trait Work {
     /// Does a little of it; returns how much, in the unit of the rate.
-    fn some(&mut self) -> Result<f64, Box<dyn Error>>;
+    fn run_once(&mut self) -> Result<f64, Box<dyn Error>>;
 
     /// How much of it is done per second.
     fn rate(&mut self, limit: Duration) -> Result<f64, Box<dyn Error>> {
         let (start, mut done) = (Instant::now(), 0.0);
         while start.elapsed() < limit {
-            done += self.some()?;
+            done += self.run_once()?;
         }
         Ok(done / start.elapsed().as_secs_f64())
     }
@@ -59,7 +59,7 @@ impl Emulator {
 }
 
 impl Work for Emulator {
-    fn some(&mut self) -> Result<f64, Box<dyn Error>> {
+    fn run_once(&mut self) -> Result<f64, Box<dyn Error>> {
         const FRAMES: usize = 100;
         self.play(FRAMES);
         Ok(FRAMES as f64)
@@ -86,14 +86,14 @@ impl Batches {
         let mut batches = Self { env, action_counts, actions: Vec::new(), random };
         let mut frames = 0.0;
         while frames < (WARM_UP_FRAMES * games.len()) as f64 {
-            frames += batches.some()?;
+            frames += batches.run_once()?;
         }
         Ok(batches)
     }
 }
 
 impl Work for Batches {
-    fn some(&mut self) -> Result<f64, Box<dyn Error>> {
+    fn run_once(&mut self) -> Result<f64, Box<dyn Error>> {
         let Self { env, action_counts, actions, random } = self;
         actions.clear();
         let env_ids = &env.batch().env_ids;

@@ -9,7 +9,7 @@
 //! * [`worker`]: a participant splits its range into its own deque and steals from the others when it has run dry.
 //! * [`sleep`]: where idle threads park, and why no wake-up is lost.
 //!
-//! Where the caller [works along](Caller::WorksAlong) it is participant 0, so that a pool of `n` threads starts only
+//! Where the caller [works along](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only
 //! `n - 1`, and a pool of one none at all: with one thread a round is a plain loop, and with more the caller, which waits
 //! anyway, saves a context switch.
 
@@ -39,7 +39,7 @@ pub(crate) trait Task: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// It runs jobs itself: best where it needs all of them done.
-    WorksAlong,
+    Participates,
     /// It waits, and can go on as soon as it has what it needs, whatever else is still running.
     Waits,
 }
@@ -68,7 +68,7 @@ impl<T: Task> Pool<T> {
     pub(crate) fn new(threads: Threads, count: usize, task: T) -> io::Result<Self> {
         let mut workers = (0..threads.count.get()).map(Worker::new).collect::<Vec<_>>();
         let shared = Arc::new(Shared::new(task, &workers, count));
-        let caller = (threads.caller == Caller::WorksAlong).then(|| workers.remove(0));
+        let caller = (threads.caller == Caller::Participates).then(|| workers.remove(0));
         let cores = threads.affinity_offset.and_then(|_| core_affinity::get_core_ids()).unwrap_or_default();
         let mut pool = Self { shared, caller, threads: Vec::with_capacity(workers.len()) };
         let (starting, started) = mpsc::channel::<()>();
@@ -126,10 +126,10 @@ impl<T: Task> Pool<T> {
 
     /// Works along until `over`, if that is the caller's part; when there is nothing (more) to do, calls `wait`, which
     /// has to return when it is over.
-    pub(crate) fn run_until(&self, over: impl Fn() -> bool, wait: impl FnOnce()) {
+    pub(crate) fn run_until(&self, is_over: impl Fn() -> bool, wait: impl FnOnce()) {
         match &self.caller {
-            Some(worker) => worker.run_until(&self.shared, over, wait),
-            None if over() => {}
+            Some(worker) => worker.run_until(&self.shared, is_over, wait),
+            None if is_over() => {}
             None => wait(),
         }
     }

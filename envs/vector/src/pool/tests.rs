@@ -50,14 +50,14 @@ fn pool_with(caller: Caller, num_threads: usize, task: Counting) -> Pool<Countin
 }
 
 fn pool(num_threads: usize, task: Counting) -> Pool<Counting> {
-    pool_with(Caller::WorksAlong, num_threads, task)
+    pool_with(Caller::Participates, num_threads, task)
 }
 
 /// Works along, if that is the caller's part, until so many jobs are done.
 fn finish(pool: &Pool<Counting>, done: usize) {
-    let over = || pool.task().done.load(Ordering::Acquire) == done;
-    pool.run_until(over, || {
-        while !over() {
+    let is_over = || pool.task().done.load(Ordering::Acquire) == done;
+    pool.run_until(is_over, || {
+        while !is_over() {
             thread::yield_now();
         }
     });
@@ -79,7 +79,7 @@ fn every_index_runs_once_a_round() {
 
 #[test]
 fn the_queue_is_worked_off_with_and_without_the_caller() {
-    for caller in [Caller::WorksAlong, Caller::Waits] {
+    for caller in [Caller::Participates, Caller::Waits] {
         for num_threads in [1, 2, 3] {
             let mut pool = pool_with(caller, num_threads, Counting::new(100));
             for round in 1..=50 {

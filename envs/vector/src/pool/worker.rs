@@ -13,12 +13,12 @@ use super::queue::Queue;
 use super::sleep::Sleep;
 
 /// Searches in vain before a thread begins to yield its core between them: a few microseconds.
-const EAGER_SEARCHES: u32 = 100;
+const SPIN_SEARCHES: u32 = 100;
 /// How long a thread goes on searching before it parks: some steps of an environment, which is how much sooner than another a
 /// participant may be done with a round, and how soon a caller may come back. Parking and waking costs more than that, in a
 /// virtual machine most of all: 32 environments on 2 threads were 4 % faster with 100 microseconds and 6 % with 400. A caller
 /// that takes its time pays little, for other threads get the core when they want it.
-const PATIENCE: Duration = Duration::from_micros(200);
+const PARK_AFTER: Duration = Duration::from_micros(200);
 
 /// A search for work that has been in vain so far.
 #[derive(Default)]
@@ -30,13 +30,13 @@ struct Search {
 impl Search {
     /// Pauses before the next search; false when it is time to give up.
     fn pause(&mut self) -> bool {
-        if self.times < EAGER_SEARCHES {
+        if self.times < SPIN_SEARCHES {
             self.times += 1;
             hint::spin_loop();
             return true;
         }
         thread::yield_now();
-        self.yielding_since.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+        self.yielding_since.get_or_insert_with(Instant::now).elapsed() < PARK_AFTER
     }
 }
 
@@ -121,11 +121,11 @@ impl Worker {
     pub(super) fn run_until<T: Task>(
         &self,
         shared: &Shared<T>,
-        over: impl Fn() -> bool,
+        is_over: impl Fn() -> bool,
         wait: impl FnOnce(),
     ) {
         let mut search = Search::default();
-        while !over() {
+        while !is_over() {
             if let Some(job) = self.find(shared) {
                 self.run(job, shared);
                 search = Search::default();

@@ -2,7 +2,7 @@
 
 mod stub;
 
-use rl_env::{Actions, AutoresetMode, EnvError, ObservationBuffer, ResetSeeds, VectorEnv};
+use rl_env::{Actions, AutoresetMode, ObservationBuffer, ResetSeeds, VectorEnv, VectorError};
 use stub::{OBSERVATION_BYTES, Stub, StubInfo};
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -66,6 +66,6 @@ fn a_spare_of_another_form_is_refused() {
     let mut env = build(PoolOptions::default());
     for (rows, row_bytes) in [(NUM_ENVS - 1, OBSERVATION_BYTES), (NUM_ENVS, OBSERVATION_BYTES + 1), (0, 0)] {
         let refused = env.take_observations(ObservationBuffer::new(rows, row_bytes));
-        assert!(matches!(refused, Err(EnvError::WrongLength { .. })), "{rows} rows of {row_bytes} bytes");
+        assert!(matches!(refused, Err(VectorError::WrongLength { .. })), "{rows} rows of {row_bytes} bytes");
     }
 }

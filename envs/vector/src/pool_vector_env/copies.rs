@@ -2,7 +2,8 @@ use std::error::Error;
 
 use rl_env::{BoxedEnv, Env, Registry, RegistryError};
 
-use crate::{BuildError, PoolOptions, PoolVectorEnv};
+use super::PoolVectorEnv;
+use crate::{BuildError, PoolOptions};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// `num_workers * envs_per_worker` copies of an environment, stepped by `num_workers` threads. `factory` builds

@@ -1,41 +1,41 @@
 //! Saving environments as bytes and putting them back: all of them, or chosen ones.
 
-use rl_env::{AutoresetMode, Batch, Env, EnvError, VectorEnv};
+use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError};
 
-use crate::PoolVectorEnv;
-use crate::pool_vector_env::{Phase, check_len};
+use super::vector_state::{SlotState, VectorState};
+use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Outcome;
-use crate::snapshot::{SlotState, VectorState};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// The states of chosen environments as bytes. They must be in the batch that was received last and not have been
     /// sent to since.
-    pub fn snapshot_envs(&self, env_ids: &[usize]) -> Result<Vec<u8>, EnvError> {
+    pub fn snapshot_envs(&self, env_ids: &[usize]) -> Result<Vec<u8>, VectorError> {
         self.check_ready("a snapshot can be taken only after a reset")?;
         let states = env_ids.iter().map(|&env| {
             self.check_idle(env)?;
-            let row = self.batch().env_ids.iter().position(|&id| id == env).ok_or(EnvError::OutOfOrder(
-                "a snapshot can be taken only of environments in the batch that was received last",
-            ))?;
+            let row =
+                self.batch().env_ids.iter().position(|&id| id == env).ok_or(VectorError::OutOfOrder(
+                    "a snapshot can be taken only of environments in the batch that was received last",
+                ))?;
             Ok(self.save_env(env, (self.received - 1) * self.batch_size() + row))
         });
-        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, EnvError>>()?).encode()
+        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode()
     }
 
     /// Puts states from [`snapshot_envs`](Self::snapshot_envs) into these environments, which must have the same tasks
     /// but need not be the same ones: so an episode can be forked. Reports them as they were then, and the others again,
     /// with reward 0 and no flags. Needs batches in order. On an error nothing has changed.
-    pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, EnvError> {
+    pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, VectorError> {
         self.check_ready("some environments can be restored only after all have been reset once")?;
         if !self.is_ordered() {
-            return Err(EnvError::OutOfOrder(
+            return Err(VectorError::OutOfOrder(
                 "some environments can be restored by themselves only when a batch holds all of them",
             ));
         }
         for (index, &env) in env_ids.iter().enumerate() {
             self.check_idle(env)?;
             if env_ids[..index].contains(&env) {
-                return Err(EnvError::BadSnapshot(format!("environment {env} is named twice")));
+                return Err(VectorError::BadSnapshot(format!("environment {env} is named twice")));
             }
         }
         let mut state = self.decode(snapshot)?;
@@ -52,21 +52,21 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             self.pool.task().lock(env).outcome = Outcome::default();
         }
         for slot in &state.slots {
-            self.put_episode(slot);
+            self.restore_episode(slot);
         }
         for env in 0..self.num_envs() {
             let state = state.slots.iter().find(|slot| slot.env_id == env);
-            self.show(env, state.and_then(|slot| slot.final_observation.as_deref()));
+            self.report_again(env, state.and_then(|slot| slot.final_observation.as_deref()));
         }
         self.receive()
     }
 
-    pub(crate) fn save(&self) -> Result<Vec<u8>, EnvError> {
+    pub(super) fn save(&self) -> Result<Vec<u8>, VectorError> {
         self.check_ready("a snapshot can be taken only after a reset")?;
         let num_pending = self.num_envs() - self.batch_size();
-        let all_received = self.pool.task().takes_turns() && self.num_under_way == 0;
-        if self.num_under_way != num_pending && !all_received {
-            return Err(EnvError::OutOfOrder(
+        let all_received = self.pool.task().takes_turns() && self.num_in_flight == 0;
+        if self.num_in_flight != num_pending && !all_received {
+            return Err(VectorError::OutOfOrder(
                 "a snapshot can be taken only when the last batch has been received and nothing sent since",
             ));
         }
@@ -76,13 +76,13 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             return Err(error);
         }
         // The results of all environments stand one after another in the ring, some of which may be still to be received.
-        let start = (self.received * self.batch_size() + self.num_under_way) - self.num_envs();
+        let start = (self.received * self.batch_size() + self.num_in_flight) - self.num_envs();
         let positions = start..start + self.num_envs();
         let states = positions.map(|position| self.save_env(slots.owner(position), position));
         VectorState::new(self.autoreset_mode(), states.collect()).encode()
     }
 
-    pub(crate) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, EnvError> {
+    pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
         let state = self.decode(snapshot)?;
         let tasks: Vec<&str> = (0..self.num_envs()).map(|env| self.task_name(env)).collect();
         state.check_environments(&tasks, self.is_ordered())?;
@@ -91,14 +91,14 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.restore_all(&state.slots)?;
         self.discard_from(state.slots[0].env_id / self.batch_size() * self.batch_size())?;
         for slot in &state.slots {
-            self.put_episode(slot);
-            self.show(slot.env_id, slot.final_observation.as_deref());
+            self.restore_episode(slot);
+            self.report_again(slot.env_id, slot.final_observation.as_deref());
         }
         self.phase = Phase::Ready;
         self.receive()
     }
 
-    fn decode(&self, snapshot: &[u8]) -> Result<VectorState, EnvError> {
+    fn decode(&self, snapshot: &[u8]) -> Result<VectorState, VectorError> {
         self.check_not_broken()?;
         VectorState::decode(snapshot, self.autoreset_mode(), self.single_observation_space().byte_len())
     }
@@ -124,7 +124,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     /// Puts the environments' own snapshots back; on an error those that were changed already are put back too.
-    fn restore_all(&mut self, states: &[SlotState]) -> Result<(), EnvError> {
+    fn restore_all(&mut self, states: &[SlotState]) -> Result<(), VectorError> {
         let slots = self.pool.task();
         let mut changed = Vec::with_capacity(states.len());
         for state in states {
@@ -134,23 +134,24 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 Ok(()) => changed.push((state.env_id, before)),
                 Err(error) => {
                     drop(slot);
-                    for (env, before) in changed.iter().rev() {
-                        slots.lock(*env).env.restore(before)?;
+                    for &(env, ref before) in changed.iter().rev() {
+                        let undone = slots.lock(env).env.restore(before);
+                        undone.map_err(|error| VectorError::Env { env, error })?;
                     }
-                    return Err(EnvError::BadSnapshot(format!("environment {}: {error}", state.env_id)));
+                    return Err(VectorError::Env { env: state.env_id, error });
                 }
             }
         }
         Ok(())
     }
 
-    fn put_episode(&mut self, state: &SlotState) {
+    fn restore_episode(&mut self, state: &SlotState) {
         let mut slot = self.pool.task().lock(state.env_id);
         (slot.episode, slot.episode_over, slot.outcome) = (state.episode, state.episode_over, state.outcome);
     }
 
     /// Makes the present state of an environment its next result, as if it had just been stepped.
-    fn show(&mut self, env: usize, final_observation: Option<&[u8]>) {
+    fn report_again(&mut self, env: usize, final_observation: Option<&[u8]>) {
         let slots = self.pool.task();
         let mut slot = slots.lock(env);
         let (batch, row) = self.batch_and_row(slots.place(env, &mut slot));
@@ -164,8 +165,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 None => slot.env.observe(final_rows.row_mut(row)),
             }
         }
-        self.under_way[env] = true;
-        self.num_under_way += 1;
+        self.in_flight[env] = true;
+        self.num_in_flight += 1;
         slots.arrivals.expect(1);
         slots.arrivals.arrive(batch);
     }

@@ -1,12 +1,11 @@
 //! Sending actions: to the environments of the last batch, to chosen ones, one action each or whole sequences.
 
-use rl_env::{Actions, Env, EnvError, ResetSeeds};
+use rl_env::{Actions, Env, ResetSeeds, VectorError};
 
-use crate::PoolVectorEnv;
+use super::{Phase, PoolVectorEnv, check_idle, check_len};
 use crate::action_sequence::{part, total_len};
 use crate::pool::Pool;
-use crate::pool_vector_env::{Phase, check_idle, check_len};
-use crate::slot::Order;
+use crate::slot::Command;
 use crate::slots::Slots;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
@@ -15,7 +14,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     ///
     /// With batches in order the results still stand in the order of the environments, and `recv` can be called once all
     /// have been sent to. On an error nothing is sent.
-    pub fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), EnvError> {
+    pub fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.dispatch(actions, Some(env_ids), None)
     }
 
@@ -30,7 +29,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         actions: Actions<'_>,
         lengths: &[usize],
         env_ids: &[usize],
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), VectorError> {
         check_len("lengths of action sequences", lengths.len(), env_ids.len())?;
         self.dispatch(actions, Some(env_ids), Some(lengths))
     }
@@ -38,11 +37,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Lets these environments start new episodes, and returns at once; `recv` gives the results. Seed `i` is that of the
     /// `i`-th of them. Any that are not under way may be named, each once; before anything else has been reset, all must
     /// be. On an error nothing is sent.
-    pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), EnvError> {
+    pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.check_not_broken()?;
         if matches!(self.phase, Phase::NeedsReset) {
-            if env_ids.len() != self.under_way.len() {
-                return Err(EnvError::OutOfOrder(
+            if env_ids.len() != self.in_flight.len() {
+                return Err(VectorError::OutOfOrder(
                     "some environments can be reset only after all have been reset once",
                 ));
             }
@@ -51,18 +50,18 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if let ResetSeeds::Each(seeds) = seeds {
             check_len("seeds", seeds.len(), env_ids.len())?;
         }
-        mark_under_way(&mut self.under_way, env_ids)?;
+        mark_in_flight(&mut self.in_flight, env_ids)?;
         for (index, &env) in env_ids.iter().enumerate() {
-            self.pool.task().lock(env).order = Order::Reset(seeds.of(index));
+            self.pool.task().lock(env).command = Command::Reset(seeds.of(index));
         }
         self.phase = Phase::Ready;
-        self.num_under_way += env_ids.len();
+        self.num_in_flight += env_ids.len();
         start(&mut self.pool, env_ids);
         Ok(())
     }
 
     /// Action `i` goes to the environment of row `i` of the last batch.
-    pub(crate) fn send_to_last_batch(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
+    pub(super) fn send_to_last_batch(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
         self.dispatch(actions, None, None)
     }
 
@@ -72,17 +71,17 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
         lengths: Option<&[usize]>,
-    ) -> Result<(), EnvError> {
+    ) -> Result<(), VectorError> {
         self.check_ready("send needs a reset before it")?;
         let env_ids = env_ids.unwrap_or(&self.batches[self.last_batch()].env_ids);
         let length = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
-        mark_under_way(&mut self.under_way, env_ids)?;
+        mark_in_flight(&mut self.in_flight, env_ids)?;
         let accepted = accept(self.pool.task(), &self.action_lens, actions, env_ids, length);
         if accepted.is_err() {
-            unmark(&mut self.under_way, env_ids);
+            unmark(&mut self.in_flight, env_ids);
             return accepted;
         }
-        self.num_under_way += env_ids.len();
+        self.num_in_flight += env_ids.len();
         start(&mut self.pool, env_ids);
         Ok(())
     }
@@ -95,7 +94,7 @@ fn accept<E: Env>(
     actions: Actions<'_>,
     env_ids: &[usize],
     length: impl Fn(usize) -> usize,
-) -> Result<(), EnvError> {
+) -> Result<(), VectorError> {
     let len = |target: usize, env: usize| length(target).saturating_mul(action_lens[env]);
     let lens = env_ids.iter().enumerate().map(|(target, &env)| len(target, env));
     check_len("action values", total_len(actions), lens.fold(0, usize::saturating_add))?;
@@ -119,20 +118,20 @@ fn start<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
 }
 
 /// Marks environments that are there and idle. On an error nothing is marked.
-fn mark_under_way(under_way: &mut [bool], env_ids: &[usize]) -> Result<(), EnvError> {
+fn mark_in_flight(in_flight: &mut [bool], env_ids: &[usize]) -> Result<(), VectorError> {
     for (index, &env) in env_ids.iter().enumerate() {
         // Each is marked at once, so that one that is named twice is noticed.
-        if let Err(error) = check_idle(under_way, env) {
-            unmark(under_way, &env_ids[..index]);
+        if let Err(error) = check_idle(in_flight, env) {
+            unmark(in_flight, &env_ids[..index]);
             return Err(error);
         }
-        under_way[env] = true;
+        in_flight[env] = true;
     }
     Ok(())
 }
 
-fn unmark(under_way: &mut [bool], env_ids: &[usize]) {
+fn unmark(in_flight: &mut [bool], env_ids: &[usize]) {
     for &env in env_ids {
-        under_way[env] = false;
+        in_flight[env] = false;
     }
 }

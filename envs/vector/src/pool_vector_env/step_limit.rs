@@ -1,6 +1,6 @@
-use rl_env::{Env, EnvError};
+use rl_env::{Env, VectorError};
 
-use crate::PoolVectorEnv;
+use super::PoolVectorEnv;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Lets an environment make so many steps more, and then rest; `None` for no limit, as it is at first.
@@ -10,7 +10,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// From then on the environment costs nothing but its row: whatever action it is given, the row shows the same
     /// observation again, with reward 0, and is no transition ([`Batch::autoreset`](rl_env::Batch::autoreset)). A sequence
     /// of actions counts as one step, a reset as none; a [`snapshot`](rl_env::VectorEnv::snapshot) does not hold the limit.
-    pub fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), EnvError> {
+    pub fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
         self.check_not_broken()?;
         self.check_idle(env)?;
         self.pool.task().lock(env).steps_left = steps;

@@ -2,7 +2,7 @@
 
 mod stub;
 
-use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, Space, VectorEnv};
+use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv, VectorError};
 use stub::Stub;
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -57,7 +57,7 @@ fn an_episode_can_be_forked() {
 #[test]
 fn what_does_not_fit_changes_nothing() {
     let mut env = build(0, AutoresetMode::NextStep);
-    assert!(matches!(env.snapshot_envs(&[0]), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.snapshot_envs(&[0]), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(6)).unwrap();
     let saved = env.snapshot_envs(&[0, 3]).unwrap();
     let whole = env.snapshot().unwrap();
@@ -65,27 +65,27 @@ fn what_does_not_fit_changes_nothing() {
     assert_eq!(restore(&[0]), "environments to restore: got 1, expected 2");
     assert_eq!(
         restore(&[0, 1]),
-        "snapshot cannot be restored: a state of task 1 cannot be put into an environment of task 0"
+        "cannot restore the snapshot: a state of task 1 cannot be put into an environment of task 0"
     );
-    assert_eq!(restore(&[0, 4]), "there is no environment 4; there are 4, counted from 0");
-    assert_eq!(restore(&[0, 0]), "snapshot cannot be restored: environment 0 is named twice");
+    assert_eq!(restore(&[0, 4]), "there is no environment 4; valid indices are 0 to 3");
+    assert_eq!(restore(&[0, 0]), "cannot restore the snapshot: environment 0 is named twice");
     assert_eq!(env.snapshot().unwrap(), whole);
     assert!(
-        matches!(env.restore(&saved), Err(EnvError::BadSnapshot(_))),
+        matches!(env.restore(&saved), Err(VectorError::BadSnapshot(_))),
         "two environments are not all four"
     );
     env.send(Actions::Discrete(&[0; 4])).unwrap();
-    assert_eq!(env.snapshot_envs(&[2]).unwrap_err(), EnvError::UnderWay { env: 2 });
-    assert!(matches!(env.restore_envs(&saved, &[0, 3]), Err(EnvError::UnderWay { env: 0 })));
+    assert_eq!(env.snapshot_envs(&[2]).unwrap_err(), VectorError::InFlight { env: 2 });
+    assert!(matches!(env.restore_envs(&saved, &[0, 3]), Err(VectorError::InFlight { env: 0 })));
     env.recv().unwrap();
 
     let mut env = build(2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(6)).unwrap();
     let ids = env.batch().env_ids.clone();
     let saved = env.snapshot_envs(&ids).unwrap();
-    assert!(matches!(env.restore_envs(&saved, &ids), Err(EnvError::OutOfOrder(_))));
+    assert!(matches!(env.restore_envs(&saved, &ids), Err(VectorError::OutOfOrder(_))));
     env.recv().unwrap();
-    assert!(matches!(env.snapshot_envs(&ids), Err(EnvError::OutOfOrder(_))), "their rows may be gone");
+    assert!(matches!(env.snapshot_envs(&ids), Err(VectorError::OutOfOrder(_))), "their rows may be gone");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn masks_say_which_actions_there_are() {
     let env = build(0, AutoresetMode::NextStep);
     assert_eq!(env.action_mask(1), Ok(&[true, true, false][..]));
     assert_eq!(env.action_mask(2), Ok(&[true, true, true][..]));
-    assert_eq!(env.action_mask(4), Err(EnvError::UnknownEnv { env: 4, num_envs: 4 }));
+    assert_eq!(env.action_mask(4), Err(VectorError::UnknownEnv { env: 4, num_envs: 4 }));
     assert_eq!(env.action_spaces()[2], Space::discrete(3));
 }
 
@@ -103,9 +103,9 @@ fn only_idle_environments_can_be_looked_at() {
     env.reset(ResetSeeds::From(6)).unwrap();
     assert_eq!(env.with_env(3, rl_env::Env::info).unwrap(), env.infos()[3]);
     env.send_to(Actions::Discrete(&[0]), &[3]).unwrap();
-    assert_eq!(env.with_env(3, |_| ()), Err(EnvError::UnderWay { env: 3 }));
+    assert_eq!(env.with_env(3, |_| ()), Err(VectorError::InFlight { env: 3 }));
     assert_eq!(env.with_env(2, |_| ()), Ok(()));
-    assert_eq!(env.with_env(9, |_| ()), Err(EnvError::UnknownEnv { env: 9, num_envs: 4 }));
+    assert_eq!(env.with_env(9, |_| ()), Err(VectorError::UnknownEnv { env: 9, num_envs: 4 }));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use rl_env::{AutoresetMode, EnvError, EpisodeStats};
+use rl_env::{AutoresetMode, EpisodeStats, VectorError};
 use serde::{Deserialize, Serialize};
 
 use crate::slot::Outcome;
@@ -8,39 +8,39 @@ const VERSION: u32 = 2;
 
 /// Environments of a vector environment between two steps.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct VectorState {
+pub(super) struct VectorState {
     version: u32,
     mode: AutoresetMode,
     /// In the order of the results: those of the batch that was received last, then those still to be received.
-    pub(crate) slots: Vec<SlotState>,
+    pub(super) slots: Vec<SlotState>,
 }
 
 /// One environment, its episode and the last report about it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct SlotState {
-    pub(crate) env_id: usize,
-    pub(crate) task: String,
-    pub(crate) env: Vec<u8>,
-    pub(crate) episode: EpisodeStats,
-    pub(crate) episode_over: bool,
-    pub(crate) outcome: Outcome,
+pub(super) struct SlotState {
+    pub(super) env_id: usize,
+    pub(super) task: String,
+    pub(super) env: Vec<u8>,
+    pub(super) episode: EpisodeStats,
+    pub(super) episode_over: bool,
+    pub(super) outcome: Outcome,
     /// The last observation of the episode that the last step ended. In all other cases the final observation is the
     /// present one, which the environment itself can show.
-    pub(crate) final_observation: Option<Vec<u8>>,
+    pub(super) final_observation: Option<Vec<u8>>,
 }
 
 impl VectorState {
-    pub(crate) fn new(mode: AutoresetMode, slots: Vec<SlotState>) -> Self {
+    pub(super) fn new(mode: AutoresetMode, slots: Vec<SlotState>) -> Self {
         Self { version: VERSION, mode, slots }
     }
 
-    pub(crate) fn encode(&self) -> Result<Vec<u8>, EnvError> {
-        postcard::to_stdvec(self).map_err(|error| EnvError::BadSnapshot(error.to_string()))
+    pub(super) fn encode(&self) -> Result<Vec<u8>, VectorError> {
+        postcard::to_stdvec(self).map_err(|error| VectorError::BadSnapshot(error.to_string()))
     }
 
     /// Reads a state and makes sure that it fits vector environments of this mode and row length.
-    pub(crate) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, EnvError> {
-        let bad = |reason: String| Err(EnvError::BadSnapshot(reason));
+    pub(super) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, VectorError> {
+        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
         let state: Self = match postcard::take_from_bytes(bytes) {
             Ok((state, [])) => state,
             Ok((_, rest)) => return bad(format!("{} bytes too many", rest.len())),
@@ -61,13 +61,13 @@ impl VectorState {
     }
 
     /// Makes sure that the state has exactly the environments of these tasks, in order if their batches are.
-    pub(crate) fn check_environments(&self, tasks: &[&str], is_ordered: bool) -> Result<(), EnvError> {
+    pub(super) fn check_environments(&self, tasks: &[&str], is_ordered: bool) -> Result<(), VectorError> {
         let mut ids: Vec<_> = self.slots.iter().map(|slot| slot.env_id).collect();
         if !is_ordered {
             ids.sort_unstable();
         }
         if !ids.into_iter().eq(0..tasks.len()) {
-            return Err(EnvError::BadSnapshot(format!(
+            return Err(VectorError::BadSnapshot(format!(
                 "it has not each of the {} environments once, in the order of batches of this size",
                 tasks.len()
             )));
@@ -76,10 +76,10 @@ impl VectorState {
     }
 
     /// Makes sure that the states can be put into environments of these tasks, one after another.
-    pub(crate) fn check_tasks<'a>(&self, tasks: impl Iterator<Item = &'a str>) -> Result<(), EnvError> {
+    pub(super) fn check_tasks<'a>(&self, tasks: impl Iterator<Item = &'a str>) -> Result<(), VectorError> {
         for (slot, task) in self.slots.iter().zip(tasks) {
             if slot.task != task {
-                return Err(EnvError::BadSnapshot(format!(
+                return Err(VectorError::BadSnapshot(format!(
                     "a state of {} cannot be put into an environment of {task}",
                     slot.task
                 )));

@@ -1,0 +1,63 @@
+use thiserror::Error;
+
+use crate::EnvError;
+
+/// An error of a vector environment.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VectorError {
+    /// One of the environments reported an error.
+    #[error("environment {env}: {error}")]
+    Env {
+        /// Index of the environment.
+        env: usize,
+        /// Its error.
+        error: EnvError,
+    },
+    /// The code of an environment panicked. The vector environment can no longer be used.
+    #[error("environment {env} panicked: {message}")]
+    Panicked {
+        /// Index of the environment.
+        env: usize,
+        /// The panic's message.
+        message: String,
+    },
+    /// The number of actions, seeds or mask entries differs from the number of rows.
+    #[error("{what}: got {got}, expected {expected}")]
+    WrongLength {
+        /// The items that were counted.
+        what: &'static str,
+        /// The number that was given.
+        got: usize,
+        /// The number that was expected.
+        expected: usize,
+    },
+    /// An index is not that of an environment.
+    #[error("there is no environment {env}; valid indices are 0 to {}", num_envs.saturating_sub(1))]
+    UnknownEnv {
+        /// The index that was given.
+        env: usize,
+        /// Number of environments.
+        num_envs: usize,
+    },
+    /// The environment is still busy with the previous call.
+    #[error("environment {env} is in flight: receive its result before using it again")]
+    InFlight {
+        /// Index of the environment.
+        env: usize,
+    },
+    /// `recv` would block forever, because too few environments have been sent to.
+    #[error("recv needs {batch_size} environments in flight, but only {in_flight} are: send to more first")]
+    TooFewInFlight {
+        /// Number of environments whose results have not been received.
+        in_flight: usize,
+        /// Rows of a batch.
+        batch_size: usize,
+    },
+    /// The method cannot be called in the current state.
+    #[error("{0}")]
+    OutOfOrder(&'static str),
+    /// The snapshot is damaged or belongs to a different vector environment.
+    #[error("cannot restore the snapshot: {0}")]
+    BadSnapshot(String),
+}

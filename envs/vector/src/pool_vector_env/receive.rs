@@ -1,0 +1,70 @@
+//! Waiting for results.
+
+use rl_env::{Batch, Env, VectorEnv, VectorError};
+
+use super::{Phase, PoolVectorEnv};
+
+impl<E: Env + 'static> PoolVectorEnv<E> {
+    /// Number of environments under way whose results the next batch may hold.
+    pub(super) fn in_flight_for_next_batch(&self) -> usize {
+        if !self.pool.task().takes_turns() {
+            return self.num_in_flight;
+        }
+        let turn = &self.in_flight[self.next_turn..self.next_turn + self.batch_size];
+        turn.iter().filter(|&&in_flight| in_flight).count()
+    }
+
+    /// Waits until nothing is under way.
+    pub(super) fn wait_for_all(&self) {
+        let arrivals = &self.pool.task().arrivals;
+        let is_idle = || arrivals.is_idle();
+        self.pool.run_until(is_idle, || arrivals.wait_until(is_idle));
+    }
+
+    /// Waits for the next batch and reports it.
+    pub(super) fn receive(&mut self) -> Result<&Batch, VectorError> {
+        let arrivals = &self.pool.task().arrivals;
+        let next = self.received % self.batches.len();
+        let is_ready = || arrivals.is_ready(next);
+        self.pool.run_until(is_ready, || arrivals.wait_until(is_ready));
+        if let Some(error) = arrivals.failure() {
+            self.phase = match error {
+                VectorError::Panicked { .. } => Phase::Broken(error.clone()),
+                _ => Phase::NeedsReset,
+            };
+            return Err(error);
+        }
+        arrivals.recycle(next);
+        Ok(self.report())
+    }
+
+    /// Makes the next batch, whose observations are complete, the received one.
+    fn report(&mut self) -> &Batch {
+        let slots = self.pool.task();
+        let start = self.received * self.batch_size;
+        self.received += 1;
+        self.next_turn = (self.next_turn + self.batch_size) % self.num_envs();
+        let last = self.last_batch();
+        let batch = &mut self.batches[last];
+        for row in 0..self.batch_size {
+            let env = slots.owner(start + row);
+            self.in_flight[env] = false;
+            let slot = slots.lock(env);
+            let outcome = &slot.outcome;
+            batch.env_ids[row] = env;
+            batch.rewards[row] = outcome.step.reward;
+            batch.raw_rewards[row] = outcome.step.raw_reward;
+            batch.terminated[row] = outcome.step.terminated;
+            batch.truncated[row] = outcome.step.truncated;
+            batch.continues[row] = outcome.step.continues;
+            batch.steps[row] = outcome.steps;
+            batch.autoreset[row] = outcome.autoreset;
+            batch.episodes[row] = outcome.episode;
+            batch.episode_seconds[row] = outcome.episode_seconds;
+            self.infos[row].clone_from(&slot.info);
+            self.final_infos[row].clone_from(&slot.final_info);
+        }
+        self.num_in_flight -= self.batch_size;
+        batch
+    }
+}
