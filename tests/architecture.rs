@@ -31,6 +31,14 @@ fn crates_depend_on_each_other_as_drawn() {
     assert_eq!(found, allowed, "left: Cargo.toml, right: the drawing; change both or neither");
 }
 
+#[test]
+fn the_pool_builds_without_the_emulator() {
+    let packages = workspace_packages();
+    let vector = packages.iter().find(|package| package.name.as_str() == "vector").expect("a crate vector");
+    let ale = vector.dependencies.iter().find(|dependency| dependency.name == "ale").expect("a dependency");
+    assert!(ale.optional, "the feature `atari` of vector turns the emulator on");
+}
+
 /// What `ARCHITECTURE.md` says in words: the learners know no emulator, the environments no learner.
 #[test]
 fn only_learners_and_the_application_know_the_learning_framework() {

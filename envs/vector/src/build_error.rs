@@ -1,5 +1,6 @@
 use std::io;
 
+#[cfg(feature = "atari")]
 use ale::AleError;
 use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
@@ -81,6 +82,7 @@ pub enum BuildError {
         found: Box<Space>,
     },
     /// An Atari game cannot be made into an environment.
+    #[cfg(feature = "atari")]
     #[error("{game}: {source}")]
     Atari {
         /// The game's id.

@@ -15,6 +15,7 @@
 
 mod action_sequence;
 mod arrivals;
+#[cfg(feature = "atari")]
 mod atari;
 mod build_error;
 mod options;
@@ -25,6 +26,7 @@ mod slot;
 mod slots;
 mod spaces;
 
+#[cfg(feature = "atari")]
 pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
 pub use options::{BatchOrder, PoolOptions};
