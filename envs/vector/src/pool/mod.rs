@@ -16,6 +16,7 @@
 mod job;
 mod queue;
 mod sleep;
+mod sync;
 mod worker;
 
 use std::io;

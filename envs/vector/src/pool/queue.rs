@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use super::sync::{AtomicU32, AtomicUsize, Ordering};
 
 /// Single indices in the order in which they were sent, so that none waits for ever behind later ones.
 ///
@@ -46,49 +46,5 @@ impl Queue {
                 Err(now) => first = now,
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn the_oldest_comes_first_and_room_is_used_again() {
-        let queue = Queue::new(3);
-        assert_eq!(queue.pop(), None);
-        for round in 0..10 {
-            queue.push(round);
-            queue.push(round + 1);
-            assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some(round), Some(round + 1), None));
-        }
-    }
-
-    #[test]
-    fn every_index_is_popped_by_one_thread() {
-        const COUNT: usize = 20_000;
-        let queue = Queue::new(COUNT);
-        let pop_all = || {
-            let mut sum = 0;
-            let mut popped = 0;
-            while queue.popped.load(Ordering::Relaxed) < COUNT {
-                if let Some(index) = queue.pop() {
-                    sum += index;
-                    popped += 1;
-                }
-            }
-            (popped, sum)
-        };
-        let (popped, sum) = thread::scope(|scope| {
-            let threads: Vec<_> = (0..3).map(|_| scope.spawn(pop_all)).collect();
-            (0..COUNT).for_each(|index| queue.push(index));
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
-        });
-        assert_eq!((popped, sum), (COUNT, COUNT * (COUNT - 1) / 2));
     }
 }

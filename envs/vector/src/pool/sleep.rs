@@ -20,8 +20,7 @@
 //! taking a range and pushing the half, two adjacent instructions; that would cost parallelism for the rest of one
 //! round, and never a job, for the owner runs what is not stolen from it.
 
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use super::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, fence};
 
 /// The parking place of a pool's idle threads.
 #[derive(Debug, Default)]

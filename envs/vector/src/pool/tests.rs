@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::queue::Queue;
 use super::{Caller, Pool, Task, Threads};
 
 /// Counts the runs of every index; some indices take long, some panic.
@@ -153,4 +154,40 @@ fn dropping_a_busy_pool_ends_its_threads() {
     let shared = std::sync::Arc::clone(&pool.shared);
     drop(pool);
     assert_eq!(std::sync::Arc::strong_count(&shared), 1, "a thread still holds the pool");
+}
+
+#[test]
+fn the_oldest_comes_first_and_room_is_used_again() {
+    let queue = Queue::new(3);
+    assert_eq!(queue.pop(), None);
+    for round in 0..10 {
+        queue.push(round);
+        queue.push(round + 1);
+        assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some(round), Some(round + 1), None));
+    }
+}
+
+#[test]
+fn every_index_is_popped_by_one_thread() {
+    const COUNT: usize = 20_000;
+    let queue = Queue::new(COUNT);
+    let total = AtomicUsize::new(0);
+    let pop_all = || {
+        let mut sum = 0;
+        let mut popped = 0;
+        while total.load(Ordering::Relaxed) < COUNT {
+            if let Some(index) = queue.pop() {
+                sum += index;
+                popped += 1;
+                total.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        (popped, sum)
+    };
+    let (popped, sum) = thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(pop_all)).collect();
+        (0..COUNT).for_each(|index| queue.push(index));
+        threads.into_iter().map(|thread| thread.join().unwrap()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    });
+    assert_eq!((popped, sum), (COUNT, COUNT * (COUNT - 1) / 2));
 }
