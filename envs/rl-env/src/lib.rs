@@ -6,6 +6,7 @@
 mod autoreset;
 mod batch;
 mod boxed;
+mod check_env;
 mod env;
 mod error;
 mod observation;
@@ -21,6 +22,7 @@ mod vector_error;
 pub use autoreset::AutoresetMode;
 pub use batch::{Actions, Batch, EpisodeStats};
 pub use boxed::{BoxedEnv, WithoutInfo};
+pub use check_env::{Rule, Violation, check_env};
 pub use env::{Action, ActionKind, Env, Step};
 pub use error::EnvError;
 pub use observation::ObservationBuffer;

@@ -1,0 +1,25 @@
+//! Atari environments follow the rules of [`rl_env::Env`], shown with the open game.
+
+use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+use rl_env::{TimeLimit, check_env};
+
+#[test]
+fn atari_environments_follow_the_rules() {
+    let rom = roms::built_in("harvest").unwrap();
+    let powered = PoweredGame::new(game("harvest").unwrap(), rom.into()).unwrap();
+    let defaults = AtariOptions::default;
+    for options in [
+        defaults(),
+        AtariOptions { max_num_frames_per_episode: 60, ..defaults() },
+        AtariOptions { life_loss_info: true, frameskip: 40, ..defaults() },
+        AtariOptions { episodic_life: true, frameskip: 40, ..defaults() },
+        AtariOptions { ram: true, repeat_action_probability: 0.25, ..defaults() },
+        AtariOptions { grayscale: false, fill_stack: true, img_height: 50, img_width: 33, ..defaults() },
+        AtariOptions { continuous: true, ..defaults() },
+        AtariOptions { full_action_space: true, reward_clipping: false, ..defaults() },
+    ] {
+        let mut env = AtariEnv::new(&powered, options.clone(), 0).unwrap();
+        assert_eq!(check_env(&mut env), Ok(()), "{options:?}");
+        assert_eq!(check_env(&mut TimeLimit::new(env, 5)), Ok(()), "{options:?}");
+    }
+}
