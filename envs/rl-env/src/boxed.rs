@@ -1,13 +1,13 @@
 use crate::{Action, Env, EnvError, Space, Step};
 
-/// An environment of any type, for places that choose environments at run time.
+/// An environment whose type is chosen at run time.
 pub type BoxedEnv = WithoutInfo<dyn Env<Info = ()>>;
 
-/// An environment in a box, without what it reports beside observation and step, so that all are of one type.
+/// A boxed environment with [`Env::Info`] erased, so that all have the same type.
 pub struct WithoutInfo<E: ?Sized>(Box<E>);
 
 impl BoxedEnv {
-    /// Puts an environment into a box.
+    /// Boxes an environment.
     pub fn new(env: impl Env + 'static) -> Self {
         WithoutInfo(Box::new(WithoutInfo(Box::new(env))))
     }

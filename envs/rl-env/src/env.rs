@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Dtype, EnvError, Space};
 
-/// Whether the actions of a space are integers or floats.
+/// The element type of the actions of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionKind {
     /// Integers: [`Action::Discrete`].
@@ -14,8 +14,7 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    /// The kind of the actions of `space`, or none for a space that mixes integers and floats, whose values are no
-    /// [`Action`]s.
+    /// Returns the kind of the actions of `space`, or `None` if it mixes integers and floats, which no [`Action`] can hold.
     pub fn of(space: &Space) -> Option<Self> {
         match space.dtype() {
             Some(Dtype::F32) => Some(Self::Continuous),
@@ -29,19 +28,19 @@ impl ActionKind {
     }
 }
 
-/// What an agent does in one environment for one step: the elements of a value of its action space, leaf after leaf
-/// (see [`Space::leaves`]), outermost axis first.
+/// An action for one step of one environment: the elements of a value of its action space, in the order of
+/// [`Space::leaves`], outermost axis first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action<'a> {
-    /// Integers: a single one for [`Space::Discrete`], one for each choice of [`Space::MultiDiscrete`], zeros and ones
-    /// for [`Space::MultiBinary`].
+    /// Integers: one for [`Space::Discrete`], one for each choice of [`Space::MultiDiscrete`], zeros and ones for
+    /// [`Space::MultiBinary`].
     Discrete(&'a [i32]),
     /// Floats: the elements of a [`Space::Box`].
     Continuous(&'a [f32]),
 }
 
 impl Action<'_> {
-    /// Whether the action lies in `space`.
+    /// Returns true if the action lies in `space`.
     pub fn is_in(&self, space: &Space) -> bool {
         let kind = ActionKind::of(space);
         match self {
@@ -58,10 +57,10 @@ impl Action<'_> {
         }
     }
 
-    /// Whether an environment whose action space is `space` performs the action.
+    /// Returns true if an environment with this action space accepts the action.
     ///
-    /// Integers must lie in the space. The bounds of floats say what makes sense; as in Gymnasium an environment takes
-    /// what lies outside as it is, or clips it. Only what is no finite number is refused.
+    /// Integers must lie in the space. Floats must be finite but may exceed the bounds: as in Gymnasium, environments
+    /// clip them or use them unchanged.
     pub fn fits(&self, space: &Space) -> bool {
         match self {
             Self::Discrete(_) => self.is_in(space),
@@ -96,7 +95,7 @@ impl Action<'_> {
     }
 }
 
-/// The bare numbers: a single one alone, several in brackets.
+/// Formats a single value alone and several in brackets.
 impl fmt::Display for Action<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,7 +106,7 @@ impl fmt::Display for Action<'_> {
     }
 }
 
-/// Whether the next `values` are the elements of a value of `space`.
+/// Returns true if the next `values` are the elements of a value of `space`.
 fn takes(space: &Space, values: &mut dyn Iterator<Item = f64>) -> bool {
     if space.dtype().is_none() {
         return space.parts().all(|part| takes(part, values));
@@ -118,76 +117,140 @@ fn takes(space: &Space, values: &mut dyn Iterator<Item = f64>) -> bool {
     })
 }
 
-/// What one step of one environment yields beside the observation.
+/// The result of one step of one environment, without the observation.
 ///
-/// There is no bare `done`: an episode that ended by the task's own rules (`terminated`) has no future value, one
-/// that was cut off (`truncated`) has.
+/// There is no single `done` flag: a terminated episode has no future value, but a truncated one has, so that learners
+/// bootstrap from its last observation.
+///
+/// ```
+/// use rl_env::Step;
+///
+/// let step = Step { truncated: true, ..Step::reward(1.0) };
+/// assert!(step.ends_episode());
+/// // A lost life that is reported as a termination, while the episode continues.
+/// let life_lost = Step { terminated: true, continues: true, ..Step::reward(0.0) };
+/// assert!(!life_lost.ends_episode());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The reward the learner sees, after any clipping.
+    /// The reward for the learner, after any clipping.
     pub reward: f32,
-    /// The reward as the task gave it. Equal to `reward` where nothing is clipped.
+    /// The reward before clipping.
     pub raw_reward: f32,
-    /// The task itself ended.
+    /// True if the task ended the episode.
     pub terminated: bool,
-    /// A limit from outside the task cut the episode off. Never together with `terminated`.
+    /// True if a limit outside the task ended the episode. Never together with `terminated`.
     pub truncated: bool,
-    /// `terminated` is meant for the learner alone and the episode continues without a reset: a lost life that is
-    /// reported as an end of the return. Only together with `terminated`.
+    /// True if `terminated` concerns the learner only and the episode continues without a reset, as for a lost life that
+    /// ends the return. Only together with `terminated`.
     pub continues: bool,
 }
 
 impl Step {
-    /// A step without clipping that ends nothing.
+    /// Creates a step with an unclipped reward that does not end the episode.
     pub fn reward(reward: f32) -> Self {
         Self { reward, raw_reward: reward, ..Self::default() }
     }
 
-    /// Whether the episode is over for either reason, so that a reset has to follow.
+    /// Returns true if the episode is over and a reset has to follow.
     pub fn ends_episode(&self) -> bool {
         (self.terminated || self.truncated) && !self.continues
     }
 }
 
-/// One environment: a task with its own state, random numbers and episodes.
+/// A single environment: a task with its state, random number generator and episodes.
 ///
-/// Observations are written by the environment straight into the row that the caller owns, as the bytes that
+/// An environment writes observations directly into a row that the caller owns, as the bytes that
 /// [`observation_space`](Env::observation_space) describes (native byte order; rows are aligned for their type).
+/// [`check_env`](crate::check_env) tests that an implementation follows the rules stated here.
+///
+/// ```
+/// use rl_env::{Action, Env, EnvError, Space, Step, check_env, snapshot};
+///
+/// /// Counts down from 3; action 1 skips a number.
+/// struct Countdown {
+///     observation_space: Space,
+///     action_space: Space,
+///     left: i64,
+/// }
+///
+/// impl Env for Countdown {
+///     type Info = ();
+///
+///     fn observation_space(&self) -> &Space {
+///         &self.observation_space
+///     }
+///     fn action_space(&self) -> &Space {
+///         &self.action_space
+///     }
+///     fn reset(&mut self, _seed: Option<u64>, observation: &mut [u8]) {
+///         self.left = 3;
+///         self.observe(observation);
+///     }
+///     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+///         let skip = action.to_index(&self.action_space)?;
+///         self.left = (self.left - 1 - i64::from(skip)).max(0);
+///         self.observe(observation);
+///         Ok(Step { terminated: self.left == 0, ..Step::reward(1.0) })
+///     }
+///     fn info(&self) {}
+///     fn observe(&self, observation: &mut [u8]) {
+///         observation.copy_from_slice(&self.left.to_ne_bytes());
+///     }
+///     fn snapshot(&self) -> Vec<u8> {
+///         snapshot::encode(&self.left)
+///     }
+///     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+///         self.left = snapshot::decode(snapshot)?;
+///         Ok(())
+///     }
+/// }
+///
+/// let mut env =
+///     Countdown { observation_space: Space::discrete(4), action_space: Space::discrete(2), left: 0 };
+/// let mut observation = [0; 8];
+/// env.reset(None, &mut observation);
+/// assert!(!env.step(Action::Discrete(&[1]), &mut observation)?.terminated);
+/// assert_eq!(i64::from_ne_bytes(observation), 1);
+/// check_env(&mut env)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Env: Send {
-    /// What the environment reports beside observation and [`Step`]; kept small, copied for every step.
+    /// Additional data about a state. Copied at every step, so it should be small.
     type Info: Clone + Default + Send + 'static;
 
-    /// The space that every observation lies in.
+    /// Returns the space of observations.
     fn observation_space(&self) -> &Space;
 
-    /// The space that every action must lie in.
+    /// Returns the space of actions.
     fn action_space(&self) -> &Space;
 
-    /// Starts a new episode and writes its first observation. With a seed the episode, and all that follow, depend
-    /// on the seed alone; without one the random numbers continue.
+    /// Starts a new episode and writes its first observation. With a seed, this and all later episodes depend only on the
+    /// seed and the actions; without one, the random number generator continues.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]);
 
-    /// Performs one action and writes the observation that follows it. Before the first `reset`, or after the
-    /// episode's end, the result is unspecified (but memory-safe and without panic).
+    /// Performs one action and writes the observation after it. An action outside the action space is
+    /// [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an episode the result
+    /// is unspecified, but the call does not panic.
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError>;
 
-    /// Performs one action as [`step`](Env::step) does, but need not write the observation: whoever wants it calls
-    /// [`observe`](Env::observe) afterwards, once it is known where it goes. `scratch` has room for one, with any contents.
+    /// Performs one action as [`step`](Env::step) does, but need not write the observation: the caller gets it from
+    /// [`observe`](Env::observe) once its destination is known. `scratch` has the length of a row and arbitrary contents.
     ///
     /// Worth implementing where observations are large.
     fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
         self.step(action, scratch)
     }
 
-    /// Facts about the state reached by the last `reset` or `step`.
+    /// Returns additional data about the current state.
     fn info(&self) -> Self::Info;
 
-    /// Writes the observation of the present state again, as the last `reset` or `step` did.
+    /// Writes the observation of the current state, the same as the last `reset` or `step` wrote.
     fn observe(&self, observation: &mut [u8]);
 
-    /// The complete state as bytes: continuing from a restored snapshot equals never having left it.
+    /// Returns the complete state, including the random number generator. Restored, it continues exactly as before.
     fn snapshot(&self) -> Vec<u8>;
 
-    /// Puts a state from [`snapshot`](Env::snapshot) back. On an error the environment is as before.
+    /// Restores a state from [`snapshot`](Env::snapshot). A damaged snapshot is [`EnvError::BadSnapshot`] and changes nothing.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError>;
 }

@@ -1,7 +1,8 @@
-//! The vocabulary of the workspace: what an environment is, what a step is, what a batch is.
+//! The vocabulary of the workspace: environments, spaces, steps, batches and vector environments.
 //!
-//! This crate knows no game, no emulator and no thread. Environments implement [`Env`]; whatever steps many of
-//! them at once implements [`VectorEnv`]; learners see nothing but [`VectorEnv`].
+//! An environment implements [`Env`]; [`check_env`] tests that it follows the rules. Code that steps many environments at
+//! once implements [`VectorEnv`], the only interface that learners see. This crate depends on no game, emulator or thread
+//! pool.
 
 mod autoreset;
 mod batch;

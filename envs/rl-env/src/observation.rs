@@ -1,60 +1,64 @@
-/// Rows of equal length in one allocation, each aligned for `f32`.
+/// Rows of equal length in one allocation, each aligned to eight bytes.
 ///
 /// A row holds one observation as the bytes that its [`Space`](crate::Space) describes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationBuffer {
-    /// Whole words, so that every row starts at a multiple of eight bytes.
+    /// Words rather than bytes, so that every row starts at a multiple of eight bytes.
     words: Vec<u64>,
     row_bytes: usize,
     rows: usize,
 }
 
 impl ObservationBuffer {
-    /// `rows` rows of `row_bytes` zero bytes each.
+    /// Creates `rows` rows of `row_bytes` zero bytes each.
     pub fn new(rows: usize, row_bytes: usize) -> Self {
         Self { words: vec![0; rows * row_bytes.div_ceil(size_of::<u64>())], row_bytes, rows }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Bytes in a row.
+    /// Returns the number of bytes in a row.
     pub fn row_bytes(&self) -> usize {
         self.row_bytes
     }
 
-    /// Distance from one row to the next in bytes: `row_bytes` rounded up to a multiple of eight.
+    /// Returns the distance between rows in bytes: `row_bytes` rounded up to a multiple of eight.
     pub fn stride(&self) -> usize {
         self.row_bytes.next_multiple_of(size_of::<u64>())
     }
 
-    /// Row `index` as bytes.
+    /// Returns the bytes of row `index`.
     pub fn row(&self, index: usize) -> &[u8] {
         let start = index * self.stride();
         &bytemuck::cast_slice(&self.words)[start..start + self.row_bytes]
     }
 
-    /// Row `index` as bytes, to be written.
+    /// Returns the bytes of row `index` mutably.
     pub fn row_mut(&mut self, index: usize) -> &mut [u8] {
         let start = index * self.stride();
         let end = start + self.row_bytes;
         &mut bytemuck::cast_slice_mut(&mut self.words)[start..end]
     }
 
-    /// Row `index` as floats. Panics if the row's length is no multiple of four.
+    /// Returns row `index` as floats.
+    ///
+    /// # Panics
+    ///
+    /// If the length of a row is not a multiple of four.
     pub fn row_f32(&self, index: usize) -> &[f32] {
         bytemuck::cast_slice(self.row(index))
     }
 
-    /// The rows one after another, to be written.
+    /// Iterates over the rows mutably.
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let (stride, row_bytes) = (self.stride().max(1), self.row_bytes);
         bytemuck::cast_slice_mut(&mut self.words).chunks_mut(stride).map(move |chunk| &mut chunk[..row_bytes])
     }
 
-    /// Where the first row starts; the others follow at multiples of [`stride`](Self::stride).
+    /// Returns a pointer to the first row; the others follow at multiples of [`stride`](Self::stride).
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.words.as_mut_ptr().cast()
     }

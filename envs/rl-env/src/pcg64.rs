@@ -1,9 +1,9 @@
-//! NumPy's random numbers, with which Gymnasium's environments and spaces draw theirs.
+//! NumPy's random number generator, which Gymnasium's environments and spaces use.
 
 use serde::{Deserialize, Serialize};
 
-/// The generator that Gymnasium gives every environment and space: NumPy's `Generator` over `PCG64`, seeded by
-/// `SeedSequence`. The same seed yields the same numbers as `numpy.random.default_rng(seed)`.
+/// The generator of Gymnasium's environments and spaces: NumPy's `Generator` over `PCG64`, seeded by `SeedSequence`.
+/// The same seed yields the same values as `numpy.random.default_rng(seed)`.
 ///
 /// PCG XSL RR 128/64: O'Neill (2014), "PCG: A family of simple fast space-efficient statistically good algorithms for
 /// random number generation". Bounded integers: Lemire (2019), "Fast random integer generation in an interval".
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 pub struct Pcg64 {
     state: u128,
     increment: u128,
-    /// The upper half of the last 64 bits, of which only the lower half has been used.
+    /// The upper half of the last 64 bits, if only the lower half has been used.
     half: Option<u32>,
 }
 
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
 impl Pcg64 {
-    /// The generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         let [state_high, state_low, stream_high, stream_low] = spread(seed);
         let wide = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
@@ -38,7 +38,7 @@ impl Pcg64 {
         ((self.state >> 64) as u64 ^ self.state as u64).rotate_right((self.state >> 122) as u32)
     }
 
-    /// Half of 64 bits: the lower one first, the other one at the next call.
+    /// Returns the lower half of 64 new bits, and the upper half at the next call.
     fn next_u32(&mut self) -> u32 {
         self.half.take().unwrap_or_else(|| {
             let bits = self.next_u64();
@@ -47,17 +47,17 @@ impl Pcg64 {
         })
     }
 
-    /// A number in `0.0..1.0`, a multiple of 2^-53: `Generator.random()`.
+    /// Draws a value in `0.0..1.0`, a multiple of 2^-53: `Generator.random()`.
     pub fn random(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number in `low..high`: `Generator.uniform(low, high)`.
+    /// Draws a value in `low..high`: `Generator.uniform(low, high)`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random()
     }
 
-    /// An integer in `0..bound`: `Generator.integers(bound)`. A bound of 0 counts as 1.
+    /// Draws an integer in `0..bound`: `Generator.integers(bound)`. A bound of 0 counts as 1.
     pub fn below(&mut self, bound: u32) -> u32 {
         if bound <= 1 {
             return 0;
@@ -70,8 +70,8 @@ impl Pcg64 {
         }
     }
 
-    /// Zeros and ones, each with probability 1/2: `Generator.integers(0, 2, size, dtype=numpy.int8)`, which takes one
-    /// byte for each.
+    /// Draws zeros and ones with probability 1/2: `Generator.integers(0, 2, size, dtype=numpy.int8)`, which uses one byte
+    /// for each.
     pub fn coin_tosses(&mut self) -> impl Iterator<Item = u8> {
         let mut bytes = [0; 4];
         (0..4).cycle().map(move |position| {
@@ -82,16 +82,16 @@ impl Pcg64 {
         })
     }
 
-    /// The position of a draw among outcomes with these cumulative probabilities; the first one where rounding left
-    /// the last below the draw. This is how Gymnasium's tabular environments choose.
+    /// Draws the index of an outcome, given the cumulative probabilities, as Gymnasium's tabular environments do. Returns
+    /// the first index if rounding left the last probability below the draw.
     pub fn categorical(&mut self, cumulative: &[f64]) -> usize {
         let draw = self.random();
         cumulative.iter().position(|&probability| probability > draw).unwrap_or(0)
     }
 }
 
-/// NumPy's `SeedSequence(seed).generate_state(4, uint64)`: O'Neill's `seed_seq_fe` with a pool of four words, which
-/// makes unrelated states of related seeds.
+/// Implements NumPy's `SeedSequence(seed).generate_state(4, uint64)`: O'Neill's `seed_seq_fe` with a pool of four words,
+/// which turns related seeds into unrelated states.
 fn spread(seed: u64) -> [u64; 4] {
     let mut pool = [0; 4];
     let mut hash = Hash { constant: 0x43B0_D7E5, multiplier: 0x931E_8875 };
@@ -111,7 +111,7 @@ fn spread(seed: u64) -> [u64; 4] {
     std::array::from_fn(|_| words.next().unwrap_or(0) | words.next().unwrap_or(0) << 32)
 }
 
-/// A hash function that changes with every use.
+/// A hash function that changes with every call.
 struct Hash {
     constant: u32,
     multiplier: u32,

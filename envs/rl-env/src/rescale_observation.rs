@@ -1,20 +1,19 @@
 use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
 
-/// An environment whose observed floats lie in -1..=1, as far as their space bounds them: Gymnasium's
-/// `RescaleObservation` with those bounds.
+/// A wrapper that rescales bounded observations to -1..=1: Gymnasium's `RescaleObservation` with those bounds.
 ///
-/// A float between finite bounds `low < high` is shown as `2 (x - low) / (high - low) - 1`, every other as it is.
-/// Networks learn little from numbers that are small, such as the velocities of the mountain car, at most 0.07.
+/// An element `x` with finite bounds `low < high` becomes `2 (x - low) / (high - low) - 1`; others stay unchanged.
+/// Networks learn little from small inputs, such as the velocity of the mountain car, which is at most 0.07.
 #[derive(Clone, Debug)]
 pub struct RescaleObservation<E> {
     env: E,
     space: Space,
-    /// For each float the bounds between which it is rescaled.
+    /// The bounds of each element that is rescaled.
     ranges: Vec<Option<(f64, f64)>>,
 }
 
 impl<E: Env> RescaleObservation<E> {
-    /// Rescales the observations of `env`. None if they are no [`Space::Box`] of floats.
+    /// Rescales the observations of `env`. Returns `None` unless its observation space is a [`Space::Box`] of floats.
     pub fn new(env: E) -> Option<Self> {
         let Space::Box { low, high, shape, dtype: Dtype::F32 } = env.observation_space() else { return None };
         let bounds: Vec<_> =
@@ -32,7 +31,7 @@ impl<E: Env> RescaleObservation<E> {
         Some(Self { env, space, ranges })
     }
 
-    /// Rescales a row as the environment has written it.
+    /// Rescales a row that the environment has written.
     fn rescale(&self, observation: &mut [u8]) {
         for (bytes, range) in observation.as_chunks_mut().0.iter_mut().zip(&self.ranges) {
             if let Some((low, high)) = range {

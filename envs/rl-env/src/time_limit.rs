@@ -2,19 +2,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Action, Env, EnvError, Space, Step, snapshot};
 
-/// An environment whose episodes are truncated after a number of steps: Gymnasium's `TimeLimit`.
+/// A wrapper that truncates episodes after a number of steps: Gymnasium's `TimeLimit`.
 ///
-/// Where Gymnasium reports both flags for a step that ends the task and meets the limit, [`Step::truncated`] stays
-/// false here.
+/// If a step terminates the episode and reaches the limit, Gymnasium sets both flags; here only
+/// [`Step::terminated`] is set.
 #[derive(Clone, Debug)]
 pub struct TimeLimit<E> {
     env: E,
     max_episode_steps: u32,
-    /// Steps in this episode.
+    /// Steps in the current episode.
     elapsed: u32,
 }
 
-/// The state of both.
+/// The state of the wrapper and of the environment.
 #[derive(Serialize, Deserialize)]
 struct State {
     elapsed: u32,
@@ -27,18 +27,18 @@ impl<E: Env> TimeLimit<E> {
         Self { env, max_episode_steps, elapsed: 0 }
     }
 
-    /// The environment without its limit.
+    /// Returns the wrapped environment.
     pub fn inner(&self) -> &E {
         &self.env
     }
 }
 
 impl<E> TimeLimit<E> {
-    /// Counts a step, and truncates the episode with it if it is the last one.
+    /// Counts a step, and truncates the episode if it is the last one.
     fn limit(&mut self, step: Step) -> Step {
         self.elapsed = self.elapsed.saturating_add(1);
         if self.elapsed >= self.max_episode_steps && !step.ends_episode() {
-            // A termination for the learner alone gives way: the episode ends here.
+            // Truncation replaces a termination that concerns the learner only.
             return Step { truncated: true, terminated: false, continues: false, ..step };
         }
         step

@@ -3,16 +3,16 @@ use crate::{Actions, AutoresetMode, Batch, Space, VectorError};
 /// The seeds of a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetSeeds<'a> {
-    /// Every environment continues its random numbers.
+    /// Every environment continues its random number generator.
     Continue,
-    /// Environment `i` gets the seed `first + i`.
+    /// Seed `first + i` for environment `i`.
     From(u64),
-    /// Each environment its own, in the order of the environments.
+    /// One seed for each environment, in the order of the environments.
     Each(&'a [Option<u64>]),
 }
 
 impl ResetSeeds<'_> {
-    /// The seed of environment `index`.
+    /// Returns the seed of environment `index`.
     pub fn of(&self, index: usize) -> Option<u64> {
         match self {
             Self::Continue => None,
@@ -22,53 +22,69 @@ impl ResetSeeds<'_> {
     }
 }
 
-/// Many environments that are stepped together: all that a learner sees of the world.
+/// Environments that are stepped together. This is the interface that learners use.
 ///
-/// Environments may play different *tasks* (games): observations have one shape, action counts may differ.
+/// Environments may belong to different *tasks* (games): observations have one shape, but numbers of actions may differ.
+///
+/// ```
+/// use rl_env::{Actions, EpisodeStats, ResetSeeds, VectorEnv, VectorError};
+///
+/// /// Returns the statistics of the first episode that ends when every environment repeats action 0.
+/// fn first_episode(envs: &mut dyn VectorEnv) -> Result<EpisodeStats, VectorError> {
+///     let actions = vec![0; envs.batch_size()];
+///     envs.reset(ResetSeeds::From(42))?;
+///     loop {
+///         let batch = envs.step(Actions::Discrete(&actions))?;
+///         if let Some(episode) = batch.episodes.iter().flatten().next() {
+///             return Ok(*episode);
+///         }
+///     }
+/// }
+/// ```
 pub trait VectorEnv {
-    /// Number of environments.
+    /// Returns the number of environments.
     fn num_envs(&self) -> usize;
 
-    /// Rows in every batch of `recv`. Batches come in order when this equals `num_envs`.
+    /// Returns the number of rows of a batch. If it equals `num_envs`, row `i` is environment `i`.
     fn batch_size(&self) -> usize;
 
-    /// The space of one observation, the same for every environment.
+    /// Returns the observation space of a single environment, which is the same for all.
     fn single_observation_space(&self) -> &Space;
 
-    /// The action space of each environment, in the order of the environments.
+    /// Returns the action space of each environment.
     fn action_spaces(&self) -> &[Space];
 
-    /// The names of the tasks, each once, in the order in which they first occur.
+    /// Returns the distinct names of the tasks, in order of first occurrence.
     fn tasks(&self) -> &[String];
 
-    /// For each environment its index into [`tasks`](Self::tasks).
+    /// Returns the index into [`tasks`](Self::tasks) of each environment.
     fn task_ids(&self) -> &[usize];
 
-    /// What happens at the end of an episode.
+    /// Returns the way environments are reset at the end of an episode.
     fn autoreset_mode(&self) -> AutoresetMode;
 
-    /// Resets every environment and waits for the first batch of observations.
+    /// Resets every environment and waits for the first batch.
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError>;
 
-    /// Gives one action to each environment of the last received batch, in its order, and returns at once.
-    /// With an invalid action nothing is sent.
+    /// Sends one action to each environment of the last batch, in the order of its rows, without waiting. If any action is
+    /// invalid, none is sent.
     fn send(&mut self, actions: Actions<'_>) -> Result<(), VectorError>;
 
-    /// Waits for the next batch. It stays valid until the next `recv`.
+    /// Waits for the next batch.
     fn recv(&mut self) -> Result<&Batch, VectorError>;
 
-    /// The batch that was received last. All zero before the first reset.
+    /// Returns the last batch received. All zero before the first reset.
     fn batch(&self) -> &Batch;
 
-    /// `send`, then `recv`.
+    /// Calls `send`, then `recv`.
     fn step(&mut self, actions: Actions<'_>) -> Result<&Batch, VectorError> {
         self.send(actions)?;
         self.recv()
     }
 
-    /// The complete state of every environment as bytes. Must not be called between `send` and `recv`.
+    /// Returns the complete state of every environment. Must not be called between `send` and `recv`.
     fn snapshot(&self) -> Result<Vec<u8>, VectorError>;
 
-    /// Puts a state from [`snapshot`](Self::snapshot) back and reports it as a batch. On an error nothing has changed.
+    /// Restores a state from [`snapshot`](Self::snapshot) and returns it as a batch. On an error nothing changes.
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError>;
 }

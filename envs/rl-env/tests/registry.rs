@@ -1,8 +1,8 @@
-//! The registry, boxes and time limits, on an environment that counts.
+//! The registry, boxed environments and time limits, tested with an environment that counts its steps.
 
 use rl_env::{Action, BoxedEnv, Env, EnvError, EnvSpec, Registry, Space, Step, TimeLimit, snapshot};
 
-/// Observes the number of its step; action 1 terminates, action 2 only for the learner.
+/// Observes the number of its steps. Action 1 terminates; action 2 terminates for the learner only.
 struct Counter {
     observation_space: Space,
     action_space: Space,
@@ -71,7 +71,7 @@ fn a_limit_truncates_what_has_not_terminated() {
     assert_eq!(
         [0, 0, 1].map(|action| flags(&mut env, action)),
         [nothing, nothing, (true, false, false)],
-        "never both"
+        "termination takes precedence over the limit"
     );
     env.reset(None, &mut [0; 8]);
     let lost_lives = [2; 3].map(|action| flags(&mut env, action));
@@ -96,7 +96,7 @@ fn registry() -> Registry {
     let mut registry = Registry::new();
     let spec = EnvSpec { max_episode_steps: Some(3), reward_threshold: None };
     registry.register("Counter-v1", spec, || Ok(BoxedEnv::new(TimeLimit::new(Counter::new(), 3)))).unwrap();
-    let fails = || Err("there is no number to begin with".into());
+    let fails = || Err("the counter is missing".into());
     registry.register("Broken-v0", EnvSpec::default(), fails).unwrap();
     registry
 }
@@ -126,7 +126,7 @@ fn errors_name_the_environment() {
     assert_eq!(error(&registry, "Pong"), "there is no environment \"Pong\"");
     assert_eq!(
         error(&registry, "Broken-v0"),
-        "environment \"Broken-v0\" cannot be built: there is no number to begin with"
+        "environment \"Broken-v0\" cannot be built: the counter is missing"
     );
     let duplicate = registry.register("Counter-v1", EnvSpec::default(), || Ok(BoxedEnv::new(Counter::new())));
     assert_eq!(duplicate.unwrap_err().to_string(), "there is already an environment \"Counter-v1\"");

@@ -1,8 +1,8 @@
-//! Observations brought to -1..=1, on an environment that shows what it is told to.
+//! Rescaling of observations to -1..=1, tested with an environment with given observations.
 
 use rl_env::{Action, Env, EnvError, RescaleObservation, Space, Step, snapshot};
 
-/// Shows its numbers, which every step halves.
+/// Observes its values, which every step halves.
 struct Shown {
     observation_space: Space,
     action_space: Space,
@@ -54,23 +54,23 @@ impl Env for Shown {
     }
 }
 
-/// The floats that something writes as a row of as many.
+/// Returns the floats that `write` writes to a row of this length.
 fn row(length: usize, write: impl FnOnce(&mut [u8])) -> Vec<f32> {
     let mut bytes = vec![0xAA; 4 * length];
     write(&mut bytes);
     bytes.as_chunks().0.iter().map(|&bytes| f32::from_ne_bytes(bytes)).collect()
 }
 
-/// What is seen of numbers in these ranges.
+/// Returns the rescaled observation of values with these ranges.
 fn seen(ranges: &[(f32, f32)], numbers: &[f32]) -> Vec<f32> {
     let env = Shown::new(Space::float_ranges(ranges), numbers);
-    let mut env = RescaleObservation::new(env).expect("a box of floats");
+    let mut env = RescaleObservation::new(env).expect("the space is a box of floats");
     row(numbers.len(), |bytes| env.reset(None, bytes))
 }
 
 #[test]
 fn bounded_numbers_come_to_one_on_either_side_of_zero() {
-    // The mountain car's position and velocity, and an interval that begins with 0.
+    // Position and velocity of the mountain car, and an interval that starts at 0.
     let ranges = [(-1.2, 0.6), (-0.07, 0.07), (0.0, 8.0)];
     assert_eq!(seen(&ranges, &[-1.2, -0.07, 0.0]), [-1.0; 3]);
     assert_eq!(seen(&ranges, &[0.6, 0.07, 8.0]), [1.0; 3]);
@@ -86,23 +86,28 @@ fn numbers_without_two_finite_bounds_stay_as_they_are() {
     let infinite = f32::INFINITY;
     let ranges = [(-infinite, infinite), (0.0, infinite), (-infinite, 0.0), (3.0, 3.0), (-2.0, 2.0)];
     assert_eq!(seen(&ranges, &[123.0, 7.0, -7.0, 3.0, 1.0]), [123.0, 7.0, -7.0, 3.0, 0.5]);
-    let env = RescaleObservation::new(Shown::new(Space::float_ranges(&ranges), &[])).expect("floats");
+    let env = RescaleObservation::new(Shown::new(Space::float_ranges(&ranges), &[]))
+        .expect("the space is a box of floats");
     let ranges = [(-infinite, infinite), (0.0, infinite), (-infinite, 0.0), (3.0, 3.0), (-1.0, 1.0)];
     assert_eq!(*env.observation_space(), Space::float_ranges(&ranges));
-    let env = RescaleObservation::new(Shown::new(Space::floats(2, 0.0, 8.0), &[])).expect("floats");
+    let env = RescaleObservation::new(Shown::new(Space::floats(2, 0.0, 8.0), &[]))
+        .expect("the space is a box of floats");
     assert_eq!(*env.observation_space(), Space::floats(2, -1.0, 1.0));
 }
 
 #[test]
 fn every_way_to_an_observation_shows_the_same() {
-    let env = || RescaleObservation::new(Shown::new(Space::floats(1, 0.0, 8.0), &[8.0])).expect("floats");
+    let env = || {
+        RescaleObservation::new(Shown::new(Space::floats(1, 0.0, 8.0), &[8.0]))
+            .expect("the space is a box of floats")
+    };
     let (mut env, mut copy) = (env(), env());
     assert_eq!(row(1, |bytes| env.reset(Some(3), bytes)), [1.0]);
     let step = |bytes: &mut [u8]| assert!(env.step(Action::Discrete(&[0]), bytes).is_ok());
     assert_eq!(row(1, step), [0.0]);
     assert_eq!(row(1, |bytes| env.observe(bytes)), [0.0]);
-    copy.restore(&env.snapshot()).expect("a snapshot of the same environment");
-    env.advance(Action::Discrete(&[0]), &mut [0; 4]).expect("an action");
+    copy.restore(&env.snapshot()).expect("the snapshot is valid");
+    env.advance(Action::Discrete(&[0]), &mut [0; 4]).expect("the action is valid");
     assert_eq!(row(1, |bytes| env.observe(bytes)), [-0.5]);
     assert_eq!(row(1, |bytes| copy.observe(bytes)), [0.0]);
 }

@@ -1,4 +1,4 @@
-//! Spaces and random numbers equal those of Gymnasium and NumPy, as `data/record_spaces.py` has recorded them.
+//! Spaces and random values equal those of Gymnasium and NumPy, as recorded by `data/record_spaces.py`.
 
 use rl_env::{Action, ActionKind, Bound, CannotBatch, Dtype, Pcg64, Space};
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn integers(value: &Value) -> Vec<i64> {
     list(value).iter().map(|value| value.as_i64().unwrap()).collect()
 }
 
-/// The space of a description.
+/// Parses a recorded space.
 fn space(value: &Value) -> Space {
     match value["kind"].as_str().unwrap() {
         "Box" => {
@@ -55,7 +55,7 @@ fn space(value: &Value) -> Space {
     }
 }
 
-/// All numbers of a row, leaf after leaf.
+/// Returns the elements of a row, leaf by leaf.
 fn elements(space: &Space, row: &[u8]) -> Vec<f64> {
     let leaves = space.leaves();
     let each =
@@ -163,7 +163,7 @@ fn unlike_spaces_have_no_batch() {
     }
 }
 
-/// Every kind of leaf samples within its bounds, unbounded elements and nested spaces included.
+/// Samples of every kind of leaf are within bounds, including unbounded elements and nested spaces.
 #[test]
 fn samples_lie_in_their_space() {
     let infinity = f32::INFINITY;
@@ -191,7 +191,7 @@ fn samples_lie_in_their_space() {
         space.leaves()[0].set_element(&mut row, index, outside);
         assert!(!space.contains(&row), "{outside}");
     }
-    assert!(!space.contains(&row[1..]), "a row of another length holds no value");
+    assert!(!space.contains(&row[1..]), "the length of a row must match");
 }
 
 #[test]
@@ -240,10 +240,7 @@ fn actions_are_the_elements_of_their_space() {
     for (space, action) in refused {
         assert!(!action.is_in(space), "{action} {space}");
     }
-    assert!(
-        Action::Continuous(&[9.0, -9.0]).fits(&stick),
-        "the bounds of floats are left to the environment"
-    );
+    assert!(Action::Continuous(&[9.0, -9.0]).fits(&stick), "floats may exceed their bounds");
     assert!(!Action::Continuous(&[9.0, f32::INFINITY]).fits(&stick));
     assert!(!Action::Continuous(&[9.0]).fits(&stick));
     assert!(!Action::Discrete(&[0, 0, 1]).fits(&pair));

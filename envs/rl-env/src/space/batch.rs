@@ -1,18 +1,18 @@
-//! The spaces of batches, as Gymnasium's `batch_space` and `batch_differing_spaces` make them.
+//! Spaces of batches: Gymnasium's `batch_space` and `batch_differing_spaces`.
 
 use thiserror::Error;
 
 use super::{Bound, Dtype, Space};
 
-/// Spaces have no common batch.
+/// An error of batching spaces.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum CannotBatch {
-    /// There is nothing to batch.
-    #[error("a batch needs at least one space, but got none")]
+    /// The list of spaces is empty.
+    #[error("a batch needs at least one space")]
     Empty,
-    /// Two spaces are of different kinds, shapes, types or keys.
-    #[error("{found} cannot be batched with {expected}: only the bounds of arrays may differ")]
+    /// Two spaces differ in kind, shape, type or keys.
+    #[error("{found} cannot be batched with {expected}: only bounds may differ")]
     Different {
         /// The first space.
         expected: Box<Space>,
@@ -22,10 +22,10 @@ pub enum CannotBatch {
 }
 
 impl Space {
-    /// The space of `count` values of this space.
+    /// Returns the space of `count` values of this space.
     ///
-    /// A `Box` gets one more axis in front; `Discrete` becomes `MultiDiscrete`; `MultiDiscrete` and `MultiBinary`
-    /// become a `Box` of their type; the parts of `Dict` and `Tuple` are batched each for itself.
+    /// A `Box` gets a leading axis; `Discrete` becomes `MultiDiscrete`; `MultiDiscrete` and `MultiBinary` become a `Box` of
+    /// their type; the parts of `Dict` and `Tuple` are batched separately.
     #[must_use]
     pub fn batch(&self, count: usize) -> Self {
         match self {
@@ -55,8 +55,8 @@ impl Space {
         }
     }
 
-    /// The space of one value of each of the `spaces`, which may differ in their bounds, but not in kind, shape, type
-    /// or keys.
+    /// Returns the space of one value from each of the `spaces`, which may differ in bounds, but not in kind, shape, type or
+    /// keys.
     pub fn batch_differing(spaces: &[&Self]) -> Result<Self, CannotBatch> {
         let Some(&first) = spaces.first() else {
             return Err(CannotBatch::Empty);
@@ -114,7 +114,7 @@ impl Space {
         })
     }
 
-    /// The batches of the first parts, the second parts, ... of like spaces.
+    /// Batches the first parts of the spaces, the second parts, and so on.
     fn batch_parts(spaces: &[&Self]) -> Result<Vec<Self>, CannotBatch> {
         let parts: Vec<Vec<&Self>> = spaces.iter().map(|space| space.parts().collect()).collect();
         let count = parts.first().map_or(0, Vec::len);
@@ -123,7 +123,7 @@ impl Space {
             .collect()
     }
 
-    /// Whether both are of one kind and differ in nothing but bounds, here and, for parts, in kind.
+    /// Returns true if the spaces have the same kind, shape and type; of their parts only the number or names are compared.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Dict(own), Self::Dict(others)) => own.keys().eq(others.keys()),
@@ -153,7 +153,7 @@ fn binaries(shape: Vec<usize>) -> Space {
     Space::Box { low: Bound::All(0.0), high: Bound::All(1.0), shape, dtype: Dtype::I8 }
 }
 
-/// The smallest and the largest value of each choice.
+/// Returns the smallest and the largest value of each choice.
 fn ends(nvec: &[usize], start: &[i64]) -> (Vec<f64>, Vec<f64>) {
     let ends = nvec.iter().zip(start).map(|(&n, &start)| (start as f64, (start + n as i64 - 1) as f64));
     ends.unzip()

@@ -1,48 +1,48 @@
-//! How a value of a space lies in a row.
+//! The layout of values in a row.
 
 use super::{Dtype, Space};
 
-/// One array in a row: the place of a [`Space`] that is not made of others.
+/// One array in a row: the location of a [`Space`] that is neither a `Dict` nor a `Tuple`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf<'a> {
-    /// The keys (of a `Dict`) and positions (in a `Tuple`) that lead to the leaf, joined by `/`. Empty if the space is
-    /// itself a leaf.
+    /// The keys (of a `Dict`) and positions (in a `Tuple`) that lead to the leaf, joined by `/`. Empty if the whole space is
+    /// a leaf.
     pub path: String,
-    /// The leaf's own space.
+    /// The space of the leaf.
     pub space: &'a Space,
-    /// Bytes between the beginning of the row and the leaf's first element.
+    /// Offset of the first element from the beginning of the row, in bytes.
     pub offset: usize,
-    /// Type of the elements, in native byte order.
+    /// Element type, in native byte order.
     pub dtype: Dtype,
-    /// Length of every axis, outermost first; the last axis is contiguous. Empty for a single number.
+    /// Length of every axis, outermost first; the last axis is contiguous. Empty for a scalar.
     pub shape: Vec<usize>,
 }
 
 impl Leaf<'_> {
-    /// Bytes that the leaf takes.
+    /// Returns the size of the leaf in bytes.
     pub fn byte_len(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 }
 
 impl Space {
-    /// The arrays that a row of an [`ObservationBuffer`](crate::ObservationBuffer) is made of, in their order.
+    /// Returns the arrays of a row of an [`ObservationBuffer`](crate::ObservationBuffer), in their order.
     ///
-    /// Leaves follow each other in the order of a `Tuple`'s positions or a `Dict`'s sorted names, depth first. Each
-    /// begins at the next multiple of its element's size; as rows are aligned to eight bytes, every leaf is aligned
-    /// for its type. The bytes skipped for that are zero and mean nothing.
+    /// Leaves are in the order of a `Tuple`'s positions or a `Dict`'s sorted keys, depth first. Each starts at the next
+    /// multiple of its element size; as rows are aligned to eight bytes, every leaf is aligned for its type. Padding bytes
+    /// have no meaning.
     pub fn leaves(&self) -> Vec<Leaf<'_>> {
         let mut leaves = Vec::new();
         self.collect_leaves(String::new(), 0, &mut leaves);
         leaves
     }
 
-    /// Bytes that one value takes in a row.
+    /// Returns the size of a value in a row, in bytes.
     pub fn byte_len(&self) -> usize {
         self.end(0)
     }
 
-    /// Where this space's last leaf ends, if its first one may begin at `offset`.
+    /// Returns the end of the last leaf if the first one may start at `offset`.
     fn end(&self, offset: usize) -> usize {
         match self.dtype() {
             Some(dtype) => offset.next_multiple_of(dtype.size()) + self.num_elements() * dtype.size(),
@@ -61,8 +61,7 @@ impl Space {
             }),
             _ => {
                 let (dtype, shape) = (self.dtype(), self.shape());
-                let (dtype, shape) =
-                    dtype.zip(shape).expect("a space that is not made of others is an array");
+                let (dtype, shape) = dtype.zip(shape).expect("a space without parts is an array");
                 let offset = offset.next_multiple_of(dtype.size());
                 let leaf = Leaf { path, space: self, offset, dtype, shape };
                 let end = offset + leaf.byte_len();

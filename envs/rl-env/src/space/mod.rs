@@ -1,7 +1,7 @@
-//! Spaces: the sets that observations and actions come from.
+//! Spaces: the sets of possible observations and actions.
 //!
-//! The kinds and their meaning are Gymnasium's (`gymnasium.spaces`). A value of a space is a row of bytes, whose
-//! layout [`Space::leaves`] describes.
+//! The kinds and their meaning are those of `gymnasium.spaces`. A value of a space is a row of bytes, whose layout
+//! [`Space::leaves`] describes.
 
 mod batch;
 mod layout;
@@ -16,21 +16,21 @@ use serde::{Deserialize, Serialize};
 pub use batch::CannotBatch;
 pub use layout::Leaf;
 
-/// The type of the numbers in an array.
+/// The element type of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dtype {
-    /// Bytes: pictures and RAM.
+    /// Unsigned bytes, for images and RAM.
     U8,
-    /// Signed bytes: yes (1) or no (0).
+    /// Signed bytes, for binary values.
     I8,
-    /// 64-bit integers: numbered choices.
+    /// 64-bit integers, for discrete values.
     I64,
-    /// 32-bit floats: physical states.
+    /// 32-bit floats.
     F32,
 }
 
 impl Dtype {
-    /// Bytes an element takes.
+    /// Returns the size of an element in bytes.
     pub const fn size(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -39,7 +39,7 @@ impl Dtype {
         }
     }
 
-    /// NumPy's name of the type.
+    /// Returns NumPy's name of the type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "uint8",
@@ -50,20 +50,18 @@ impl Dtype {
     }
 }
 
-/// The smallest or the largest values of a [`Space::Box`]. `f64` holds every value of every [`Dtype`] exactly
-/// (integers up to 2^53).
-///
-/// Equal bounds are always written as `All`, if they come from [`Bound::each`].
+/// The lower or upper bounds of a [`Space::Box`]. `f64` represents every value of every [`Dtype`] exactly (integers up to
+/// 2^53).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Bound {
-    /// The same for every element.
+    /// The same bound for all elements.
     All(f64),
-    /// One for each element, in the order of the elements.
+    /// One bound for each element.
     Each(Vec<f64>),
 }
 
 impl Bound {
-    /// One bound for each element.
+    /// Creates bounds from one value for each element; equal values become `All`.
     pub fn each(values: impl Into<Vec<f64>>) -> Self {
         let values = values.into();
         match values.first() {
@@ -72,7 +70,7 @@ impl Bound {
         }
     }
 
-    /// The bound of element `index`.
+    /// Returns the bound of element `index`.
     pub fn of(&self, index: usize) -> f64 {
         match self {
             Self::All(value) => *value,
@@ -81,14 +79,32 @@ impl Bound {
     }
 }
 
-/// The set of possible observations or actions.
+/// A set of possible observations or actions.
+///
+/// ```
+/// use rl_env::{Pcg64, Space};
+///
+/// let space = Space::dict([("speed", Space::floats(2, -1.0, 1.0)), ("gear", Space::discrete(6))]);
+/// assert_eq!(space.to_string(), r#"Dict("gear": Discrete(6), "speed": Box(-1, 1, [2], float32))"#);
+///
+/// // A value is a row of bytes: here an i64, then two f32.
+/// let mut row = vec![0; space.byte_len()];
+/// space.sample(&mut Pcg64::new(7), &mut row);
+/// assert_eq!(row.len(), 16);
+/// assert!(space.contains(&row));
+///
+/// // Flattened for networks: six values one-hot, then the two floats.
+/// let mut flat = vec![0.0; space.flat_len()];
+/// space.flatten(&row, &mut flat);
+/// assert_eq!(flat.len(), 8);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Space {
-    /// An n-dimensional box; every element lies in its own closed interval.
+    /// An n-dimensional array whose elements lie in closed intervals.
     Box {
-        /// Smallest values.
+        /// Lower bounds.
         low: Bound,
-        /// Largest values.
+        /// Upper bounds.
         high: Bound,
         /// Length of every axis, outermost first.
         shape: Vec<usize>,
@@ -102,11 +118,11 @@ pub enum Space {
         /// The first value.
         start: i64,
     },
-    /// Several independent discrete choices.
+    /// Several independent discrete values.
     MultiDiscrete {
-        /// Number of values of each choice.
+        /// Number of values of each.
         nvec: Vec<usize>,
-        /// The first value of each choice.
+        /// The first value of each.
         start: Vec<i64>,
     },
     /// An array of zeros and ones.
@@ -114,25 +130,25 @@ pub enum Space {
         /// Length of every axis, outermost first.
         shape: Vec<usize>,
     },
-    /// Named spaces, in the order of their names.
+    /// Named spaces, sorted by name.
     Dict(BTreeMap<String, Space>),
-    /// Spaces one after another.
+    /// A sequence of spaces.
     Tuple(Vec<Space>),
 }
 
 impl Space {
-    /// Pictures and RAM: bytes of any value.
+    /// Creates a box of unsigned bytes, for images and RAM.
     pub fn bytes(shape: impl Into<Vec<usize>>) -> Self {
         Self::Box { low: Bound::All(0.0), high: Bound::All(255.0), shape: shape.into(), dtype: Dtype::U8 }
     }
 
-    /// A vector of `length` floats in `low..=high`.
+    /// Creates a vector of `length` floats in `low..=high`.
     pub fn floats(length: usize, low: f32, high: f32) -> Self {
         let [low, high] = [low, high].map(|bound| Bound::All(bound.into()));
         Self::Box { low, high, shape: vec![length], dtype: Dtype::F32 }
     }
 
-    /// A vector of floats, each with its own smallest and largest value.
+    /// Creates a vector of floats with a range for each element.
     pub fn float_ranges(ranges: &[(f32, f32)]) -> Self {
         let (low, high): (Vec<f64>, Vec<f64>) =
             ranges.iter().map(|&(low, high)| (f64::from(low), f64::from(high))).unzip();
@@ -144,33 +160,33 @@ impl Space {
         }
     }
 
-    /// The integers `0..n`.
+    /// Creates the space of the integers `0..n`.
     pub const fn discrete(n: usize) -> Self {
         Self::Discrete { n, start: 0 }
     }
 
-    /// Independent choices, choice `i` among `0..nvec[i]`.
+    /// Creates the space of vectors whose element `i` lies in `0..nvec[i]`.
     pub fn multi_discrete(nvec: impl Into<Vec<usize>>) -> Self {
         let nvec = nvec.into();
         Self::MultiDiscrete { start: vec![0; nvec.len()], nvec }
     }
 
-    /// A vector of `length` zeros and ones.
+    /// Creates the space of vectors of `length` zeros and ones.
     pub fn multi_binary(length: usize) -> Self {
         Self::MultiBinary { shape: vec![length] }
     }
 
-    /// Named spaces.
+    /// Creates a dictionary of spaces.
     pub fn dict<K: Into<String>>(spaces: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Dict(spaces.into_iter().map(|(key, space)| (key.into(), space)).collect())
     }
 
-    /// Spaces one after another.
+    /// Creates a tuple of spaces.
     pub fn tuple(spaces: impl Into<Vec<Self>>) -> Self {
         Self::Tuple(spaces.into())
     }
 
-    /// Length of every axis; empty for a single number. None for spaces that are made of others.
+    /// Returns the length of every axis, empty for a scalar. `None` for `Dict` and `Tuple`.
     pub fn shape(&self) -> Option<Vec<usize>> {
         match self {
             Self::Box { shape, .. } | Self::MultiBinary { shape } => Some(shape.clone()),
@@ -180,9 +196,9 @@ impl Space {
         }
     }
 
-    /// The type of the numbers of a value. None for spaces that are made of others.
+    /// Returns the element type. `None` for `Dict` and `Tuple`.
     ///
-    /// As in Gymnasium, choices are 64-bit integers and binaries are signed bytes.
+    /// As in Gymnasium, discrete values are 64-bit integers and binary values are signed bytes.
     pub fn dtype(&self) -> Option<Dtype> {
         match self {
             Self::Box { dtype, .. } => Some(*dtype),
@@ -192,7 +208,7 @@ impl Space {
         }
     }
 
-    /// The spaces that this one is made of, in order; none for a space that is not made of others.
+    /// Iterates over the parts of a `Dict` or `Tuple`; other spaces have none.
     pub fn parts(&self) -> impl Iterator<Item = &Self> {
         let (named, numbered) = match self {
             Self::Dict(spaces) => (Some(spaces.values()), None),
@@ -202,7 +218,7 @@ impl Space {
         named.into_iter().flatten().chain(numbered.into_iter().flatten())
     }
 
-    /// Numbers in a value.
+    /// Returns the number of elements of a value.
     pub fn num_elements(&self) -> usize {
         match self {
             Self::Box { shape, .. } | Self::MultiBinary { shape } => shape.iter().product(),
@@ -213,7 +229,7 @@ impl Space {
     }
 }
 
-/// As Gymnasium prints it, but for the shape of boxes, which is a list here.
+/// Formats a space as Gymnasium does, except that the shape of a box is a list.
 impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -246,7 +262,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All(value) => value.fmt(f),
-            // Most such bounds are `f32`s, which read badly with the digits of an `f64`.
+            // Most of these bounds are `f32`, which would be printed with meaningless digits as `f64`.
             Self::Each(values) => {
                 write!(f, "{:?}", values.iter().map(|&value| value as f32).collect::<Vec<_>>())
             }

@@ -1,4 +1,4 @@
-//! Random values.
+//! Sampling of random values.
 
 use std::f64::consts::TAU;
 
@@ -6,13 +6,13 @@ use super::{Dtype, Leaf, Space};
 use crate::Pcg64;
 
 impl Space {
-    /// Writes a random value into `row`.
+    /// Writes a random value to `row`, as `gymnasium.spaces.Space.sample` does.
     ///
-    /// Choices and binaries are uniform. An element of a `Box` is uniform if it is bounded on both sides, exponential
-    /// (with mean 1, from the bound on) if on one, normal otherwise; integers are rounded down. That is
-    /// `gymnasium.spaces.Space.sample`, and with the same generator the numbers are the same for spaces whose elements
-    /// are all bounded and that are not made of others: the leaves of those draw from one generator, one after
-    /// another, where Gymnasium gives each leaf a generator of its own.
+    /// Discrete and binary values are uniform. An element of a `Box` is uniform if it has two finite bounds, exponential
+    /// with mean 1 from the bound on if it has one, and normal otherwise; integers are rounded down.
+    ///
+    /// With the same generator the values equal Gymnasium's for spaces whose elements all have two bounds, except `Dict`
+    /// and `Tuple`: their leaves share one generator here, while Gymnasium gives each leaf its own.
     pub fn sample(&self, generator: &mut Pcg64, row: &mut [u8]) {
         row.fill(0);
         for leaf in self.leaves() {
@@ -50,14 +50,14 @@ impl Leaf<'_> {
     }
 }
 
-/// A random element of a box.
+/// Draws an element of a box.
 fn element((low, high): (f64, f64), dtype: Dtype, generator: &mut Pcg64) -> f64 {
     let above = if dtype == Dtype::F32 { high } else { high + 1.0 };
     let drawn = match (low.is_finite(), high.is_finite()) {
         (true, true) => generator.uniform(low, above),
         (true, false) => low + exponential(generator),
         (false, true) => above - exponential(generator),
-        // The method of Box and Muller.
+        // The Box-Muller method.
         (false, false) => {
             let radius = (2.0 * exponential(generator)).sqrt();
             radius * (TAU * generator.random()).cos()
@@ -66,8 +66,8 @@ fn element((low, high): (f64, f64), dtype: Dtype, generator: &mut Pcg64) -> f64 
     if dtype == Dtype::F32 { drawn } else { drawn.floor().min(high) }
 }
 
-/// A number with the exponential distribution of mean 1.
+/// Draws from the exponential distribution with mean 1.
 fn exponential(generator: &mut Pcg64) -> f64 {
-    // 1 - random() is never 0, which has no logarithm.
+    // 1 - random() is never 0, whose logarithm is infinite.
     -(1.0 - generator.random()).ln()
 }

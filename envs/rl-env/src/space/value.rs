@@ -1,14 +1,14 @@
-//! What can be said of a value: whether it lies in a space, and what it is as a flat vector.
+//! Values of a space: membership, elements and flattening.
 
 use super::{Dtype, Leaf, Space};
 
 impl Space {
-    /// Whether the row holds a value of this space.
+    /// Returns true if the row is a value of this space.
     pub fn contains(&self, row: &[u8]) -> bool {
         row.len() == self.byte_len() && self.leaves().iter().all(|leaf| leaf.contains(row))
     }
 
-    /// Numbers in a flattened value.
+    /// Returns the length of a flattened value.
     pub fn flat_len(&self) -> usize {
         match self {
             Self::Box { .. } | Self::MultiBinary { .. } => self.num_elements(),
@@ -18,10 +18,10 @@ impl Space {
         }
     }
 
-    /// Writes the value in `row` as [`flat_len`](Self::flat_len) floats, for networks: boxes and binaries as they are,
-    /// choices one-hot, leaf after leaf. This is `gymnasium.spaces.flatten`.
+    /// Writes the value in `row` as [`flat_len`](Self::flat_len) floats, for networks: discrete values one-hot, everything
+    /// else unchanged, leaf by leaf. This is `gymnasium.spaces.flatten`.
     ///
-    /// A choice that is not in its space is written as zeros.
+    /// A discrete value outside its space is written as zeros.
     pub fn flatten(&self, row: &[u8], flat: &mut [f32]) {
         let mut rest = flat;
         for leaf in self.leaves() {
@@ -31,8 +31,7 @@ impl Space {
         }
     }
 
-    /// The smallest and the largest value of element `index`. No value lies between those of a space that is made of
-    /// others.
+    /// Returns the smallest and the largest value of element `index`. For `Dict` and `Tuple` both are NaN.
     pub(crate) fn range(&self, index: usize) -> (f64, f64) {
         let choice = |n: usize, start: i64| (start as f64, start as f64 + n as f64 - 1.0);
         match self {
@@ -46,9 +45,7 @@ impl Space {
 }
 
 impl Leaf<'_> {
-    /// Element `index` (axes flattened) of the leaf in a row of the whole space.
-    ///
-    /// `f64` is exact for every type, for integers up to 2^53.
+    /// Returns element `index` (axes flattened) of the leaf from a row of the whole space. Exact for integers up to 2^53.
     pub fn element(&self, row: &[u8], index: usize) -> f64 {
         let size = self.dtype.size();
         let bytes = &row[self.offset + index * size..][..size];
@@ -60,7 +57,7 @@ impl Leaf<'_> {
         }
     }
 
-    /// Writes element `index`, converted to the leaf's type (truncated, and kept within the type's range).
+    /// Writes element `index`, truncated and saturated to the type of the leaf.
     pub fn set_element(&self, row: &mut [u8], index: usize, value: f64) {
         let size = self.dtype.size();
         let bytes = &mut row[self.offset + index * size..][..size];

@@ -1,4 +1,4 @@
-"""Records spaces.json: what NumPy's generator draws, and what Gymnasium's spaces sample, flatten to and batch to.
+"""Records spaces.json: draws of NumPy's generator; samples, flattened values and batches of Gymnasium's spaces.
 
 Needs gymnasium 1.4.0 and numpy 2.4.6:  python record_spaces.py > spaces.json
 """
@@ -13,7 +13,7 @@ SEEDS = [0, 1, 42, 2**32 - 1, 2**32, 123456789012345678, 2**64 - 1]
 
 
 def number(value):
-    """JSON has no infinity."""
+    """Encodes infinity as a string, because JSON has no infinity."""
     return float(value) if numpy.isfinite(value) else str(value)
 
 
@@ -33,7 +33,7 @@ def describe(space):
 
 
 def elements(value):
-    """The numbers of a value, leaf after leaf."""
+    """The elements of a value, leaf by leaf."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, tuple):
@@ -46,7 +46,7 @@ def draws(seed):
     return {
         "seed": seed,
         "bits": [int(generator.random() * 2**53) for _ in range(4)],
-        # An odd number of them leaves half of the 64 bits for later, across the draw of a float.
+        # An odd number of draws leaves 32 bits for later, across the draw of a float.
         "below_13": [int(generator.integers(13)) for _ in range(5)],
         "float": int(generator.random() * 2**53),
         "below_3_000_000_000": [int(generator.integers(3_000_000_000)) for _ in range(8)],
@@ -102,7 +102,7 @@ def main():
         for spaces in DIFFERING
     ]
     record = {"draws": [draws(seed) for seed in SEEDS], "spaces": [case(space) for space in SPACES], "differing": differing}
-    # One case a line.
+    # One case per line.
     parts = [f'"{name}": [\n' + ",\n".join(map(json.dumps, cases)) + "\n]" for name, cases in record.items()]
     print("{" + ",\n".join(parts) + "}")
 
