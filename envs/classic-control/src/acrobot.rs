@@ -5,26 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::{Dynamics, write_floats};
 
-// Both links are 1 m long and weigh 1 kg, with the centre of mass in the middle and a moment of inertia of 1 kg m^2.
+// Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg m^2.
 const TO_CENTRE: f64 = 0.5;
 const INERTIA: f64 = 1.0;
 const GRAVITY: f64 = 9.8;
-/// Seconds in a step.
+/// Seconds per step.
 const DT: f64 = 0.2;
 const MAX_VELOCITIES: [f64; 2] = [4.0 * PI, 9.0 * PI];
 
-/// Two links that hang from a joint and are driven at the one between them, to swing the tip up: Gymnasium's
+/// Two links that hang from a joint and are driven at the joint between them, to swing the tip up: Gymnasium's
 /// `Acrobot-v1`.
 ///
 /// Observation: cosine and sine of the first angle (0 hangs down) and of the second (relative to the first link), and
-/// both angular velocities. Actions: a torque of -1, 0 or 1 N m. Every step costs 1, but the one that brings the tip a
-/// link's length above the joint, which terminates the episode.
+/// both angular velocities. Actions: a torque of -1, 0 or 1 N m. Every step costs 1, except the one that raises the tip one
+/// link length above the joint, which terminates the episode.
 ///
-/// Sutton (1996), "Generalization in reinforcement learning: successful examples using sparse coarse coding"; the
-/// equations of Sutton and Barto's book, integrated by the method of Runge and Kutta.
+/// Sutton (1996), "Generalization in reinforcement learning: successful examples using sparse coarse coding". The equations
+/// are those of Sutton and Barto's book, integrated with the classical Runge-Kutta method.
 ///
-/// Gymnasium computes the sines and cosines of an episode's first observation in single precision, which turns the last
-/// bit of one of them in about two episodes of a thousand; here they are rounded correctly.
+/// Gymnasium computes the sines and cosines of an episode's first observation in single precision. In about two of a thousand
+/// episodes the last bit of one of them therefore differs from the correctly rounded value used here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acrobot;
 
@@ -38,7 +38,7 @@ pub struct AcrobotState {
 /// Both angles, then both angular velocities.
 type Vector = [f64; 4];
 
-/// The derivative by time under a torque between the links.
+/// Returns the time derivative with a torque between the links.
 fn derivative(&[angle_1, angle_2, velocity_1, velocity_2]: &Vector, torque: f64) -> Vector {
     let (sin_2, cos_2) = angle_2.sin_cos();
     let square = TO_CENTRE * TO_CENTRE;
@@ -55,7 +55,7 @@ fn derivative(&[angle_1, angle_2, velocity_1, velocity_2]: &Vector, torque: f64)
     [velocity_1, velocity_2, acceleration_1, acceleration_2]
 }
 
-/// One step of the classical method of Runge and Kutta.
+/// Performs one step of the classical Runge-Kutta method.
 fn integrate(start: &Vector, torque: f64) -> Vector {
     let ahead = |time: f64, slope: &Vector| std::array::from_fn(|i| start[i] + time * slope[i]);
     let k1 = derivative(start, torque);
@@ -65,7 +65,7 @@ fn integrate(start: &Vector, torque: f64) -> Vector {
     std::array::from_fn(|i| start[i] + DT / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]))
 }
 
-/// The same angle in `-pi..=pi`.
+/// Wraps an angle to `-pi..=pi`.
 fn wrap(mut angle: f64) -> f64 {
     while angle > PI {
         angle -= 2.0 * PI;

@@ -8,7 +8,7 @@ const GRAVITY: f64 = 9.8;
 const MASS_CART: f64 = 1.0;
 const MASS_POLE: f64 = 0.1;
 const TOTAL_MASS: f64 = MASS_POLE + MASS_CART;
-/// From the joint to the pole's centre of mass: half the pole.
+/// Distance from the joint to the centre of mass of the pole.
 const HALF_LENGTH: f64 = 0.5;
 const POLE_MOMENT: f64 = MASS_POLE * HALF_LENGTH;
 const FORCE: f64 = 10.0;
@@ -19,16 +19,16 @@ const START_RANGE: f64 = 0.05;
 
 /// A pole on a cart that is pushed left (0) or right (1): Gymnasium's `CartPole-v1`.
 ///
-/// Observation: position, velocity, angle, angular velocity. Every step is worth 1. The episode terminates when the
-/// cart leaves +-2.4 m or the pole +-12 degrees.
+/// Observation: position, velocity, angle, angular velocity. Every step earns 1. The episode terminates when the cart leaves
+/// ±2.4 m or the pole ±12 degrees.
 ///
-/// The dynamics of Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve difficult learning
-/// control problems", corrected by Florian (2007), integrated by Euler's method in `f64` in Gymnasium's order of
-/// operations.
+/// The dynamics are those of Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve difficult
+/// learning control problems", as corrected by Florian (2007), integrated with Euler's method in `f64` and in Gymnasium's
+/// order of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CartPole;
 
-/// Where cart and pole are and how fast, in metres, radians and seconds.
+/// Positions and velocities of cart and pole, in metres, radians and seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct CartPoleState {
     pub(crate) position: f64,
@@ -38,12 +38,12 @@ pub struct CartPoleState {
 }
 
 impl CartPole {
-    /// Steps after which `CartPole-v1` cuts an episode off; also the best possible return.
+    /// The time limit of `CartPole-v1`, which is also the maximal return.
     pub const MAX_STEPS: u32 = 500;
 }
 
 impl CartPoleState {
-    /// One Euler step under `force`.
+    /// Performs one Euler step with `force`.
     fn integrate(&mut self, force: f64) {
         let (sin, cos) = self.angle.sin_cos();
         let push = (force + POLE_MOMENT * (self.angular_velocity * self.angular_velocity) * sin) / TOTAL_MASS;
@@ -65,7 +65,7 @@ impl Dynamics for CartPole {
     type State = CartPoleState;
 
     fn observation_space(&self) -> Space {
-        // Twice what ends the episode: the last observation lies within.
+        // Twice the limits of termination, so that the last observation lies inside.
         let [position, angle] = [MAX_POSITION, MAX_ANGLE].map(|bound| 2.0 * bound as f32);
         let any = (f32::NEG_INFINITY, f32::INFINITY);
         Space::float_ranges(&[(-position, position), any, (-angle, angle), any])
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::Control;
 
-    /// Recorded from Gymnasium 1.4.0 by
+    /// Recorded from Gymnasium 1.4.0 with
     ///
     /// ```python
     /// import gymnasium, numpy
@@ -150,7 +150,7 @@ mod tests {
             assert!(!step.truncated);
             terminations += usize::from(step.terminated);
         }
-        assert!(terminations >= 2, "the trace shows both ways to fail");
+        assert!(terminations >= 2, "the trace contains both kinds of failure");
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         }
         env.reset(None, &mut bytes);
         copy.reset(None, &mut copied);
-        assert_eq!(bytes, copied, "the random numbers continue as well");
+        assert_eq!(bytes, copied, "the generator is restored, too");
     }
 
     #[test]

@@ -2,21 +2,21 @@ use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What makes one classic control task different from another: its spaces and the laws of its motion.
+/// The spaces and equations of motion of a classic control task.
 pub trait Dynamics: Send + 'static {
-    /// The state of the body, without random numbers.
+    /// The physical state, without the random number generator.
     type State: Clone + Default + Serialize + DeserializeOwned + Send;
 
-    /// The space of observations: a vector of floats.
+    /// Returns the observation space, a vector of floats.
     fn observation_space(&self) -> Space;
 
-    /// The space of actions.
+    /// Returns the action space.
     fn action_space(&self) -> Space;
 
-    /// A first state, drawn from `generator`.
+    /// Draws the first state of an episode.
     fn start(&self, generator: &mut Pcg64) -> Self::State;
 
-    /// Moves `state` by one step under an action of `action_space`. Never truncates.
+    /// Advances `state` by one step with an action of `action_space`. Never truncates.
     fn step(
         &self,
         state: &mut Self::State,
@@ -24,12 +24,12 @@ pub trait Dynamics: Send + 'static {
         action_space: &Space,
     ) -> Result<Step, EnvError>;
 
-    /// Writes what is seen of a state as an observation row.
+    /// Writes the observation of a state.
     fn observe(&self, state: &Self::State, observation: &mut [u8]);
 }
 
-/// A classic control task without time limit. Every reset with the same seed, and every step from there on, equals
-/// Gymnasium's, but that rewards are `f32`.
+/// A classic control task without a time limit. Resets with the same seed, and all steps after them, equal Gymnasium's,
+/// except that rewards are `f32`.
 #[derive(Clone, Debug)]
 pub struct Control<D: Dynamics> {
     dynamics: D,
@@ -40,7 +40,7 @@ pub struct Control<D: Dynamics> {
 }
 
 impl<D: Dynamics> Control<D> {
-    /// The task of these dynamics. Until a seed comes with a reset it behaves as if seeded with 0.
+    /// Creates the task with these dynamics and seed 0.
     pub fn new(dynamics: D) -> Self {
         Self {
             observation_space: dynamics.observation_space(),
@@ -93,7 +93,7 @@ impl<D: Dynamics> Env for Control<D> {
     }
 }
 
-/// Writes floats as an observation row.
+/// Writes floats to an observation row.
 pub(crate) fn write_floats(values: &[f32], observation: &mut [u8]) {
     for (bytes, value) in observation.chunks_exact_mut(size_of::<f32>()).zip(values) {
         bytes.copy_from_slice(&value.to_ne_bytes());

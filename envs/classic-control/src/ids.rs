@@ -2,7 +2,7 @@ use rl_env::{BoxedEnv, EnvSpec, Registry, RegistryError, TimeLimit};
 
 use crate::{Acrobot, CartPole, Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
 
-/// Registers the classic control tasks under Gymnasium's ids, with its time limits.
+/// Registers the classic control tasks with Gymnasium's ids and time limits.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     add(registry, "CartPole-v0", 200, Some(195.0), CartPole)?;
     add(registry, "CartPole-v1", CartPole::MAX_STEPS, Some(475.0), CartPole)?;

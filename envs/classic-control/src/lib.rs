@@ -1,8 +1,6 @@
-//! Small environments: Gymnasium's classic control tasks, and the probe environments that tests use.
+//! Small environments: Gymnasium's classic control tasks, and probe environments for testing learners.
 //!
-//! Everything here is arithmetic on a few numbers. This crate knows no picture, no thread and no learner.
-//!
-//! [`Control`] is the environment; what differs between the tasks is their [`Dynamics`]. [`register`] gives the tasks
+//! [`Control`] is the environment of all tasks, which differ in their [`Dynamics`]. [`register`] adds them to a registry with
 //! their Gymnasium ids and time limits.
 
 mod acrobot;

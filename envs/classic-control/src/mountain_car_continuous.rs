@@ -10,30 +10,30 @@ const MAX_SPEED: f32 = 0.07;
 const GOAL_POSITION: f32 = 0.45;
 const POWER: f64 = 0.0015;
 
-/// The car in the valley with a throttle: Gymnasium's `MountainCarContinuous-v0`.
+/// The mountain car with a continuous force: Gymnasium's `MountainCarContinuous-v0`.
 ///
-/// Observation: position, velocity. Action: the force, from -1 to 1; more has no more effect, but its cost. Reaching
-/// the hill, at position 0.45 and at least the goal's velocity, terminates the episode and earns 100; every step costs
-/// a tenth of the action's square.
+/// Observation: position, velocity. Action: the force, which acts as if clipped to -1 to 1. Every step costs a tenth of the
+/// square of the unclipped action. Reaching the hill, at position 0.45 with at least the goal velocity, earns 100 and
+/// terminates the episode.
 ///
-/// Gymnasium keeps the state in single precision, but for the first position, and so does this.
+/// As in Gymnasium the state has single precision, except the first position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MountainCarContinuous {
-    /// The velocity that the car must have on the hill; 0 in Gymnasium.
+    /// The minimal velocity on the hill; 0 in Gymnasium.
     pub goal_velocity: f32,
 }
 
-/// Where the car is and how fast.
+/// Position and velocity of the car.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct MountainCarContinuousState {
     position: f32,
     velocity: f32,
-    /// The position at the beginning of the episode, until the first step, in the precision of the random numbers.
+    /// The position in double precision, before the first step of an episode.
     first_position: Option<f64>,
 }
 
 impl MountainCarContinuousState {
-    /// Three times the position: the argument of the slope.
+    /// Returns three times the position, the argument of the slope.
     fn slope_angle(&self) -> f64 {
         self.first_position.map_or_else(|| f64::from(3.0 * self.position), |position| 3.0 * position)
     }
@@ -46,11 +46,11 @@ impl MountainCarContinuousState {
     }
 }
 
-/// The engine's push less the pull of the slope.
+/// Returns the acceleration by the engine and the slope.
 fn acceleration(action: f32, slope_angle: f64) -> f32 {
     let pull = 0.0025 * slope_angle.cos();
     if action.abs() > 1.0 {
-        // What is clipped becomes a Python float in Gymnasium, which is a double.
+        // In Gymnasium a clipped action becomes a Python float, which has double precision.
         return (f64::from(action.signum()) * POWER - pull) as f32;
     }
     action * POWER as f32 - pull as f32

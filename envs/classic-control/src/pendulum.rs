@@ -7,18 +7,17 @@ use crate::control::{Dynamics, write_floats};
 
 const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
-/// Seconds in a step.
+/// Seconds per step.
 const DT: f64 = 0.05;
 
-/// A pendulum that is to be swung up and held upright by a motor at its joint: Gymnasium's `Pendulum-v1`. Its mass and
-/// its length are 1.
+/// A pendulum to be swung up and balanced with a torque at its joint: Gymnasium's `Pendulum-v1`. Mass and length are 1.
 ///
-/// Observation: cosine and sine of the angle (0 is upright) and the angular velocity. Action: the torque, from -2 to 2,
-/// clipped. A step costs the squares of the angle (1), the angular velocity (0.1) and the torque (0.001). Nothing
-/// terminates.
+/// Observation: cosine and sine of the angle (0 is upright) and the angular velocity. Action: the torque, clipped to -2 to 2.
+/// A step costs the squares of the angle, the angular velocity (times 0.1) and the torque (times 0.001). Episodes never
+/// terminate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pendulum {
-    /// Acceleration of gravity, in metres per second squared; 10 in Gymnasium.
+    /// Gravitational acceleration, in metres per second squared; 10 in Gymnasium.
     pub gravity: f64,
 }
 
@@ -35,7 +34,7 @@ pub struct PendulumState {
     angular_velocity: f64,
 }
 
-/// The angle in `-pi..pi`.
+/// Wraps an angle to `-pi..pi`.
 fn normalized(angle: f64) -> f64 {
     (angle + PI).rem_euclid(2.0 * PI) - PI
 }
@@ -65,7 +64,7 @@ impl Dynamics for Pendulum {
         let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
         let PendulumState { angle, angular_velocity } = *state;
         let deviation = normalized(angle);
-        // Products of the torque are in single precision, as in Gymnasium.
+        // As in Gymnasium, products with the torque have single precision.
         let cost = deviation * deviation
             + 0.1 * (angular_velocity * angular_velocity)
             + f64::from(0.001 * (torque * torque));

@@ -5,31 +5,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::write_floats;
 
-/// What a [`Probe`] asks of a learner. Each kind needs what the one before it needs, and one thing more; the first
-/// that a learner fails names the fault.
+/// The ability of a learner that a [`Probe`] tests. Each kind requires one ability more than the previous one, so that the
+/// first failure locates the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeKind {
-    /// One step, observation 0, reward 1. The value is 1, or the value loss and its optimiser are wrong.
+    /// One step, observation 0, reward 1. The value must be 1. Tests the value loss and its optimizer.
     ConstantValue,
-    /// One step, observation +1 or -1, rewarded with the observation. The value is the observation, or gradients
-    /// do not reach the whole network.
+    /// One step, observation +1 or -1, reward equal to the observation. The value must equal the observation. Tests the
+    /// flow of gradients through the network.
     ValueFromObservation,
-    /// Two steps, observations 0 then 1, rewards 0 then 1. The values are gamma and 1, or returns are wrong.
+    /// Two steps, observations 0 then 1, rewards 0 then 1. The values must be gamma and 1. Tests returns.
     DiscountedValue,
-    /// One step, observation 0; action 1 is rewarded with 1, action 0 with -1. The policy takes action 1, or
-    /// advantages or the policy loss are wrong.
+    /// One step, observation 0; action 1 earns 1, action 0 earns -1. The policy must take action 1. Tests advantages and
+    /// the policy loss.
     BestAction,
-    /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The
-    /// policy follows the observation, or observations and actions are mixed up on their way.
+    /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The policy must
+    /// depend on the observation. Tests that observations and actions are not mixed up between rows.
     ActionFromObservation,
-    /// Three steps, observations +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was
-    /// +1, action 0 if it was -1; right earns 1, wrong -1. The policy knows, or it does not remember. Only a recurrent one
-    /// can.
+    /// Three steps, observation +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was +1,
+    /// action 0 if it was -1; right earns 1, wrong -1. Only a recurrent policy can solve it.
     Memory,
 }
 
 impl ProbeKind {
-    /// All kinds that need no memory, the simplest first.
+    /// All kinds that require no memory, simplest first.
     pub const ALL: [Self; 5] = [
         Self::ConstantValue,
         Self::ValueFromObservation,
@@ -54,10 +53,10 @@ impl ProbeKind {
     }
 }
 
-/// A tiny task with a known answer, that a right learner solves within seconds.
+/// A tiny task with a known solution, which a correct learner finds within seconds.
 ///
-/// The observation is one float; episodes terminate after one or two steps. The idea is Andy Jones' ("Debugging RL,
-/// without the agonizing pain", 2021).
+/// The observation is one float; episodes terminate after one to three steps. The idea is from Andy Jones, "Debugging RL,
+/// Without the Agonizing Pain" (2021).
 #[derive(Clone, Debug)]
 pub struct Probe {
     observation_space: Space,
@@ -65,20 +64,20 @@ pub struct Probe {
     state: State,
 }
 
-/// All that changes, and the kind, so that a snapshot is never restored into another task.
+/// The mutable state, and the kind, so that a snapshot is never restored to a different task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
     kind: ProbeKind,
     rng: ChaCha8Rng,
     observation: f32,
-    /// The first observation of this episode.
+    /// The first observation of the episode.
     first: f32,
-    /// Steps in this episode.
+    /// The number of steps in the episode.
     steps: u8,
 }
 
 impl Probe {
-    /// An unseeded environment: until a seed comes with a reset it behaves as if seeded with 0.
+    /// Creates a probe with seed 0.
     pub fn new(kind: ProbeKind) -> Self {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
@@ -160,7 +159,7 @@ impl Env for Probe {
         let state: State = snapshot::decode(snapshot)?;
         if state.kind != self.state.kind {
             return Err(EnvError::BadSnapshot(format!(
-                "it is of the probe {:?}, this is {:?}",
+                "it belongs to the probe {:?}, not to {:?}",
                 state.kind, self.state.kind
             )));
         }
@@ -173,7 +172,7 @@ impl Env for Probe {
 mod tests {
     use super::*;
 
-    /// Observation and the (reward, terminated) of each step of one episode in which `action` is repeated.
+    /// Returns the first observation, and the reward and termination of each step, of an episode that repeats `action`.
     fn episode(env: &mut Probe, action: i32) -> (f32, Vec<(f32, bool)>) {
         let mut row = [0; 4];
         env.reset(None, &mut row);

@@ -1,10 +1,10 @@
-//! The classic control tasks equal Gymnasium's: traces recorded by `data/record_traces.py`.
+//! The classic control tasks equal Gymnasium's, from which `data/record_traces.py` recorded the traces.
 
 mod trace;
 
 use rl_env::Registry;
 
-/// Each trace with the least number of terminations and of truncations that make it worth something.
+/// The traces with their minimal numbers of terminations and truncations.
 const TRACES: [(&str, &str, usize, usize); 6] = [
     ("CartPole-v0", include_str!("data/CartPole-v0.trace"), 0, 1),
     ("CartPole-v1", include_str!("data/CartPole-v1.trace"), 10, 1),

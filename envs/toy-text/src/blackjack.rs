@@ -1,29 +1,29 @@
 use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
-/// Ace, 2 to 10, and three pictures that count 10, drawn from an endless deck.
+/// Ace, 2 to 10, and three face cards that count 10, drawn from an infinite deck.
 const NUM_RANKS: u32 = 13;
-/// With this sum the dealer draws no more.
+/// The sum at which the dealer stops drawing.
 const DEALER_STANDS: u32 = 17;
 const BEST: u32 = 21;
 
-/// What a natural (an ace and a ten in the first two cards) is worth.
+/// The value of a natural (an ace and a ten as the first two cards).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlackjackRules {
-    /// It wins against any other hand, as in Sutton and Barto's book (Gymnasium's `sab=True`, the registered default).
+    /// It beats every hand except another natural, as in Sutton and Barto's book (Gymnasium's `sab=True`, the default).
     #[default]
     SuttonBarto,
-    /// It is a hand like others (`sab=False, natural=False`).
+    /// It is an ordinary hand (`sab=False, natural=False`).
     Plain,
-    /// It is a hand like others, but earns 1.5 if it wins (`sab=False, natural=True`).
+    /// It is an ordinary hand that earns 1.5 if it wins (`sab=False, natural=True`).
     Natural,
 }
 
 /// One hand of Blackjack against a dealer: Gymnasium's `Blackjack-v1`.
 ///
-/// Observation: a tuple of the player's sum, the dealer's open card (1 is an ace) and whether the player has an ace that
-/// counts 11. Actions: stick (0), hit (1). The episode terminates when the player sticks or exceeds 21; winning earns 1,
-/// losing costs 1. Example 5.1 of Sutton and Barto's book.
+/// Observation: a tuple of the player's sum, the dealer's face-up card (1 is an ace) and 1 if the player has a usable ace,
+/// which counts 11. Actions: stick (0), hit (1). The episode terminates when the player sticks or exceeds 21; winning earns
+/// 1, losing costs 1. Example 5.1 of Sutton and Barto's book.
 #[derive(Clone, Debug)]
 pub struct Blackjack {
     observation_space: Space,
@@ -32,20 +32,20 @@ pub struct Blackjack {
     state: State,
 }
 
-/// All that changes.
+/// The mutable state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
     generator: Pcg64,
     player: Hand,
     dealer: Hand,
-    /// The dealer's open card.
+    /// The dealer's face-up card.
     open: u32,
 }
 
-/// What counts of the cards that somebody holds.
+/// A summary of the cards in a hand.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Hand {
-    /// Sum of the cards, aces counting 1.
+    /// The sum of the cards, with aces counting 1.
     hard_sum: u32,
     has_ace: bool,
     num_cards: u32,
@@ -60,7 +60,7 @@ impl Hand {
         }
     }
 
-    /// Whether an ace counts 11.
+    /// Returns true if an ace counts 11.
     fn has_usable_ace(self) -> bool {
         self.has_ace && self.hard_sum <= BEST - 10
     }
@@ -69,7 +69,7 @@ impl Hand {
         self.hard_sum + if self.has_usable_ace() { 10 } else { 0 }
     }
 
-    /// The sum, or 0 if it exceeds 21.
+    /// Returns the sum, or 0 if it exceeds 21.
     fn score(self) -> u32 {
         if self.sum() > BEST { 0 } else { self.sum() }
     }
@@ -89,7 +89,7 @@ impl State {
         self.open = cards[0];
         self.dealer = Hand::default().with(cards[0]).with(cards[1]);
         self.player = Hand::default().with(cards[2]).with(cards[3]);
-        // The suit of the open card and which picture it is are drawn for Gymnasium's table, which is not drawn here.
+        // Gymnasium draws the suit and the face of the open card for rendering; the generator has to advance equally.
         self.generator.below(4);
         if self.open == 10 {
             self.generator.below(3);
@@ -117,7 +117,7 @@ impl State {
 }
 
 impl Blackjack {
-    /// A table with these rules. Until a seed comes with a reset it behaves as if seeded with 0.
+    /// Creates a table with these rules and seed 0.
     pub fn new(rules: BlackjackRules) -> Self {
         let hand = Hand::default();
         Self {

@@ -5,14 +5,14 @@ const GRID: Grid = Grid { rows: 4, columns: 12 };
 const START: usize = 36;
 const CLIFF: std::ops::Range<usize> = 37..47;
 const GOAL: usize = 47;
-/// The actions in their order.
+/// The directions of actions 0 to 3.
 const ACTIONS: [Direction; 4] = [Direction::Up, Direction::Right, Direction::Down, Direction::Left];
 
-/// A walk along a cliff, from one end to the other: Gymnasium's `CliffWalking-v1` and `CliffWalkingSlippery-v1`.
+/// Creates a walk along a cliff: Gymnasium's `CliffWalking-v1` and `CliffWalkingSlippery-v1`.
 ///
-/// Observation: the cell of the 4 by 12 map, counted row after row. Actions: up, right, down, left; where it is
-/// slippery, each of them leads to either side as often as ahead. A step costs 1, one over the cliff 100 and leads back
-/// to the start. The episode terminates at the goal. Example 6.6 of Sutton and Barto's book.
+/// Observation: the cell of the 4 by 12 map, numbered row by row. Actions: up, right, down, left; if slippery, each leads
+/// ahead, left or right with equal probability. A step costs 1; a step over the cliff costs 100 and returns to the start. The
+/// episode terminates at the goal. Example 6.6 of Sutton and Barto's book.
 pub fn cliff_walking(is_slippery: bool) -> Tabular {
     let start: Vec<f64> = (0..GRID.num_cells()).map(|cell| f64::from(cell == START)).collect();
     Tabular::new(&start, ACTIONS.len(), |cell, action| {

@@ -3,26 +3,26 @@ use thiserror::Error;
 use crate::grid::{Direction, Grid};
 use crate::{Outcome, Tabular};
 
-/// The small lake.
+/// The default map.
 pub const MAP_4X4: [&str; 4] = ["SFFF", "FHFH", "FFFH", "HFFG"];
 
-/// The large lake.
+/// The larger map, of `FrozenLake8x8-v1`.
 pub const MAP_8X8: [&str; 8] =
     ["SFFFFFFF", "FFFFFFFF", "FFFHFFFF", "FFFFFHFF", "FFFHFFFF", "FHHFFFHF", "FHFFHFHF", "FFFHFFFG"];
 
-/// The actions in their order.
+/// The directions of actions 0 to 3.
 const ACTIONS: [Direction; 4] = [Direction::Left, Direction::Down, Direction::Right, Direction::Up];
 
 /// The arguments of Gymnasium's `FrozenLake-v1`, with its defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrozenLakeOptions<'a> {
-    /// The lake, row after row: `S` is where one starts, `F` is ice, `H` a hole, `G` the goal.
+    /// The rows of the map: `S` start, `F` ice, `H` hole, `G` goal.
     pub desc: &'a [&'a str],
-    /// Whether one may slip to either side of the direction in which one means to go.
+    /// True if a move may slip sideways.
     pub is_slippery: bool,
-    /// The probability of going where one means to, on slippery ice.
+    /// The probability of moving in the chosen direction on slippery ice.
     pub success_rate: f64,
-    /// The rewards of reaching the goal, a hole and ice.
+    /// The rewards of entering the goal, a hole and ice.
     pub reward_schedule: [f32; 3],
 }
 
@@ -32,28 +32,28 @@ impl Default for FrozenLakeOptions<'_> {
     }
 }
 
-/// Why there is no such lake.
+/// An error of [`frozen_lake`].
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FrozenLakeError {
-    /// The map's rows are of different lengths, or there are none.
-    #[error("the rows of a frozen lake's map must have one length, and there must be one at least")]
+    /// The map is empty or not rectangular.
+    #[error("the map of a frozen lake must have at least one row, and rows of equal length")]
     NoRectangle,
-    /// The map contains something else than the four kinds of cells.
-    #[error("a frozen lake's map has the cells S, F, H and G, but no {0:?}")]
+    /// The map contains an unknown character.
+    #[error("the map of a frozen lake contains {0:?}; allowed are S, F, H and G")]
     UnknownCell(char),
-    /// There is nowhere to start.
-    #[error("a frozen lake's map needs an S, where episodes start")]
+    /// The map has no start.
+    #[error("the map of a frozen lake needs an S, the start")]
     NoStart,
-    /// The success rate is no probability.
-    #[error("the success rate of a frozen lake is a probability, 0 to 1, not {0}")]
+    /// The success rate is not a probability.
+    #[error("the success rate of a frozen lake is {0}, but must be between 0 and 1")]
     SuccessRate(f64),
 }
 
-/// A frozen lake that is to be crossed without falling into a hole: Gymnasium's `FrozenLake-v1`.
+/// Creates a frozen lake to be crossed without falling into a hole: Gymnasium's `FrozenLake-v1`.
 ///
-/// Observation: the cell, counted row after row. Actions: left, down, right, up. The episode terminates in a hole or at
-/// the goal, which alone is rewarded. Slippery ice takes one to either side instead, equally often.
+/// Observation: the cell, numbered row by row. Actions: left, down, right, up. The episode terminates in a hole or at the
+/// goal; by default only the goal is rewarded. On slippery ice a move that fails goes to either side with equal probability.
 pub fn frozen_lake(options: &FrozenLakeOptions<'_>) -> Result<Tabular, FrozenLakeError> {
     let columns = options.desc.first().map_or(0, |row| row.chars().count());
     if columns == 0 || options.desc.iter().any(|row| row.chars().count() != columns) {
@@ -114,11 +114,11 @@ mod tests {
     fn impossible_lakes_are_refused() {
         let refused = |options: FrozenLakeOptions<'_>| frozen_lake(&options).err().unwrap().to_string();
         let lake = |desc| refused(FrozenLakeOptions { desc, ..FrozenLakeOptions::default() });
-        assert!(lake(&[]).contains("one length"));
-        assert!(lake(&["SF", "G"]).contains("one length"));
-        assert!(lake(&["SX"]).contains("no 'X'"));
+        assert!(lake(&[]).contains("at least one row"));
+        assert!(lake(&["SF", "G"]).contains("equal length"));
+        assert!(lake(&["SX"]).contains("contains 'X'"));
         assert!(lake(&["FG"]).contains("needs an S"));
         let rate = FrozenLakeOptions { success_rate: 1.5, ..FrozenLakeOptions::default() };
-        assert!(refused(rate).ends_with("not 1.5"));
+        assert!(refused(rate).contains("is 1.5, but"));
     }
 }

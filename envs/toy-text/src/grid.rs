@@ -7,7 +7,7 @@ pub(crate) enum Direction {
     Left,
 }
 
-/// The size of a map whose cells are numbered row after row.
+/// The size of a map whose cells are numbered row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) rows: usize,
@@ -19,7 +19,7 @@ impl Grid {
         self.rows * self.columns
     }
 
-    /// The cell that a move from `cell` leads to; the edge of the map holds it up.
+    /// Returns the neighbour of `cell`, or `cell` at the edge of the map.
     pub(crate) fn neighbour(self, cell: usize, direction: Direction) -> usize {
         let (row, column) = (cell / self.columns, cell % self.columns);
         let (row, column) = match direction {

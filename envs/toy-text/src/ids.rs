@@ -4,7 +4,7 @@ use crate::{
     Blackjack, BlackjackRules, FrozenLakeOptions, MAP_8X8, Taxi, TaxiOptions, cliff_walking, frozen_lake,
 };
 
-/// Registers the toy text environments under Gymnasium's ids, with its time limits.
+/// Registers the toy text environments with Gymnasium's ids and time limits.
 pub fn register(registry: &mut Registry) -> Result<(), RegistryError> {
     let unlimited = EnvSpec::default();
     let lake = limited(100, Some(0.70));

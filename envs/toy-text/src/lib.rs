@@ -1,7 +1,7 @@
-//! Gymnasium's toy text environments: worlds of a few numbered states, given by tables, and Blackjack.
+//! Gymnasium's toy text environments: tabular environments and Blackjack.
 //!
-//! Every reset with the same seed, and every step from there on, equals Gymnasium's. This crate knows no thread and no
-//! learner. [`register`] gives the environments their Gymnasium ids and time limits.
+//! Resets with the same seed, and all steps after them, equal Gymnasium's. [`register`] adds the environments to a registry
+//! with their Gymnasium ids and time limits.
 
 mod blackjack;
 mod cliff_walking;

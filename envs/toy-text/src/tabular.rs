@@ -3,28 +3,27 @@ use std::sync::Arc;
 use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
-/// One of the things that can happen when an action is taken in a state.
+/// A possible outcome of an action in a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// How probable it is.
+    /// The probability of the outcome.
     pub probability: f64,
-    /// The state that follows.
+    /// The next state.
     pub next: usize,
     /// The reward.
     pub reward: f32,
-    /// Whether the episode ends.
+    /// True if the episode terminates.
     pub terminated: bool,
 }
 
-/// What a [`Tabular`] environment reports beside its state.
+/// Additional data about a step of a [`Tabular`] environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TabularInfo {
-    /// The probability of what happened in the last step (Gymnasium's `prob`); 1 after a reset.
+    /// The probability of the last outcome (Gymnasium's `prob`); 1 after a reset.
     pub probability: f64,
 }
 
-/// A finite Markov decision process that is given by its table. Observations and actions are the numbers of states and
-/// of actions.
+/// A finite Markov decision process given by a table. Observations are the indices of states.
 #[derive(Clone, Debug)]
 pub struct Tabular {
     observation_space: Space,
@@ -33,50 +32,48 @@ pub struct Tabular {
     pub(crate) state: State,
 }
 
-/// The process, which copies of an environment share.
+/// The process, shared by copies of an environment.
 #[derive(Debug)]
 struct Table {
     num_actions: usize,
-    /// The probability of starting in state 0, in 0 or 1, ...
+    /// The cumulative probabilities of the first state.
     start: Vec<f64>,
-    /// For state 0 its actions, then for state 1, ...
+    /// The actions of state 0, then those of state 1, and so on.
     choices: Vec<Choice>,
 }
 
-/// What can happen after one action in one state.
+/// The possible outcomes of one action in one state.
 #[derive(Debug)]
 struct Choice {
     outcomes: Vec<Outcome>,
-    /// The sums of the outcomes' probabilities.
+    /// The cumulative probabilities of the outcomes.
     cumulative: Vec<f64>,
 }
 
-/// All that changes.
+/// The mutable state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) generator: Pcg64,
-    /// The number of the process's state.
+    /// The index of the current state.
     pub(crate) number: usize,
     info: TabularInfo,
 }
 
 impl Tabular {
-    /// A process that starts in state `s` with probability `start[s]`, where `outcomes(s, a)` can happen when action
-    /// `a` is taken in state `s`.
-    ///
-    /// Until a seed comes with a reset it behaves as if seeded with 0.
+    /// Creates a process that starts in state `s` with probability `start[s]` and in which action `a` in state `s` has the
+    /// possible `outcomes(s, a)`. The seed is 0 until a reset sets another.
     ///
     /// # Panics
     ///
-    /// If an action has no outcome, or one leads to a state that there is not.
+    /// If an action has no outcomes, or the next state of an outcome does not exist.
     pub fn new(start: &[f64], num_actions: usize, outcomes: impl Fn(usize, usize) -> Vec<Outcome>) -> Self {
         let num_states = start.len();
         let choices = (0..num_states).flat_map(|state| (0..num_actions).map(move |action| (state, action)));
         let choices: Vec<Choice> =
             choices.map(|(state, action)| Choice::new(outcomes(state, action))).collect();
         let leads_astray = |choice: &Choice| choice.outcomes.iter().any(|outcome| outcome.next >= num_states);
-        assert!(!choices.iter().any(leads_astray), "an outcome leads to a state that there is not");
-        assert!(!choices.iter().any(|choice| choice.outcomes.is_empty()), "an action has no outcome");
+        assert!(!choices.iter().any(leads_astray), "the next state of an outcome does not exist");
+        assert!(!choices.iter().any(|choice| choice.outcomes.is_empty()), "an action has no outcomes");
         Self {
             observation_space: Space::discrete(num_states),
             action_space: Space::discrete(num_actions),
@@ -85,7 +82,7 @@ impl Tabular {
         }
     }
 
-    /// The number of the present state.
+    /// Returns the index of the current state.
     pub fn state(&self) -> usize {
         self.state.number
     }
@@ -153,7 +150,7 @@ impl Env for Tabular {
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         let state: State = snapshot::decode(snapshot)?;
         if state.number >= self.table.start.len() {
-            return Err(EnvError::BadSnapshot(format!("there is no state {}", state.number)));
+            return Err(EnvError::BadSnapshot(format!("state {} does not exist", state.number)));
         }
         self.state = state;
         Ok(())

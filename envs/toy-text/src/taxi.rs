@@ -2,12 +2,12 @@ use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
 
 use crate::{Outcome, Tabular};
 
-/// Streets are open at `:` and closed at `|`; a cell stands at every second character.
+/// Every second character is a cell; `:` between cells is open and `|` is a wall.
 const MAP: [&[u8; 11]; 5] = [b"|R: | : :G|", b"| : | : : |", b"| : : : : |", b"| | : | : |", b"|Y| : |B: |"];
 const SIZE: usize = 5;
-/// Row and column of the four stands.
+/// Row and column of the four stops.
 const STANDS: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
-/// The passenger's place when it is none of the stands.
+/// The location of a passenger in the taxi.
 const IN_TAXI: usize = 4;
 const NUM_STATES: usize = SIZE * SIZE * (STANDS.len() + 1) * STANDS.len();
 const NUM_ACTIONS: usize = 6;
@@ -20,13 +20,13 @@ const PICK_UP: usize = 4;
 /// The arguments of Gymnasium's `Taxi-v4`, with its defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaxiOptions {
-    /// Whether rain drives the taxi to either side of its way at times.
+    /// True if rain may drive the taxi sideways.
     pub is_rainy: bool,
-    /// The probability of going straight on in the rain.
+    /// The probability of moving in the chosen direction in the rain.
     pub rainy_probability: f64,
-    /// Whether the passenger may ask for another destination after the first move.
+    /// True if the passenger may change the destination after the first move.
     pub fickle_passenger: bool,
-    /// The probability of an episode with such a passenger.
+    /// The probability that the passenger of an episode does so.
     pub fickle_probability: f64,
 }
 
@@ -36,30 +36,30 @@ impl Default for TaxiOptions {
     }
 }
 
-/// What a [`Taxi`] reports beside its state.
+/// Additional data about a state of a [`Taxi`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TaxiInfo {
-    /// The probability of what happened in the last step; 1 after a reset.
+    /// The probability of the last outcome; 1 after a reset.
     pub probability: f64,
-    /// For each action, whether it changes the state.
+    /// True for each action that changes the state.
     pub action_mask: [bool; NUM_ACTIONS],
 }
 
-/// A taxi that fetches a passenger and brings it where it wants to go: Gymnasium's `Taxi-v4`.
+/// A taxi that picks up a passenger and drives to the destination: Gymnasium's `Taxi-v4`.
 ///
 /// Observation: `((row * 5 + column) * 5 + passenger) * 4 + destination`, where the passenger is at one of the four
-/// stands or (4) in the taxi. Actions: south, north, east, west, pick up, drop off. A step costs 1, picking up or
-/// dropping off in the wrong place 10; delivery earns 20 and terminates the episode. Dietterich (2000), "Hierarchical
+/// stops or (4) in the taxi. Actions: south, north, east, west, pick up, drop off. A step costs 1, an illegal
+/// pick-up or drop-off 10; delivery earns 20 and terminates the episode. Dietterich (2000), "Hierarchical
 /// reinforcement learning with the MAXQ value function decomposition".
 #[derive(Clone, Debug)]
 pub struct Taxi {
     table: Tabular,
     options: TaxiOptions,
-    /// The passenger is going to change its mind in this episode.
+    /// True if the passenger will still change the destination in this episode.
     is_fickle: bool,
 }
 
-/// A state, decoded.
+/// A decoded state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ride {
     row: usize,
@@ -83,7 +83,7 @@ impl Ride {
         (self.row, self.column)
     }
 
-    /// Whether nothing is in the taxi's way.
+    /// Returns true if the taxi can move in a direction.
     fn can_go(self, direction: usize) -> bool {
         match direction {
             SOUTH => self.row + 1 < SIZE,
@@ -103,12 +103,12 @@ impl Ride {
         }
     }
 
-    /// Where the taxi is driven to when it means to go elsewhere.
+    /// Moves in a direction, unless the way is blocked.
     fn drift(self, direction: usize) -> Self {
         if self.can_go(direction) { self.go(direction) } else { self }
     }
 
-    /// The state after picking up (4) or dropping off (5), the reward and whether the passenger has arrived.
+    /// Picks up (4) or drops off (5) the passenger. Returns the next state, the reward and true on arrival.
     fn serve(self, action: usize) -> (Self, f32, bool) {
         let stand = STANDS.iter().position(|&stand| stand == self.place());
         match (stand, action == PICK_UP) {
@@ -139,7 +139,7 @@ fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
     if !options.is_rainy {
         return vec![moved(1.0, ride.drift(action))];
     }
-    // Left and right as seen by the driver. Who cannot go ahead is not driven aside either.
+    // Left and right as seen by the driver. A taxi that cannot move ahead does not drift either.
     let [left, right] = [[EAST, WEST], [WEST, EAST], [NORTH, SOUTH], [SOUTH, NORTH]][action];
     let aside = |direction| if ride.can_go(action) { ride.drift(direction) } else { ride };
     let lateral = (1.0 - options.rainy_probability) / 2.0;
@@ -151,7 +151,7 @@ fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
 }
 
 impl Taxi {
-    /// A taxi. Until a seed comes with a reset it behaves as if seeded with 0.
+    /// Creates a taxi with seed 0.
     pub fn new(options: TaxiOptions) -> Self {
         let is_start = |ride: Ride| ride.passenger != IN_TAXI && ride.passenger != ride.destination;
         let starts = (0..NUM_STATES).filter(|&state| is_start(Ride::of(state))).count();
@@ -162,7 +162,7 @@ impl Taxi {
         Self { table, options, is_fickle: false }
     }
 
-    /// The passenger asks for another destination, once the taxi has moved with it.
+    /// Changes the destination of a fickle passenger after the first move.
     fn change_destination(&mut self, before: Ride) {
         let after = Ride::of(self.table.state.number);
         if self.is_fickle && before.passenger == IN_TAXI && after.place() != before.place() {

@@ -1,4 +1,4 @@
-//! The toy text environments equal Gymnasium's: traces recorded by `data/record_traces.py`.
+//! The toy text environments equal Gymnasium's, from which `data/record_traces.py` recorded the traces.
 
 #[path = "../../classic-control/tests/trace/mod.rs"]
 mod trace;
@@ -18,7 +18,7 @@ fn probability_and_mask(info: TaxiInfo) -> String {
     format!("{:?} | {mask}", info.probability)
 }
 
-/// Plays a trace and requires so many terminations and truncations at least.
+/// Plays a trace and requires minimal numbers of terminations and truncations.
 macro_rules! check {
     ($name:literal, $env:expr, $info:expr, $at_least:expr) => {
         let counts = trace::play($name, include_str!(concat!("data/", $name, ".trace")), &mut $env, $info);

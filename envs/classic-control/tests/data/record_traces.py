@@ -1,9 +1,9 @@
-"""Records one trace file per environment here: what gymnasium.make(id) does, reset and time limit included.
+"""Records one trace file per environment in this directory, including resets and time limits.
 
 Needs gymnasium 1.4.0 and numpy 2.4.6:  python record_traces.py
 
-A line is `reset SEED | OBSERVATION` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION`; `-` is no seed. Floats are
-the bits of a float32 in hexadecimal.
+A line is `reset SEED | OBSERVATION` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION`; `-` stands for no seed.
+Floats are the bits of a float32 in hexadecimal.
 """
 
 from pathlib import Path
@@ -19,12 +19,12 @@ def bits(values):
 
 
 def along_the_velocity(observation, generator):
-    """Pushes the car to where it is going, mostly."""
+    """Usually pushes the car in the direction of its velocity."""
     return int(generator.integers(3)) if generator.random() < 0.1 else (2 if observation[1] >= 0 else 0)
 
 
 def throttle(observation, generator):
-    # Sometimes more than the engine has, and sometimes nearly nothing.
+    # Sometimes above the limit, sometimes nearly zero.
     return numpy.array([numpy.copysign(generator.choice([0.02, 0.7, 1.0, 1.7]), observation[1])], numpy.float32)
 
 
@@ -37,7 +37,7 @@ def torque(observation, generator):
 
 
 def swing(observation, generator):
-    """Drives the lower link against the upper one's motion, mostly."""
+    """Usually drives the lower link against the motion of the upper one."""
     return int(generator.integers(3)) if generator.random() < 0.2 else (0 if observation[4] > 0 else 2)
 
 
@@ -53,7 +53,7 @@ def at_random(n):
     return lambda observation, generator: int(generator.integers(n))
 
 
-# Environment, policy, seeds, steps for each seed.
+# Environment, policy, seeds, steps per seed.
 TRACES = [
     ("CartPole-v0", balance, [3], 250),
     ("CartPole-v1", at_random(2), [0, 1, 2**40 + 5], 120),

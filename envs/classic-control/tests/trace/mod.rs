@@ -1,16 +1,15 @@
-//! Plays traces that were recorded from Gymnasium.
+//! Comparison with traces recorded from Gymnasium.
 
 use rl_env::{Action, ActionKind, Dtype, Env, Space};
 
-/// How often each thing happened in a trace.
+/// The number of terminations and truncations in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) terminations: usize,
     pub(crate) truncations: usize,
 }
 
-/// Lets `env` do what the trace says, and requires the recorded observations, rewards and flags, and that `info`, in
-/// words, ends the line.
+/// Plays the actions of a trace and compares observations, rewards, flags, and `info` as text at the end of the line.
 pub(crate) fn play<E: Env>(name: &str, trace: &str, env: &mut E, info: impl Fn(E::Info) -> String) -> Counts {
     let mut row = vec![0; env.observation_space().byte_len()];
     let mut counts = Counts::default();
@@ -47,7 +46,7 @@ fn float(word: &str) -> f32 {
     f32::from_bits(u32::from_str_radix(word, 16).unwrap())
 }
 
-/// An observation as the traces write it.
+/// Formats an observation as in the traces.
 fn observation(space: &Space, row: &[u8]) -> String {
     let mut words = Vec::new();
     for leaf in space.leaves() {

@@ -1,8 +1,9 @@
-"""Records one trace file per environment here: what gymnasium.make does, reset and time limit included.
+"""Records one trace file per environment in this directory, including resets and time limits.
 
 Needs gymnasium 1.4.0 and numpy 2.4.6:  python record_traces.py
 
-A line is `reset SEED | OBSERVATION | INFO` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION | INFO`; `-` is no seed.
+A line is `reset SEED | OBSERVATION | INFO` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION | INFO`; `-` stands for
+no seed.
 Rewards are the bits of a float32 in hexadecimal; INFO is the transition's probability and, for Taxi, the action mask.
 """
 
@@ -15,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def optimal(env):
-    """The best policy of a tabular environment, mostly: half of Taxi's states are never seen by chance."""
+    """The optimal policy with some random actions. Random actions alone never reach half of Taxi's states."""
     table = env.unwrapped.P
     values = numpy.zeros(len(table))
 
@@ -32,7 +33,7 @@ def at_random(env):
     return lambda state, generator: int(generator.integers(env.action_space.n))
 
 
-# File, environment, arguments, policy, seeds, steps for each seed.
+# File, environment, arguments, policy, seeds, steps per seed.
 TRACES = [
     ("FrozenLake-v1", "FrozenLake-v1", {}, at_random, [0, 1], 200),
     ("FrozenLake-v1", "FrozenLake-v1", {}, optimal, [2], 200),
