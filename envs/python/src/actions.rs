@@ -2,8 +2,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::FromPyObject;
 use rl_env::Actions;
 
-/// An array of actions as Python gives it: indices of either integer type that ale-py accepts, or positions of an analogue
-/// stick, one a row.
+/// An array of actions from Python: indices of either integer type that ale-py accepts, or rows of continuous actions.
 #[derive(FromPyObject)]
 pub(crate) enum ActionArray<'py> {
     Int32(PyReadonlyArray1<'py, i32>),
@@ -11,7 +10,7 @@ pub(crate) enum ActionArray<'py> {
     Float32(PyReadonlyArray2<'py, f32>),
 }
 
-/// Actions in memory that no Python thread can change.
+/// A copy of the actions that Python threads cannot change.
 pub(crate) enum OwnActions {
     Discrete(Vec<i32>),
     Continuous(Vec<f32>),
@@ -27,11 +26,11 @@ impl OwnActions {
 }
 
 impl ActionArray<'_> {
-    /// The actions in a row.
+    /// Copies the actions.
     pub(crate) fn to_own(&self) -> OwnActions {
         match self {
             Self::Int32(indices) => OwnActions::Discrete(indices.as_array().to_vec()),
-            // What does not fit is no action either way, but must not become one by losing its upper half.
+            // Saturation keeps an invalid action invalid, while truncation could make it valid.
             Self::Int64(indices) => {
                 let saturated = |&index: &i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
                 OwnActions::Discrete(indices.as_array().iter().map(saturated).collect())

@@ -16,7 +16,7 @@ use crate::{errors, info};
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
 
-/// Observations, rewards, terminations, truncations and info, as Gymnasium orders them.
+/// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
 type StepBatch<'py> = (
     Bound<'py, PyArrayDyn<u8>>,
     Bound<'py, PyArray1<i32>>,
@@ -27,23 +27,23 @@ type StepBatch<'py> = (
 
 /// Atari environments on a work-stealing pool.
 ///
-/// Threads may share it: calls come one after another. All of them release the interpreter's lock while they wait.
+/// Threads may share it: calls are serialized. All calls release the GIL while they wait.
 #[pyclass(frozen, module = "ale_train._native")]
 pub(crate) struct AtariPool {
     env: Mutex<AtariVectorEnv>,
     /// The shape of one observation.
     shape: Vec<usize>,
     spares: Arc<Spares>,
-    /// The codes of every environment's actions.
+    /// The action codes of each environment.
     action_codes: Vec<&'static [u8]>,
     extra_info: bool,
 }
 
 #[pymethods]
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #[allow(clippy::needless_pass_by_value)]
 impl AtariPool {
-    /// Environments as the settings, a dictionary, say. ROMs that are missing are fetched with the pip of `python`.
+    /// Creates environments from a dictionary of settings. Missing ROMs are downloaded with the pip of `python`.
     #[new]
     fn new(py: Python<'_>, settings: Settings, python: &str) -> PyResult<Self> {
         let pool = settings.pool()?;
@@ -61,13 +61,13 @@ impl AtariPool {
         })
     }
 
-    /// Threads that step environments.
+    /// The number of threads that step environments.
     #[getter]
     fn num_threads(&self, py: Python<'_>) -> usize {
         self.lock(py).num_threads()
     }
 
-    /// The codes of every environment's actions.
+    /// The action codes of each environment.
     #[getter]
     fn action_codes(&self) -> Vec<Vec<u8>> {
         self.action_codes.iter().map(|codes| codes.to_vec()).collect()
@@ -79,8 +79,7 @@ impl AtariPool {
         self.shape.clone()
     }
 
-    /// Resets every environment, or those that `mask` selects: in their order each with its seed, or with its random
-    /// numbers going on.
+    /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
     #[pyo3(signature = (seeds, mask = None))]
     fn reset<'py>(
         &self,
@@ -98,8 +97,8 @@ impl AtariPool {
         Ok((self.observations(py, env)?, info))
     }
 
-    /// Gives one action, or a sequence of `lengths[i]` actions, to each environment of the last batch, or of `env_ids`,
-    /// in this order, and returns at once.
+    /// Sends one action, or a sequence of `lengths[i]` actions, to each environment of the last batch or of `env_ids`, without
+    /// waiting.
     #[pyo3(signature = (actions, env_ids = None, lengths = None))]
     fn send(
         &self,
@@ -123,8 +122,7 @@ impl AtariPool {
         })
     }
 
-    /// Lets these environments start new episodes, each with its seed or with its random numbers going on, and returns at
-    /// once.
+    /// Resets these environments without waiting. A seed of `None` continues the random number generator.
     fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
         let env = &mut *self.lock(py);
         wait(py, env, |env| env.send_reset(&env_ids, ResetSeeds::Each(&seeds)))
@@ -150,7 +148,7 @@ impl AtariPool {
         Ok((self.observations(py, env)?, rewards, terminated, truncated, info))
     }
 
-    /// The complete state of every environment, or of chosen ones.
+    /// Returns the complete state of all or some environments.
     #[pyo3(signature = (env_ids = None))]
     fn snapshot<'py>(&self, py: Python<'py>, env_ids: Option<Vec<usize>>) -> PyResult<Bound<'py, PyBytes>> {
         let env = &mut *self.lock(py);
@@ -161,7 +159,7 @@ impl AtariPool {
         Ok(PyBytes::new(py, &state))
     }
 
-    /// Puts a state from `snapshot` back, into all environments or into chosen ones, and reports it.
+    /// Restores a state from `snapshot` to all or some environments and returns it.
     #[pyo3(signature = (state, env_ids = None))]
     fn restore<'py>(
         &self,
@@ -178,13 +176,13 @@ impl AtariPool {
         Ok((self.observations(py, env)?, info))
     }
 
-    /// The picture on the screen of an environment: an array of shape `(height, width, 3)`.
+    /// Returns the screen of an environment, an array of shape `(height, width, 3)`.
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let image = self.lock(py).render(env_id).map_err(|error| errors::of_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
     }
 
-    /// The RAM of the environments of the last batch, before anything is sent to them: `(rows, 128)`.
+    /// Returns the RAM of the environments of the last batch, which must not be in flight: `(rows, 128)`.
     fn ram<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let env = self.lock(py);
         let ids = &env.batch().env_ids;
@@ -195,13 +193,13 @@ impl AtariPool {
 }
 
 impl AtariPool {
-    /// The environments. Waiting for another thread's call does not hold the interpreter.
+    /// Locks the environments. Waiting for the call of another thread releases the GIL.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, AtariVectorEnv> {
-        // A panic while the lock was held has left the environments as an error would have.
+        // A panic while the lock was held leaves the environments in a valid state, as an error does.
         self.env.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The observations of the last batch, for good: their memory is Python's now.
+    /// Moves the observations of the last batch to a NumPy array, which owns their memory from now on.
     fn observations<'py>(
         &self,
         py: Python<'py>,
@@ -213,7 +211,7 @@ impl AtariPool {
         received::share(py, observations, &self.shape, &self.spares)
     }
 
-    /// What is reported beside observations, rewards and flags.
+    /// Returns the info of the last batch.
     fn info<'py>(&self, py: Python<'py>, env: &AtariVectorEnv) -> PyResult<Bound<'py, PyDict>> {
         let info = info::of_ale_py(py, env)?;
         if self.extra_info {
@@ -223,7 +221,7 @@ impl AtariPool {
     }
 }
 
-/// Does something that may take a while without holding the interpreter.
+/// Calls `call` without the GIL.
 fn wait<T: Send>(
     py: Python<'_>,
     env: &mut AtariVectorEnv,

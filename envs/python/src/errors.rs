@@ -1,4 +1,4 @@
-//! Which Python exception an error becomes. The sentence stays the same.
+//! Conversion of errors to Python exceptions with the same message.
 
 use ale::AleError;
 use ale::roms::RomError;
@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use rl_env::{EnvError, VectorError};
 use vector::BuildError;
 
-/// A wrong argument is a `ValueError`; a call at the wrong moment and a failed environment are `RuntimeError`s.
+/// Returns a `ValueError` for an invalid argument, otherwise a `RuntimeError`.
 pub(crate) fn of_vector(error: &VectorError) -> PyErr {
     let message = error.to_string();
     match error {
@@ -21,7 +21,7 @@ pub(crate) fn of_vector(error: &VectorError) -> PyErr {
     }
 }
 
-/// A `ValueError`, but for the operating system's refusals.
+/// Returns an `OSError` if the operating system cannot start a thread, otherwise a `ValueError`.
 pub(crate) fn of_build(error: &BuildError) -> PyErr {
     match error {
         BuildError::Threads(_) => PyOSError::new_err(error.to_string()),
@@ -29,12 +29,12 @@ pub(crate) fn of_build(error: &BuildError) -> PyErr {
     }
 }
 
-/// A `ValueError`.
+/// Returns a `ValueError`.
 pub(crate) fn of_ale(error: &AleError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// An `OSError`: the ROM is not there, and could not be fetched.
+/// Returns an `OSError`: the ROM is missing and cannot be downloaded.
 pub(crate) fn of_rom(error: &RomError) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What is reported beside observations, rewards and flags.
+//! The info dictionaries.
 
 use ale::AtariInfo;
 use numpy::{Element, PyArray1, PyArrayMethods};
@@ -9,7 +9,7 @@ use vector::AtariVectorEnv;
 
 use crate::received;
 
-/// A dictionary of arrays with one entry a row.
+/// A dictionary of arrays with one entry per row.
 struct Columns<'py>(Bound<'py, PyDict>);
 
 impl<'py> Columns<'py> {
@@ -21,7 +21,7 @@ impl<'py> Columns<'py> {
         self.0.set_item(name, PyArray1::from_vec(self.0.py(), values.into_iter().collect()))
     }
 
-    /// What ale-py reports about the state of every environment.
+    /// Adds ale-py's entries about the state of each environment.
     fn add_state(&self, infos: &[AtariInfo]) -> PyResult<()> {
         self.add("lives", infos.iter().map(|info| info.lives))?;
         self.add("frame_number", infos.iter().map(|info| info.frame_number as i32))?;
@@ -29,7 +29,7 @@ impl<'py> Columns<'py> {
     }
 }
 
-/// The entries that ale-py has, for the batch that was received last.
+/// Returns ale-py's entries for the last batch.
 pub(crate) fn of_ale_py<'py>(py: Python<'py>, env: &AtariVectorEnv) -> PyResult<Bound<'py, PyDict>> {
     let columns = Columns::new(py);
     columns.add("env_id", env.batch().env_ids.iter().map(|&env| env as i32))?;
@@ -37,7 +37,7 @@ pub(crate) fn of_ale_py<'py>(py: Python<'py>, env: &AtariVectorEnv) -> PyResult<
     Ok(columns.0)
 }
 
-/// Adds everything else that is known.
+/// Adds the entries that ale-py does not have.
 pub(crate) fn add_extra(info: &Bound<'_, PyDict>, env: &AtariVectorEnv) -> PyResult<()> {
     let py = info.py();
     let (batch, columns) = (env.batch(), Columns(info.clone()));
@@ -59,8 +59,8 @@ pub(crate) fn add_extra(info: &Bound<'_, PyDict>, env: &AtariVectorEnv) -> PyRes
     Ok(())
 }
 
-/// Adds the statistics of the episodes that ended, in the form of Gymnasium's `RecordEpisodeStatistics`, and how matters
-/// stood at their end.
+/// Adds the statistics of the episodes that ended, in the format of Gymnasium's `RecordEpisodeStatistics`, and their final
+/// info.
 fn add_episodes(columns: &Columns<'_>, env: &AtariVectorEnv) -> PyResult<()> {
     let (py, batch) = (columns.0.py(), env.batch());
     let episode = Columns::new(py);

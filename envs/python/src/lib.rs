@@ -1,8 +1,7 @@
-//! The compiled half of the Python package `ale_train`: vector environments as Python objects, batches as NumPy arrays.
+//! The compiled part of the Python package `ale_train`: vector environments as Python objects, batches as NumPy arrays.
 //!
-//! What the objects are called and how they behave towards Gymnasium, EnvPool and `dm_env` is decided in Python, in
-//! `ale_train/*.py`. Here is only what has to be Rust: the environments, memory shared with NumPy, and waiting without
-//! the interpreter's lock.
+//! The Python modules `ale_train/*.py` implement the interfaces of Gymnasium, EnvPool and `dm_env`. This crate contains only
+//! the parts that require Rust: the environments, memory shared with NumPy, and waiting without the GIL.
 
 mod actions;
 mod atari_pool;
@@ -19,7 +18,7 @@ mod _native {
     #[pymodule_export]
     use crate::atari_pool::AtariPool;
 
-    /// The ids of all games, in the order of the table.
+    /// Returns the ids of all games.
     #[pyfunction]
     fn games() -> Vec<&'static str> {
         ale::games().iter().map(|game| game.id).collect()

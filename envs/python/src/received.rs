@@ -1,4 +1,4 @@
-//! Batches as NumPy arrays.
+//! Conversion of batches to NumPy arrays.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,8 +7,8 @@ use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use rl_env::ObservationBuffer;
 
-/// Buffers that are kept for later batches. A caller who keeps observations needs ever new ones; nobody needs more of
-/// those that came back than one to be handed over next and one that is still being read.
+/// The maximal number of spare buffers. More are never used at the same time: one is the next to be handed over while
+/// another is still being read.
 const SPARES: usize = 2;
 
 /// Observation buffers that Python no longer uses.
@@ -16,7 +16,7 @@ const SPARES: usize = 2;
 pub(crate) struct Spares(Mutex<Vec<ObservationBuffer>>);
 
 impl Spares {
-    /// A buffer of this form with any contents.
+    /// Returns a buffer of this shape with arbitrary contents.
     pub(crate) fn take(&self, rows: usize, row_bytes: usize) -> ObservationBuffer {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes))
@@ -30,11 +30,10 @@ impl Spares {
     }
 }
 
-/// The owner of the memory behind NumPy arrays of observations. When the last of them is gone, so that nobody can see
-/// the memory any more, it becomes a spare.
+/// The owner of the memory of NumPy arrays. When the last array that refers to it is dropped, the buffer becomes a spare.
 #[pyclass(frozen, module = "ale_train._native")]
 struct ObservationMemory {
-    /// Taken out when the object is dropped.
+    /// Taken when the object is dropped.
     buffer: Option<ObservationBuffer>,
     spares: Arc<Spares>,
 }
@@ -47,7 +46,7 @@ impl Drop for ObservationMemory {
     }
 }
 
-/// Observations as an array of shape `(rows, *shape)`, without a copy where rows lie one right after the other.
+/// Returns observations as an array of shape `(rows, *shape)`, without a copy if rows are contiguous.
 pub(crate) fn share<'py>(
     py: Python<'py>,
     mut buffer: ObservationBuffer,
@@ -63,9 +62,9 @@ pub(crate) fn share<'py>(
     let shape = with_rows(buffer.rows(), shape);
     let memory = ObservationMemory { buffer: Some(buffer), spares: Arc::clone(spares) };
     let owner = Bound::new(py, memory)?.into_any();
-    // SAFETY: the pointer is that of the buffer's own allocation, which stays where it is while `owner` lives, and the
-    // array keeps `owner` alive. The buffer holds rows of `shape` bytes without gaps. Until `owner` is dropped nothing
-    // in Rust touches them, so that Python may write to them.
+    // SAFETY: the pointer is to the allocation of the buffer, which does not move while `owner` lives, and the array keeps
+    // `owner` alive. The buffer holds contiguous rows of `shape` bytes. Rust does not access them before `owner` is dropped,
+    // so Python may write to them.
     #[allow(unsafe_code)]
     Ok(unsafe {
         let view = ArrayView::from_shape_ptr(IxDyn(&shape), start.cast_const());
@@ -73,7 +72,7 @@ pub(crate) fn share<'py>(
     })
 }
 
-/// Observations as an array of its own, of shape `(rows, *shape)`.
+/// Returns a copy of observations as an array of shape `(rows, *shape)`.
 pub(crate) fn copy<'py>(
     py: Python<'py>,
     buffer: &ObservationBuffer,
@@ -88,7 +87,7 @@ fn with_rows(rows: usize, shape: &[usize]) -> Vec<usize> {
     [&[rows], shape].concat()
 }
 
-/// Rewards as ale-py has them: sums of whole numbers.
+/// Converts rewards to integers, as in ale-py.
 pub(crate) fn whole_numbers<'py>(py: Python<'py>, rewards: &[f32]) -> Bound<'py, PyArray1<i32>> {
     PyArray1::from_iter(py, rewards.iter().map(|&reward| reward as i32))
 }

@@ -5,18 +5,18 @@ use pyo3::prelude::*;
 use rl_env::AutoresetMode;
 use vector::{AtariGroup, BatchOrder, PoolOptions};
 
-/// What a vector environment is made of: the items of a Python dictionary.
+/// The settings of a vector environment, read from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
     games: Vec<String>,
-    /// Environments of each game.
+    /// The number of environments of each game.
     num_envs: usize,
-    /// For each environment the modes of which each episode draws one; none stands for the default.
+    /// The modes of each environment, from which each episode draws one; empty for the default.
     modes: Vec<Vec<u32>>,
-    /// The same for the difficulty switches.
+    /// The difficulties, likewise.
     difficulties: Vec<Vec<u32>>,
-    /// Whether info has more entries than ale-py's.
+    /// True if info has more entries than ale-py's.
     pub(crate) extra_info: bool,
     batch_size: usize,
     num_threads: usize,
@@ -43,19 +43,19 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The games, as often as they are named.
+    /// Returns the games, including duplicates.
     pub(crate) fn games(&self) -> Result<Vec<&'static Game>, AleError> {
         self.games.iter().map(|id| game(id)).collect()
     }
 
-    /// The codes of each environment's actions.
+    /// Returns the action codes of each environment.
     pub(crate) fn action_codes(&self, games: &[&'static Game]) -> Vec<&'static [u8]> {
         let every_legal_one = self.full_action_space || self.continuous;
         let codes = |game: &Game| if every_legal_one { game.legal_actions } else { game.minimal_actions };
         games.iter().flat_map(|game| vec![codes(game); self.num_envs]).collect()
     }
 
-    /// What is the same for all environments of the pool.
+    /// Returns the options of the pool.
     pub(crate) fn pool(&self) -> PyResult<PoolOptions> {
         let autoreset_mode = match self.autoreset_mode.as_str() {
             "NextStep" => AutoresetMode::NextStep,
@@ -63,7 +63,7 @@ impl Settings {
             "Disabled" => AutoresetMode::Disabled,
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "Invalid autoreset_mode: {other}; allowed are NextStep, SameStep and Disabled"
+                    "autoreset_mode is {other}, but must be NextStep, SameStep or Disabled"
                 )));
             }
         };
@@ -76,7 +76,7 @@ impl Settings {
         })
     }
 
-    /// The environments. ROMs that are missing are fetched with the pip of `python`.
+    /// Returns the groups of environments. Missing ROMs are downloaded with the pip of `python`.
     pub(crate) fn groups(&self, games: &[&'static Game], python: &str) -> Result<Vec<AtariGroup>, RomError> {
         let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
         let store = RomStore::locate(None)?;
@@ -97,7 +97,7 @@ impl Settings {
         Ok(groups)
     }
 
-    /// The modes and the difficulties of an environment.
+    /// Returns the modes and difficulties of an environment.
     fn variants(&self, env: usize) -> (&[u32], &[u32]) {
         (
             self.modes.get(env).map_or(&[], Vec::as_slice),
@@ -105,7 +105,7 @@ impl Settings {
         )
     }
 
-    /// What each environment does.
+    /// Returns the options of each environment.
     fn options(&self) -> AtariOptions {
         AtariOptions {
             img_height: self.img_height,

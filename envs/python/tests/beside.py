@@ -1,4 +1,4 @@
-"""Steps ale-py's vector environment and ours side by side and requires that every byte agrees."""
+"""Steps the vector environments of ale-py and of this package side by side and compares every byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ale_train.vector_env
 
 
 def assert_same_array(name: str, ours: np.ndarray, theirs: np.ndarray) -> None:
-    """Type, shape, layout and every byte."""
+    """Compares dtype, shape, layout and every byte."""
     assert isinstance(ours, np.ndarray), name
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), name
     assert ours.flags.c_contiguous and ours.flags.writeable, name
@@ -24,7 +24,7 @@ def assert_same_array(name: str, ours: np.ndarray, theirs: np.ndarray) -> None:
 
 
 class Beside:
-    """Both environments, made with the same arguments."""
+    """Both vector environments, created with the same arguments."""
 
     def __init__(self, game: str, num_envs: int, **options: Any) -> None:
         self.theirs = ale_py.vector_env.AtariVectorEnv(game, num_envs, **options)
@@ -34,11 +34,11 @@ class Beside:
             assert getattr(self.ours, name) == getattr(self.theirs, name), name
         for name in ("num_envs", "batch_size", "metadata", "autoreset_mode"):
             assert getattr(self.ours, name) == getattr(self.theirs, name), name
-        #: Ends of episodes that were compared: terminated, truncated.
+        #: The numbers of terminations and truncations compared.
         self.ends = np.zeros(2, int)
 
     def reset(self, **arguments: Any) -> dict[str, np.ndarray]:
-        """Resets both and compares. Returns the info."""
+        """Resets both and compares. Returns our info."""
         ours, info = self.ours.reset(**arguments)
         theirs, their_info = self.theirs.reset(**arguments)
         assert_same_array("observations of reset", ours, theirs)
@@ -55,7 +55,7 @@ class Beside:
         return ours
 
     def run(self, seed: int, steps: int) -> None:
-        """A seeded reset and so many steps of random actions."""
+        """Resets with a seed and takes ``steps`` random steps."""
         random = np.random.default_rng(seed)
         try:
             self.reset(seed=seed)
@@ -65,7 +65,7 @@ class Beside:
             raise AssertionError(f"seed {seed}, step {getattr(self, 'step_number', None)}: {error}") from error
 
     def random_actions(self, random: np.random.Generator) -> np.ndarray:
-        """One of the game's actions for each row."""
+        """Returns a random action for each row."""
         if isinstance(self.ours.action_space, ale_train.vector_env.MultiDiscrete):
             return random.integers(self.ours.action_space.nvec)
         space = self.ours.action_space
@@ -79,7 +79,7 @@ class Beside:
             if name != "final_obs":
                 assert_same_array(f"info[{name!r}] of {call}", ours[name], their)
                 continue
-            # ale-py leaves rows in which no episode ended uninitialised; those of lost lives that end nothing, too.
+            # ale-py leaves rows uninitialized in which no episode ended, including lost lives that end nothing.
             assert (ours[name].dtype, ours[name].shape) == (their.dtype, their.shape)
             reset = ours["episode_frame_number"] < self._frames
             assert_same_array("info['final_obs']", ours[name][reset], their[reset])

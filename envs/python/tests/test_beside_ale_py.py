@@ -1,4 +1,4 @@
-"""Bytes, dtypes, shapes and infos equal those of ale-py's own AtariVectorEnv."""
+"""Bytes, dtypes, shapes and infos equal those of ale-py's AtariVectorEnv."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from beside import Beside
 
-#: Flicker, paddles, PAL heights, odd colours, other screen heights, lives of all kinds.
+#: Games with flicker, paddles, PAL timing, unusual colours, different screen heights and ways of counting lives.
 GAMES = [
     "adventure", "air_raid", "alien", "asterix", "atlantis", "beam_rider", "bowling", "boxing", "breakout", "enduro",
     "freeway", "frostbite", "gravitar", "hero", "kaboom", "krull", "kung_fu_master", "ms_pacman", "pitfall", "pong",
@@ -98,7 +98,7 @@ def test_seeds(mode: str) -> None:
     assert beside.reset(seed=True)["frame_number"].tolist() == [12, 13]
     beside.run(seed=0, steps=20)
     beside.reset(seed=2**31 - 2)
-    # A negative seed goes on where the random numbers are.
+    # A negative seed continues the random number generator.
     beside.reset(seed=np.array([-1, 9]))
     beside.reset(seed=np.array([4, 2], np.uint8))
     beside.reset()

@@ -1,4 +1,4 @@
-"""``ale_train.make``: EnvPool's calls."""
+"""``ale_train.make``: the EnvPool interface."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_dm() -> None:
         discounts.append(step.discount.tolist())
     first, mid, last = ([int(kind)] * 2 for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
     assert kinds == [first, mid, mid, last, first, mid]
-    assert discounts == [[1.0, 1.0]] * 6, "a truncation is no termination"
+    assert discounts == [[1.0, 1.0]] * 6, "a truncation is not a termination"
     observation, spec = step.observation, env.observation_spec()
     assert observation._fields == spec._fields
     for name in ("env_id", "obs", "lives", "reward", "terminated", "ram"):

@@ -1,4 +1,4 @@
-"""What is wrong is said at once, by the exception that ale-py has where it has one; nothing hangs."""
+"""Invalid calls raise immediately, with ale-py's exception types where it has one; nothing hangs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"num_envs": 0}, ValueError, "num_envs is 0"),
     ({"num_envs": -1}, ValueError, "num_envs is -1"),
     ({"num_envs": 2.0}, TypeError, "num_envs must be an int"),
-    ({"num_envs": None}, TypeError, "needs num_envs"),
+    ({"num_envs": None}, TypeError, "requires num_envs"),
     ({"stack_num": 0}, ValueError, "stack_num is 0"),
     ({"stack_num": "x"}, TypeError, "stack_num must be an int"),
     ({"stack_num": 65}, ValueError, "between 1 and 64"),
@@ -75,7 +75,7 @@ def test_actions(actions: Any, error: type[Exception], message: str) -> None:
     env.reset(seed=1)
     with pytest.raises(error, match=message):
         env.step(actions)
-    # Nothing was sent, and everything goes on.
+    # Nothing was sent, and the environment is still usable.
     env.step(np.array([0, 1]))
 
 

@@ -1,4 +1,4 @@
-"""Batches smaller than the number of environments: whoever finishes first comes first."""
+"""Batches smaller than the number of environments, with those that finish first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS = 60
 
 
 def trajectories(env: Any, seed: int) -> dict[int, list[tuple[Any, ...]]]:
-    """What every environment reports for a sequence of actions of its own, in its own order."""
+    """Returns the results of each environment for a fixed sequence of actions."""
     found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     observations, info = env.reset(seed=seed)
     zeros = np.zeros(env.batch_size, np.int32)
@@ -46,7 +46,7 @@ def test_batch_size_and_threads_change_nothing(batch_size: int) -> None:
     for num_threads in (1, 2, 4):
         env = AtariVectorEnv("harvest", 4, batch_size=batch_size, num_threads=num_threads)
         assert trajectories(env, 5) == expected
-        assert trajectories(env, 5) == expected, "a second reset while results are under way begins anew"
+        assert trajectories(env, 5) == expected, "a reset drops the results in flight"
 
 
 def test_resets_are_sent_like_actions() -> None:
@@ -65,7 +65,7 @@ def test_resets_are_sent_like_actions() -> None:
     assert np.array_equal(batch[0][[0, 1, 3]], other.step(np.ones(4, int))[0][[0, 1, 3]])
     again, _ = other.reset(seed=9, options={"reset_mask": np.array([False, False, True, False])})
     assert np.array_equal(batch[0][2], again[2])
-    with pytest.raises(ValueError, match="env_ids names 4"):
+    with pytest.raises(ValueError, match="env_ids contains 4"):
         env.send_reset([4])
 
 

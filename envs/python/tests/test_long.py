@@ -1,4 +1,4 @@
-"""Byte equality with ale-py over 5,000 steps of 8 environments in many configurations: ``pytest -m long -s``."""
+"""Equality with ale-py over 5,000 steps of 8 environments in many configurations: ``pytest -m long -s``."""
 
 from __future__ import annotations
 

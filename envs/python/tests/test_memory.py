@@ -1,4 +1,4 @@
-"""Arrays belong to whoever received them, and cost nothing more once they are dropped."""
+"""The caller owns returned arrays, and the memory of dropped ones is reused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make_vec``, the older guide's names, and ``make_atari_vector_env``."""
+"""``make_vec``, the names of the older guide, and ``make_atari_vector_env``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_signature_begins_as_that_of_ale_py() -> None:
     ours, theirs = parameters(AtariVectorEnv), parameters(ale_py.vector_env.AtariVectorEnv)
     for our, their in zip(ours, theirs):
         assert (our.name, our.kind) == (their.name, their.kind)
-        # game and num_envs may be left out for games=.
+        # game and num_envs are optional because of games=.
         assert our.default == their.default or their.name in ("game", "num_envs")
     assert all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in ours[len(theirs) :])
 
@@ -53,7 +53,7 @@ def test_make_vec(registry: dict[str, object]) -> None:
     for _ in range(40):
         actions = random.integers(9, size=2)
         assert np.array_equal(ours.step(actions)[0], theirs.step(actions)[0])
-    # Single environments are still ale-py's.
+    # Single environments are still those of ale-py.
     assert gymnasium.make("ALE/MsPacman-v5").unwrapped.__class__.__module__.startswith("ale_py")
 
 
@@ -86,7 +86,7 @@ def test_older_names() -> None:
     for _ in range(50):
         ours, theirs = older.step(np.array([1, 2])), newer.step(np.array([1, 2]))
         assert all(np.array_equal(one, other) for one, other in zip(ours[:4], theirs[:4]))
-    # The seed was for the first reset only.
+    # Only the first reset uses the seed.
     assert older.reset()[1]["frame_number"][0] > 40
     assert ale_train.VectorAtariEnv("breakout", 1).num_envs == 1
     with pytest.raises(TypeError, match="two names of the same option"):

@@ -1,4 +1,4 @@
-"""``games=``: each game's environments stand together and behave as they would alone."""
+"""``games=``: environments of one game are adjacent and behave as they do alone."""
 
 from __future__ import annotations
 

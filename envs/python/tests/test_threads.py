@@ -1,4 +1,4 @@
-"""Other threads run while environments step, several threads may share one, and Ctrl-C is answered."""
+"""Other threads run during steps, threads may share an environment, and Ctrl-C interrupts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_other_threads_run_while_environments_step() -> None:
         ticks += 1
         time.sleep(0.001)
     thread.join()
-    assert ticks > 3, "the interpreter's lock was held"
+    assert ticks > 3, "the GIL was held"
 
 
 def test_threads_share_an_environment() -> None:
@@ -43,7 +43,7 @@ def test_threads_share_an_environment() -> None:
             try:
                 env.step(np.zeros(4, int))
             except RuntimeError:
-                pass  # Another thread's send came between.
+                pass  # Another thread has sent in between.
             except BaseException as error:
                 errors.append(error)
 
@@ -69,7 +69,7 @@ def test_the_number_of_threads_changes_nothing(num_threads: int) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c() -> None:
-    # What a shell starts in the background ignores the signal, until it is told otherwise.
+    # Background processes of a shell ignore SIGINT unless they install a handler.
     program = """
 import signal
 import numpy as np

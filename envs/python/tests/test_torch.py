@@ -1,4 +1,4 @@
-"""A loop in PyTorch that learns from our arrays without copying them."""
+"""A PyTorch training loop that uses the arrays without copying them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_policy_gradient_loop() -> None:
         log_probabilities, rewards = [], []
         for _ in range(16):
             shared = torch.from_numpy(observations)
-            assert shared.data_ptr() == observations.ctypes.data, "PyTorch reads the batch's own memory"
+            assert shared.data_ptr() == observations.ctypes.data, "PyTorch shares the memory of the batch"
             logits = network(shared.float() / 255)
             logits = logits.masked_fill(~torch.from_numpy(info["action_mask"]), -torch.inf)
             choice = torch.distributions.Categorical(logits=logits)
@@ -32,7 +32,7 @@ def test_policy_gradient_loop() -> None:
             observations, reward, _, _, info = env.step(actions.numpy())
             log_probabilities.append(choice.log_prob(actions))
             rewards.append(torch.from_numpy(reward).float())
-        # Observations are kept by autograd until here, which they survive unchanged.
+        # Autograd keeps the observations until here, and they have not changed.
         loss = -(torch.stack(log_probabilities) * (torch.stack(rewards) + 0.1)).mean()
         optimiser.zero_grad()
         loss.backward()

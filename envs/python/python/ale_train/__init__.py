@@ -1,7 +1,7 @@
-"""Atari 2600 vector environments on a work-stealing pool, bit for bit those of ale-py.
+"""Atari 2600 vector environments on a work-stealing pool, bit for bit equal to those of ale-py.
 
-``ale_train.vector_env.AtariVectorEnv`` takes the place of ``ale_py.vector_env.AtariVectorEnv``. The package's README
-shows the other ways in.
+``ale_train.vector_env.AtariVectorEnv`` is a drop-in replacement for ``ale_py.vector_env.AtariVectorEnv``. The README of
+the package describes the other entry points.
 """
 
 from ale_train._native import __version__, games

@@ -1,4 +1,4 @@
-"""The compiled half of the package."""
+"""The compiled part of the package."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 __version__: str
 
 def games() -> list[str]:
-    """The ids of all games, in the order of the table."""
+    """Returns the ids of all games."""
 
 _ResetBatch = tuple[npt.NDArray[np.uint8], dict[str, Any]]
 _StepBatch = tuple[

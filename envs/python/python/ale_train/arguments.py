@@ -1,4 +1,4 @@
-"""Arguments as users give them, checked and brought into one form."""
+"""Validation and normalization of arguments."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ale_train import _native
 from ale_train.errors import ActionError
 from ale_train.names import unknown
 
-#: The largest seed, and the largest value of an integer option: those of ale-py's 32-bit integers.
+#: The largest seed and the largest value of an integer option: ale-py uses 32-bit integers.
 LARGEST = 2**31 - 1
 
-#: One choice for all episodes, several of which each episode draws one, or several for each environment.
+#: One value, a list from which each episode draws one, or a list for each environment.
 Variants = int | Sequence[int] | Sequence[Sequence[int]] | None
 
 
 def check_games(ids: Sequence[str]) -> None:
-    """Every id must be that of a known game."""
+    """Raises GameError for an unknown id."""
     if not ids:
-        raise ValueError("games is empty; name at least one game")
+        raise ValueError("games is empty, but must name at least one game")
     for game in ids:
         if game not in _native.games():
             raise unknown(game, str(game))
 
 
 def check_frameskip(frameskip: object) -> None:
-    """ale-py takes nothing but a positive ``int``."""
+    """Requires a positive ``int``, as ale-py does."""
     if type(frameskip) is not int:
         raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}; it must be an int.")
     if frameskip <= 0:
@@ -38,7 +38,7 @@ def check_frameskip(frameskip: object) -> None:
 
 
 def integer(name: str, value: int, smallest: int) -> int:
-    """The value if it is an integer in the allowed range."""
+    """Returns the value as an integer if it is in the allowed range."""
     try:
         value = operator.index(value)
     except TypeError:
@@ -49,19 +49,19 @@ def integer(name: str, value: int, smallest: int) -> int:
 
 
 def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[int]:
-    """Integers from 0 up to, but without, ``count``."""
+    """Returns a list of integers in ``range(count)``."""
     values = np.atleast_1d(np.asarray(values))
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be integers in one row, got {values.dtype} of shape {values.shape}")
+        raise TypeError(f"{name} must be a one-dimensional list of integers, got {values.dtype} of shape {values.shape}")
     found: list[int] = values.tolist()
     for value in found:
         if not 0 <= value < count:
-            raise ValueError(f"{name} names {value}, but must lie between 0 and {count - 1}")
+            raise ValueError(f"{name} contains {value}, but must be between 0 and {count - 1}")
     return found
 
 
 def variants(name: str, values: Variants, num_envs: int) -> list[list[int]]:
-    """For each environment the values of which every episode draws one; empty for the game's own default."""
+    """Returns a list for each environment, from which each episode draws one value; empty for the game's default."""
     if values is None:
         return [[] for _ in range(num_envs)]
     if isinstance(values, (int, np.integer)):
@@ -75,7 +75,7 @@ def variants(name: str, values: Variants, num_envs: int) -> list[list[int]]:
 
 
 def seeds(seed: object, count: int) -> list[int | None]:
-    """One seed for each environment that is reset; None goes on with the random numbers."""
+    """Returns a seed for each environment to reset; None continues the random number generator."""
     if seed is None:
         return [None] * count
     if isinstance(seed, int):
@@ -98,12 +98,12 @@ def seeds(seed: object, count: int) -> list[int | None]:
 
 
 def random_seed() -> int:
-    """A seed from the operating system's entropy."""
+    """Returns a seed from the entropy of the operating system."""
     return int(np.random.SeedSequence().generate_state(1)[0]) & LARGEST
 
 
 def check_actions(actions: object, continuous: bool, rows: int | None = None) -> None:
-    """An array of one action a row, of a type that ale-py takes; of ``rows`` rows if that is given."""
+    """Requires an array with one action per row, of a type that ale-py accepts, and with ``rows`` rows if given."""
     if not isinstance(actions, np.ndarray):
         raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
     allowed, form = ((np.float32,), "(rows, 3)") if continuous else ((np.int32, np.int64), "(rows,)")

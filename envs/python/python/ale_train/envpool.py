@@ -1,8 +1,7 @@
-"""EnvPool's calls: ``async_reset``, ``recv``, ``send(action, env_id)``.
+"""The EnvPool interface: ``async_reset``, ``recv``, ``send(action, env_id)``.
 
-Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. The games themselves play as in
-ale-py, which EnvPool's own emulator follows only in part: a life lost with ``episodic_life`` starts the game anew
-here.
+Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. Games behave as in ale-py, which
+differs from EnvPool's emulator: with ``episodic_life`` a lost life restarts the game.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ __all__ = ["Config", "DmEnvPool", "EnvPool", "GymnasiumEnvPool", "Players", "Sta
 
 
 def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumEnvPool | DmEnvPool:
-    """Makes environments as ``envpool.make`` does.
+    """Creates environments as ``envpool.make`` does.
 
     Args:
         task_id: The game: ``"Pong-v5"``, ``"ALE/Pong-v5"`` or ``"pong"``.
-        env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (needs the package dm_env).
+        env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (requires the package dm_env).
         config: Fields of :class:`Config`: ``num_envs``, ``batch_size``, ``seed`` and so on.
 
     Raises:
-        GameError: No game has this name.
-        TypeError: There is no such field.
+        GameError: The game is unknown.
+        TypeError: The field is unknown.
         ValueError: A value is out of range.
     """
     kinds: dict[str, type[GymnasiumEnvPool] | type[DmEnvPool]] = {
@@ -45,13 +44,13 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
     for name in config:
         if name not in known:
-            raise TypeError(f"make has no option {name!r}; it has {', '.join(sorted(known))}")
+            raise TypeError(f"make has no option {name!r}; the options are {', '.join(sorted(known))}")
     return kinds[env_type](Config(task=game_of(task_id), **config))
 
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """How environments are made. ``-1`` as mode or difficulty stands for the game's own."""
+    """Configuration of the environments. ``-1`` as mode or difficulty stands for the game's default."""
 
     task: str
     num_envs: int = 1
@@ -77,7 +76,7 @@ class Config:
     gray_scale: bool = True
 
     def make(self) -> AtariVectorEnv:
-        """The environments."""
+        """Creates the environments."""
         return AtariVectorEnv(
             self.task,
             self.num_envs,
@@ -104,14 +103,14 @@ class Config:
         )
 
     def seeds(self) -> np.ndarray:
-        """The seed of every environment."""
+        """Returns the seed of each environment."""
         if len(self.env_seed) not in (0, self.num_envs):
             raise ValueError(f"env_seed has {len(self.env_seed)} entries, but num_envs is {self.num_envs}")
         return np.array(self.env_seed, np.int64) if len(self.env_seed) else self.seed + np.arange(self.num_envs)
 
 
 class Results(NamedTuple):
-    """What both kinds of pool make their answers of; one entry a row."""
+    """The results from which both kinds of pool build their return values; one entry per row."""
 
     observations: np.ndarray
     rewards: np.ndarray
@@ -122,7 +121,7 @@ class Results(NamedTuple):
     info: dict[str, Any]
 
     def of_rows(self, rows: np.ndarray) -> Results:
-        """Only these rows."""
+        """Returns only these rows."""
 
         def chosen(value: Any) -> Any:
             return {key: chosen(entry) for key, entry in value.items()} if isinstance(value, dict) else value[rows]
@@ -131,8 +130,8 @@ class Results(NamedTuple):
 
 
 class EnvPool:
-    """What ``env_type="gymnasium"`` and ``"dm"`` have in common. Rows of environments whose episode has ended are
-    reset by the next action, which is ignored."""
+    """The common part of ``env_type="gymnasium"`` and ``"dm"``. When an episode has ended, the next action is ignored and
+    resets the environment."""
 
     def __init__(self, config: Config) -> None:
         self.spec = config
@@ -147,29 +146,29 @@ class EnvPool:
 
     @property
     def num_envs(self) -> int:
-        """Number of environments."""
+        """The number of environments."""
         return self._envs.num_envs
 
     @property
     def is_async(self) -> bool:
-        """Whether a batch is smaller than the number of environments."""
+        """True if a batch is smaller than the number of environments."""
         return self._envs.batch_size < self._envs.num_envs
 
     @property
     def all_env_ids(self) -> np.ndarray:
-        """The ids of the environments."""
+        """The indices of the environments."""
         return np.arange(self._envs.num_envs, dtype=np.int32)
 
     def __len__(self) -> int:
         return self._envs.num_envs
 
     def async_reset(self) -> None:
-        """Lets every environment start a new episode and returns at once; ``recv`` gives the results."""
+        """Resets every environment without waiting; ``recv`` returns the results."""
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:
         self._envs.send_reset(ids, seed=self._seeds[ids])
-        # From the second time on the random numbers go on.
+        # Later resets continue the random number generators.
         self._seeds[ids] = -1
 
     def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
@@ -179,7 +178,7 @@ class EnvPool:
         if self.is_async or len(ids) == self.num_envs:
             self._send_reset(ids)
             return self._recv()
-        # Batches of all environments hold the others too, which have made no step.
+        # The batch also contains the other environments, which have not made a step.
         mask = np.isin(self.all_env_ids, ids)
         elapsed = self._elapsed.copy()
         observations, info = self._envs.reset(seed=self._seeds[mask], options={"reset_mask": mask})
@@ -190,9 +189,9 @@ class EnvPool:
         return results.of_rows(mask)
 
     def send(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> None:
-        """Gives one action to each of these environments, or to those of the last batch, and returns at once.
+        """Sends one action to each of these environments, or to those of the last batch, without waiting.
 
-        With batches of all environments ``recv`` waits until every one has been sent to.
+        If a batch holds all environments, all must be sent to before ``recv``.
         """
         actions = np.asarray(action)
         if actions.dtype.kind in "iu" and actions.dtype != np.int32:
@@ -221,36 +220,36 @@ class EnvPool:
         return Results(observations, rewards, terminated, truncated, first, continues, found)
 
     def close(self) -> None:
-        """Ends the threads."""
+        """Stops the threads."""
         self._envs.close()
 
 
 class GymnasiumEnvPool(EnvPool):
-    """The pool of ``env_type="gymnasium"`` (and ``"gym"``, which is the same today)."""
+    """The pool of ``env_type="gymnasium"`` and ``"gym"``."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
     is_vector_env = True
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The space of one observation, as in EnvPool."""
+        """The space of a single observation, as in EnvPool."""
         return self._envs.single_observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """The space of one action, as in EnvPool."""
+        """The space of a single action, as in EnvPool."""
         return gymnasium.spaces.Discrete(self._envs.num_actions[0])
 
     single_observation_space = observation_space
     single_action_space = action_space
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Resets these environments, or all; observations and info."""
+        """Resets these environments, by default all. Returns observations and info."""
         results = self._reset(env_id)
         return results.observations, results.info
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Waits for a batch: observations, rewards (float32), terminations, truncations, info."""
+        """Waits for a batch. Returns observations, rewards (float32), terminations, truncations and info."""
         results = self._recv()
         terminated = results.terminated & ~results.continues
         return results.observations, results.rewards, terminated, results.truncated, results.info
@@ -258,18 +257,18 @@ class GymnasiumEnvPool(EnvPool):
     def step(
         self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """``send``, then ``recv``."""
+        """Calls ``send``, then ``recv``."""
         self.send(action, env_id)
         return self.recv()
 
     def render(self, env_id: int = 0) -> np.ndarray:
-        """The picture on the screen of an environment, ``(height, width, 3)``."""
-        picture: np.ndarray = self._envs.render(env_id)
-        return picture
+        """Returns the screen of an environment, ``(height, width, 3)``."""
+        screen: np.ndarray = self._envs.render(env_id)
+        return screen
 
 
 class State(NamedTuple):
-    """The observation of a ``dm_env.TimeStep``; one entry a row."""
+    """The observation of a ``dm_env.TimeStep``; one entry per row."""
 
     env_id: np.ndarray
     players: Any
@@ -281,21 +280,21 @@ class State(NamedTuple):
 
 
 class Players(NamedTuple):
-    """Whom a row belongs to."""
+    """The environment of each row."""
 
     env_id: np.ndarray
 
 
 class DmEnvPool(EnvPool):
-    """The pool of ``env_type="dm"``. The discount is 0 where an episode has terminated, and where a life has been
-    lost with ``zero_discount_on_life_loss``."""
+    """The pool of ``env_type="dm"``. The discount is 0 if an episode has terminated, or if a life was lost and
+    ``zero_discount_on_life_loss`` is set."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
-        """Resets these environments, or all."""
+        """Resets these environments, by default all."""
         return self._time_step(self._reset(env_id))
 
     def recv(self) -> Any:
-        """Waits for a batch: a ``dm_env.TimeStep`` of arrays."""
+        """Waits for a batch. Returns a ``dm_env.TimeStep`` of arrays."""
         return self._time_step(self._recv())
 
     @staticmethod
@@ -315,12 +314,12 @@ class DmEnvPool(EnvPool):
         )
 
     def step(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
-        """``send``, then ``recv``."""
+        """Calls ``send``, then ``recv``."""
         self.send(action, env_id)
         return self.recv()
 
     def observation_spec(self) -> State:
-        """The specs of one row."""
+        """Returns the specs of a single observation."""
         from dm_env import specs
 
         ids, numbers = self._bounded("env_id", 0, self.num_envs - 1), self._bounded("lives", 0, arguments.LARGEST)
@@ -335,19 +334,19 @@ class DmEnvPool(EnvPool):
         )
 
     def action_spec(self) -> Any:
-        """The spec of one action."""
+        """Returns the spec of a single action."""
         from dm_env import specs
 
         return specs.DiscreteArray(self._envs.num_actions[0], name="action")
 
     def reward_spec(self) -> Any:
-        """The spec of one reward."""
+        """Returns the spec of a single reward."""
         from dm_env import specs
 
         return specs.Array((), np.float32, name="reward")
 
     def discount_spec(self) -> Any:
-        """The spec of one discount."""
+        """Returns the spec of a single discount."""
         from dm_env import specs
 
         return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")

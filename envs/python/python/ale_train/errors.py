@@ -1,14 +1,14 @@
 """Errors that ale-py reports by failed assertions.
 
-They are ``AssertionError`` as well, so that code written for ale-py goes on catching them, and unlike assertions they
-do not disappear with ``python -O``.
+They derive from ``AssertionError``, so that code written for ale-py still catches them, but unlike assertions they are
+also raised with ``python -O``.
 """
 
 __all__ = ["ActionError", "GameError"]
 
 
 class GameError(ValueError, AssertionError):
-    """No game has this id."""
+    """The id of a game is unknown."""
 
 
 class ActionError(ValueError, AssertionError):

@@ -1,4 +1,4 @@
-"""The names of games: ids such as ``ms_pacman``, and Gymnasium's ``ALE/MsPacman-v5``."""
+"""Names of games: ids such as ``ms_pacman``, and Gymnasium's ``ALE/MsPacman-v5``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["camel_case", "game_of", "unknown"]
 
 
 def camel_case(game: str) -> str:
-    """The name of a game in Gymnasium's ids: ``"MsPacman"`` for ``"ms_pacman"``."""
+    """Returns the name in Gymnasium's ids: ``"MsPacman"`` for ``"ms_pacman"``."""
     return game.title().replace("_", "")
 
 
 def game_of(name: str) -> str:
-    """The id of a game that is named in any of the usual ways.
+    """Returns the id of a game given in any common spelling.
 
-    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"`` and ``"ALE/MsPacman-v5"`` are all the same.
+    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"`` and ``"ALE/MsPacman-v5"`` are equivalent.
 
     Raises:
-        GameError: No game has this name.
+        GameError: The game is unknown.
     """
     bare = name.removeprefix("ALE/").removesuffix("-v5")
     found = _games().get(bare.replace("_", "").lower())
@@ -32,7 +32,7 @@ def game_of(name: str) -> str:
 
 
 def unknown(name: str, bare: str) -> GameError:
-    """The error about a name, with the ids that look most like what is left of it without decoration."""
+    """Returns the error for an unknown name, which suggests the ids nearest to ``bare``."""
     near = difflib.get_close_matches(bare.lower(), _native.games())
     hint = f"did you mean {' or '.join(near)}?" if near else "ale_train.games() lists the known ones"
     return GameError(f"unknown game {name!r}; {hint}")
@@ -40,5 +40,5 @@ def unknown(name: str, bare: str) -> GameError:
 
 @functools.cache
 def _games() -> dict[str, str]:
-    """The ids by their letters alone."""
+    """Returns the ids by their names without underscores."""
     return {game.replace("_", ""): game for game in _native.games()}

@@ -1,4 +1,4 @@
-"""The same environments under the names that other guides and libraries use."""
+"""The same environments under the names of other guides and libraries."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from ale_train.vector_env import AtariVectorEnv
 
 __all__ = ["VectorAtariEnv", "make_atari_vector_env"]
 
-#: What ale-py's older guide calls it, and what the parameter is called today.
+#: The parameter names of ale-py's older guide and their current names.
 _OLDER = {"frame_skip": "frameskip", "fire_reset": "use_fire_reset", "max_episode_steps": "max_num_frames_per_episode"}
 
 
 class VectorAtariEnv(AtariVectorEnv):
-    """``AtariVectorEnv`` with the names of ale-py's older guide.
+    """``AtariVectorEnv`` with the parameter names of ale-py's older guide.
 
-    ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, ``max_episode_steps`` counts emulated
-    frames as it did there and is ``max_num_frames_per_episode``; ``seed`` is that of the first ``reset`` which is
-    given none. The game may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of
-    ``AtariVectorEnv``.
+    ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, and ``max_episode_steps``, which counts
+    emulated frames, is ``max_num_frames_per_episode``. ``seed`` is used by the first ``reset`` without a seed. The game
+    may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
     """
 
     def __init__(self, game: str, num_envs: int, *, seed: int | np.ndarray | None = None, **options: Any) -> None:
         for older, name in _OLDER.items():
             if older in options:
                 if name in options:
-                    raise TypeError(f"{older} and {name} are two names of the same option; give one of them")
+                    raise TypeError(f"{older} and {name} are two names of the same option; use one of them")
                 options[name] = options.pop(older)
         super().__init__(game_of(game), num_envs, **options)
         self._first_seed = seed
@@ -36,7 +35,7 @@ class VectorAtariEnv(AtariVectorEnv):
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """As ``AtariVectorEnv.reset``."""
+        """See ``AtariVectorEnv.reset``."""
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         return super().reset(seed=seed, options=options)
@@ -53,17 +52,17 @@ def make_atari_vector_env(
     seed: int | np.ndarray | None = None,
     **options: Any,
 ) -> AtariVectorEnv:
-    """Environments as world-model libraries take them: one frame an observation, raw rewards, no no-ops.
+    """Creates environments for world models: one frame per observation, raw rewards, no no-ops.
 
     Args:
-        game: Name of the game in any spelling.
+        game: Name of the game in any common spelling.
         num_envs: Number of environments.
         obs_type: ``"rgb"`` for ``(1, 210, 160, 3)``, ``"grayscale"`` for ``(1, 210, 160)``, ``"ram"`` for ``(1, 128)``.
-        frameskip: Emulated frames in one step.
-        repeat_action_probability: How likely a frame repeats the action before.
-        full_action_space: All legal actions instead of those that do something in the game.
-        seed: Seed of the first reset which is given none.
-        options: Anything else that ``AtariVectorEnv`` takes, such as ``img_height`` or ``stack_num``.
+        frameskip: Emulated frames per step.
+        repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
+        full_action_space: Use all legal actions instead of the minimal set.
+        seed: Seed of the first reset without a seed.
+        options: Other parameters of ``AtariVectorEnv``, such as ``img_height`` or ``stack_num``.
     """
     kinds: dict[str, dict[str, Any]] = {
         "rgb": {"grayscale": False},

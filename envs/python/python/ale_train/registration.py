@@ -11,14 +11,13 @@ __all__ = ["register_envs"]
 
 
 def register_envs(namespace: str = "ALE") -> None:
-    """Registers every game as ``NAMESPACE/Name-v5``, with the options that ale-py registers.
+    """Registers every game as ``NAMESPACE/Name-v5``, with the same options as ale-py.
 
-    With the default namespace ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` makes environments of this package
-    from then on, also where ale-py has registered the same id before; with another one both stand side by side. Like
-    ale-py's, these ids have ``repeat_action_probability`` 0.25 (Machado et al., 2018) unless told otherwise.
+    With the default namespace, ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` creates environments of this package,
+    even if ale-py has registered the id; another namespace keeps both. As in ale-py, ``repeat_action_probability`` is
+    0.25 by default (Machado et al., 2018).
 
-    ``gymnasium.make``, which makes a single environment, is left to ale-py: an id that it has registered keeps its
-    entry point.
+    ``gymnasium.make``, which creates a single environment, still uses the entry point that ale-py has registered.
     """
     for game in _native.games():
         id = f"{namespace}/{camel_case(game)}-v5"

@@ -1,4 +1,4 @@
-"""Atari environments that step together: a drop-in for ``ale_py.vector_env``."""
+"""Atari vector environments: a drop-in replacement for ``ale_py.vector_env``."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ __all__ = ["AtariVectorEnv"]
 
 
 class AtariVectorEnv(VectorEnv):
-    """Atari environments of one game or of several on a work-stealing pool.
+    """Atari environments of one or several games on a work-stealing pool.
 
-    Same seed, same actions, same bytes as ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1: observations,
-    rewards, flags and infos. The differences: rows of ``info["final_obs"]`` in which no episode ended hold the
-    current observation instead of uninitialised memory, and what crashes or hangs there is an exception here.
+    The same seeds and actions give the same observations, rewards, flags and infos as
+    ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1, with two exceptions: rows of ``info["final_obs"]`` in which
+    no episode ended hold the current observation instead of uninitialized memory, and arguments that make ale-py crash
+    or hang raise exceptions.
 
-    Results never depend on the number of threads. All waiting releases the interpreter's lock.
+    Results do not depend on the number of threads. All calls release the GIL while they wait.
 
-    **Memory.** Every array is new and the caller's own, writable and never changed afterwards. Observations are still
-    not copied: the memory that the environments wrote to becomes the array, and serves again once no array refers to
-    it. So keeping observations costs memory, dropping them costs nothing. (Where an observation's bytes are no
-    multiple of eight, as with odd image sizes, they are copied once.)
+    **Memory.** The caller owns every returned array: it is writable and never changes afterwards. Observations are
+    nevertheless not copied: the memory to which the environments wrote becomes the array, and is reused when no array
+    refers to it any more. (Observations whose size in bytes is not a multiple of eight are copied.)
     """
 
-    #: None where the games have different numbers of actions.
+    #: None if the games have different numbers of actions.
     single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]
     action_space: gymnasium.Space[Any]
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -71,51 +71,51 @@ class AtariVectorEnv(VectorEnv):
         fill_stack: bool = False,
         extra_info: bool | None = None,
     ) -> None:
-        """Makes the environments. ROMs that are missing are fetched with pip first.
+        """Creates the environments. Missing ROMs are downloaded with pip.
 
         Args:
             game: Id of the game, such as ``"ms_pacman"``.
-            num_envs: Number of environments; with ``games`` the number for each of them.
-            batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` gives
-                the results that come first, and ``info["env_id"]`` says whose they are.
+            num_envs: Number of environments; with ``games``, the number for each game.
+            batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
+                the environments that finish first, and ``info["env_id"]`` contains their indices.
             num_threads: Threads that step environments; 0 means one for each core.
-            thread_affinity_offset: The first core that threads are bound to; -1 binds none.
+            thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
-            repeat_action_probability: How likely a frame repeats the action before (sticky actions).
-            full_action_space: All legal actions instead of those that do something in the game.
+            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
+            full_action_space: Use all legal actions instead of the minimal set.
             continuous: Actions are radius, angle and fire of a joystick instead of indices.
-            continuous_action_threshold: How far the joystick must be pushed to count.
-            autoreset_mode: What happens at the end of an episode: Gymnasium's enum or its value.
+            continuous_action_threshold: Minimal deflection of the joystick that counts as a direction.
+            autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
             img_height: Rows of an observation.
             img_width: Columns of an observation.
-            grayscale: One grey byte a pixel instead of red, green and blue.
-            stack_num: Frames in an observation, oldest first.
-            frameskip: Emulated frames in one step.
-            maxpool: Whether an observation shows the larger value of a step's last two frames.
-            noop_max: A reset plays fewer NOOP frames than this, drawn at random.
-            episodic_life: Whether the loss of a life ends the episode.
-            life_loss_info: Whether the loss of a life is reported as a termination while the episode goes on.
-            reward_clipping: Whether rewards are clipped to -1, 0 and 1.
-            use_fire_reset: Whether a reset presses FIRE first, in games that know it.
-            games: Ids of several games instead of ``game``. Environments of one game stand together.
-            mode: The game's mode; several, of which each episode draws one; or several for each environment.
-            difficulty: The difficulty switches, in the same forms.
-            ram: Observations are the 128 bytes of RAM, ``(stack_num, 128)``, instead of pictures.
-            fill_stack: Whether an episode's first observation shows its first frame ``stack_num`` times, as in EnvPool,
-                instead of black ones before it.
-            extra_info: Whether info has more entries than ale-py's (see README); by default with ``games`` only.
+            grayscale: One grayscale byte per pixel instead of RGB.
+            stack_num: Frames per observation, oldest first.
+            frameskip: Emulated frames per step.
+            maxpool: Use the pixel-wise maximum of the last two frames of a step.
+            noop_max: A reset plays a random number of NOOP frames below this.
+            episodic_life: End the episode when a life is lost.
+            life_loss_info: Report a lost life as a termination, while the episode continues.
+            reward_clipping: Clip rewards to -1, 0 and 1.
+            use_fire_reset: Press FIRE after a reset, in games with this action.
+            games: Ids of several games instead of ``game``. Environments of one game are adjacent.
+            mode: The game mode; a list, from which each episode draws one; or a list for each environment.
+            difficulty: The difficulty, in the same forms.
+            ram: Observe the 128 bytes of RAM, ``(stack_num, 128)``, instead of images.
+            fill_stack: Fill the first observation of an episode with copies of its first frame, as EnvPool does,
+                instead of black frames.
+            extra_info: Add entries to info that ale-py does not have (see README); by default only with ``games``.
 
         Raises:
-            GameError: No game has this id.
+            GameError: The id of a game is unknown.
             ValueError: An option is out of range.
             TypeError: An option has the wrong type.
-            gymnasium.error.Error: ``frameskip`` is no positive ``int``.
-            OSError: A ROM is missing and cannot be fetched.
+            gymnasium.error.Error: ``frameskip`` is not a positive ``int``.
+            OSError: A ROM is missing and cannot be downloaded.
         """
         if (game is None) == (games is None):
-            raise TypeError("AtariVectorEnv needs either game= or games=")
+            raise TypeError("AtariVectorEnv requires either game= or games=")
         if num_envs is None:
-            raise TypeError("AtariVectorEnv needs num_envs")
+            raise TypeError("AtariVectorEnv requires num_envs")
         ids = [game] if game is not None else list(games or ())
         arguments.check_games(ids)
         arguments.check_frameskip(frameskip)
@@ -160,13 +160,13 @@ class AtariVectorEnv(VectorEnv):
         self._reset_before = False
 
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        #: Each environment's actions, by their index.
+        #: The actions of each environment, by index.
         self.action_sets = [[Action(code) for code in codes] for codes in self._pool.action_codes]
-        #: Each environment's number of actions.
+        #: The number of actions of each environment.
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
-        # As in ale-py the batched spaces follow the batch; of several games it matters which environment acts.
+        # As in ale-py, the action space has the size of a batch. With several games it covers all environments instead.
         self._make_action_spaces(self.num_envs if game is None else self.batch_size)
 
     def reset(
@@ -175,18 +175,18 @@ class AtariVectorEnv(VectorEnv):
         """Starts new episodes.
 
         Args:
-            seed: ``s`` for the seeds ``s, s + 1, ...``, or an integer array with one seed for each environment that is
-                reset. Negative seeds, and None, go on with the random numbers of the environment.
-            options: ``{"reset_mask": array}`` resets only the environments that the boolean array of shape
-                ``(num_envs,)`` selects. The others stay as they are and are reported again.
+            seed: ``s`` for the seeds ``s, s + 1, ...``, or an integer array with one seed for each environment to reset.
+                Negative seeds and None continue the random number generator of the environment.
+            options: ``{"reset_mask": array}`` resets only the environments selected by a boolean array of shape
+                ``(num_envs,)``. The others are reported again.
 
         Returns:
-            Observations and info. A batch has ``batch_size`` rows; ``info["env_id"]`` says whose they are.
+            Observations and info. A batch has ``batch_size`` rows; ``info["env_id"]`` contains their environments.
 
         Raises:
-            TypeError: Wrong type of seed or mask.
-            ValueError: Wrong shape of seed or mask.
-            RuntimeError: The first reset must reset every environment.
+            TypeError: The seed or mask has the wrong type.
+            ValueError: The seed or mask has the wrong shape.
+            RuntimeError: The first reset does not include every environment.
         """
         mask = self._reset_mask(options)
         selected = self.num_envs if mask is None else int(mask.sum())
@@ -203,12 +203,11 @@ class AtariVectorEnv(VectorEnv):
         return batch
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Performs one action in each environment: ``send``, then ``recv``.
+        """Performs one action in each environment of the last batch: ``send``, then ``recv``.
 
         Args:
-            actions: Array of shape ``(batch_size,)`` of int32 or int64, each an index into the environment's actions;
-                or ``(batch_size, 3)`` of float32 with ``continuous``. Row ``i`` is for the environment of row ``i``
-                of the last batch.
+            actions: Indices of actions, an int32 or int64 array of shape ``(batch_size,)``; with ``continuous`` a float32
+                array of shape ``(batch_size, 3)``. Row ``i`` belongs to the environment of row ``i`` of the last batch.
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
@@ -222,18 +221,18 @@ class AtariVectorEnv(VectorEnv):
         env_ids: Sequence[int] | np.ndarray | None = None,
         lengths: Sequence[int] | np.ndarray | None = None,
     ) -> None:
-        """Gives actions as ``step`` does and returns at once. Sooner or later ``recv`` must follow.
+        """Sends actions without waiting; ``recv`` returns the results.
 
         Args:
-            actions: One action for each environment, or one sequence of actions after another.
-            env_ids: The environments they are for instead of those of the last batch: any that are not under way.
-            lengths: Numbers of actions, if each environment is to perform a sequence as one step (a macro-action). It
-                ends early with the action that ends the episode.
+            actions: One action for each environment, or the concatenated sequences of actions.
+            env_ids: The environments, which must not be in flight; by default those of the last batch.
+            lengths: The length of each environment's sequence of actions, which it performs as one step (a macro-action).
+                A sequence ends early when the episode ends.
 
         Raises:
-            ActionError: Wrong type, dtype or shape; nothing has been sent.
-            ValueError: An index out of range; nothing has been sent.
-            RuntimeError: Before the first ``reset``, or an environment has not finished what was sent before.
+            ActionError: The type, dtype or shape is wrong; nothing is sent.
+            ValueError: An index is out of range; nothing is sent.
+            RuntimeError: There was no ``reset``, or an environment is in flight.
         """
         pool = self._open_pool()
         ids = None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs)
@@ -245,14 +244,14 @@ class AtariVectorEnv(VectorEnv):
     def send_reset(
         self, env_ids: Sequence[int] | np.ndarray | None = None, *, seed: int | np.ndarray | None = None
     ) -> None:
-        """Lets environments start new episodes, as ``reset`` does, and returns at once. ``recv`` gives the results.
+        """Resets environments as ``reset`` does, without waiting; ``recv`` returns the results.
 
         Args:
-            env_ids: Any environments that are not under way; by default all, as it must be the first time.
-            seed: As for ``reset``; the first seed is that of the first environment named.
+            env_ids: The environments, which must not be in flight; by default all, as the first call requires.
+            seed: As for ``reset``; the first seed belongs to the first environment in ``env_ids``.
 
         Raises:
-            RuntimeError: An environment is under way, or not all are reset the first time.
+            RuntimeError: An environment is in flight, or the first call does not include all environments.
         """
         pool = self._open_pool()
         ids = list(range(self.num_envs))
@@ -265,15 +264,15 @@ class AtariVectorEnv(VectorEnv):
         """Waits for the next batch; see ``step``.
 
         Raises:
-            RuntimeError: Too few environments have been sent to, or an environment failed.
+            RuntimeError: Too few environments are in flight, or an environment failed.
         """
         return self._open_pool().recv()
 
     def render(self, env_id: int | None = None) -> Any:
-        """The pictures on the screens as RGB arrays of shape ``(height, width, 3)``: of all, or of one environment.
+        """Returns the screens of all environments, or of one, as RGB arrays of shape ``(height, width, 3)``.
 
         Raises:
-            RuntimeError: The environment is under way.
+            RuntimeError: The environment is in flight.
         """
         pool = self._open_pool()
         if env_id is not None:
@@ -281,23 +280,23 @@ class AtariVectorEnv(VectorEnv):
         return tuple(pool.render(index) for index in range(self.num_envs))
 
     def ram(self) -> np.ndarray:
-        """The RAM of the environments of the last batch, before anything is sent to them: ``(batch_size, 128)``."""
+        """Returns the RAM of the environments of the last batch, ``(batch_size, 128)``. Must be called before ``send``."""
         return self._open_pool().ram()
 
     def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
-        """The complete state of every environment, or of chosen ones; not between ``send`` and ``recv``."""
+        """Returns the complete state of all or some environments. Must not be called between ``send`` and ``recv``."""
         pool = self._open_pool()
         return pool.snapshot(None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
 
     def restore(
         self, state: bytes, env_ids: Sequence[int] | np.ndarray | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Puts a state from ``snapshot`` back, in environments made in the same way, and reports it as ``reset`` does.
+        """Restores a state from ``snapshot``, to environments with the same options, and returns it as ``reset`` does.
 
-        With ``env_ids`` the state of chosen environments goes into these ones, which need only play the same games.
+        With ``env_ids``, restores the state of some environments to these ones, which need only have the same games.
 
         Raises:
-            ValueError: The state belongs to other environments or is damaged; nothing has changed.
+            ValueError: The state is damaged or belongs to other environments; nothing changes.
         """
         pool = self._open_pool()
         batch = pool.restore(state, None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
@@ -305,7 +304,7 @@ class AtariVectorEnv(VectorEnv):
         return batch
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads and frees the environments. Arrays that were received stay valid."""
+        """Stops the threads and frees the environments. Returned arrays stay valid."""
         self._pool = None
 
     def _make_action_spaces(self, rows: int) -> None:
@@ -319,7 +318,7 @@ class AtariVectorEnv(VectorEnv):
         self.action_space = MultiDiscrete(self.num_actions[:rows])
 
     def _seeds(self, seed: int | np.ndarray | None, count: int) -> list[int | None]:
-        """One seed for each environment that is reset. The first time there are no random numbers to go on with."""
+        """Returns a seed for each environment to reset. The first reset draws seeds where none are given."""
         seeds = arguments.seeds(seed, count)
         if self._reset_before:
             return seeds
@@ -327,7 +326,7 @@ class AtariVectorEnv(VectorEnv):
 
     def _open_pool(self) -> _native.AtariPool:
         if self._pool is None:
-            raise gymnasium.error.ClosedEnvironmentError("the vector environment has been closed")
+            raise gymnasium.error.ClosedEnvironmentError("the vector environment is closed")
         return self._pool
 
     def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
