@@ -1,4 +1,4 @@
-//! What an environment keeps in memory beside its rows of the batches: counted in the allocator, not estimated.
+//! Measures the memory of an environment without its rows of the batches, by counting allocations.
 //!
 //! `cargo bench -p vector --bench memory` fails above the limit.
 
@@ -11,31 +11,31 @@ use ale::{AtariOptions, game, roms};
 use rl_env::{Actions, ResetSeeds, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Bytes that an environment may take.
+/// The maximal number of bytes of an environment.
 const LIMIT: usize = 100_000;
 const GAME: &str = "harvest";
-/// Environments by which two vector environments differ, so that what they have anyway cancels out.
+/// The difference in environments between two vector environments, which cancels their fixed costs.
 const MORE: usize = 64;
-/// The batch that is being filled, and the one before it, which the caller reads.
+/// The batch being filled and the one that the caller reads.
 const BATCHES: usize = 2;
 
-/// Adds up what is allocated at the moment.
+/// An allocator that counts the bytes in use.
 struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is forwarded to the system allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on, and the pointer came from the same allocator.
+        // SAFETY: the caller upholds the contract of `dealloc`, and the pointer came from the same allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    // The first vector environment of a process leaves something behind for those that follow, as translated code.
+    // The first vector environment of a process leaves translated code behind, which later ones share.
     held(1)?;
     let (few, row) = held(1)?;
     let (many, _) = held(1 + MORE)?;
@@ -54,11 +54,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(if each < LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Bytes that a vector environment of so many environments holds after it has been played, and those of an observation.
+/// Returns the bytes in use by a vector environment after some steps, and the bytes of an observation.
 fn held(num_envs: usize) -> Result<(usize, usize), Box<dyn Error>> {
     const STEPS: usize = 100;
     let before = BYTES.load(Ordering::Relaxed);
-    let rom = roms::built_in(GAME).ok_or("an open game")?.into();
+    let rom = roms::built_in(GAME).ok_or("the game is not built in")?.into();
     let pool = PoolOptions { num_threads: 1, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games([(game(GAME)?, rom)], num_envs, &AtariOptions::default(), pool)?;
     let row = env.single_observation_space().byte_len();

@@ -1,6 +1,6 @@
-//! What the pool costs for one environment's step, measured with environments that do nothing.
+//! The overhead of the pool per step, measured with environments that do nothing.
 //!
-//! The figure of each benchmark is the time of one whole batch; `elem/s` counts environment steps.
+//! Times are per batch; `elem/s` counts environment steps.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
@@ -50,8 +50,8 @@ fn step(criterion: &mut Criterion) {
                 || Idle { observation_space: Space::bytes([4, 84, 84]), action_space: Space::discrete(18) };
             let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
             let options = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
-            let mut env = PoolVectorEnv::new(envs, options).expect("equal environments form a vector");
-            env.reset(ResetSeeds::Continue).expect("resetting cannot fail");
+            let mut env = PoolVectorEnv::new(envs, options).expect("the environments are equal");
+            env.reset(ResetSeeds::Continue).expect("resets of this environment succeed");
             let actions = vec![0; batch_size];
             group.throughput(Throughput::Elements(batch_size as u64));
             let name =

@@ -1,16 +1,16 @@
-//! The side of ale-train in `benches/peers`: work that is set up once and measured on request.
+//! ale-train's part of `benches/peers`: workloads that are set up once and measured on request.
 //!
 //! `cargo run --release -p vector --example peer -- WORK ...`
 //!
-//! | WORK | what is done | rate |
+//! | WORK | workload | rate |
 //! |---|---|---|
-//! | `emulator:GAME` | the act loop of one game on one thread | frames/s |
-//! | `vector:GAME,...:ENVSxTHREADS` | a vector environment with so many environments of each game | frames/s |
-//! | `vector:GAME,...:ENVSxTHREADS/BATCH` | the same, with batches of those that finish first | frames/s |
+//! | `emulator:GAME` | `act` in a loop, one game, one thread | frames/s |
+//! | `vector:GAME,...:ENVSxTHREADS` | a vector environment with `ENVS` environments of each game | frames/s |
+//! | `vector:GAME,...:ENVSxTHREADS/BATCH` | the same, with batches of the environments that finish first | frames/s |
 //! | `reset:GAME`, `seeded-reset:GAME` | resets of one environment | resets/s |
 //!
-//! When everything has been set up and warmed up, `ready` is printed. From then on every line `INDEX SECONDS` on standard
-//! input is answered by the rate of that work, measured for so long, until the input ends.
+//! The program prints `ready` after setup and warm-up. Then it answers every line `INDEX SECONDS` on standard input with the
+//! rate of that workload, measured for that time.
 
 mod play;
 
@@ -22,7 +22,7 @@ use play::{Batches, Emulator, Work, vector_env};
 use rl_env::{ResetSeeds, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Resets before resets are measured.
+/// The number of resets before the measurement.
 const WARM_UP: usize = 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in io::stdin().lines() {
         let line = line?;
         let (index, seconds) = line.split_once(' ').ok_or("a request is INDEX SECONDS")?;
-        let work = works.get_mut(index.parse::<usize>()?).ok_or("there is no such work")?;
+        let work = works.get_mut(index.parse::<usize>()?).ok_or("the index of a workload is out of range")?;
         println!("{}", work.rate(Duration::from_secs_f64(seconds.parse()?))?);
     }
     Ok(())
@@ -47,11 +47,11 @@ fn work(text: &str) -> Result<Box<dyn Work>, Box<dyn Error>> {
         }
         ["reset", game] => Box::new(Resets::new(game, false)?),
         ["seeded-reset", game] => Box::new(Resets::new(game, true)?),
-        _ => return Err(format!("{text} is no work: see the top of this example").into()),
+        _ => return Err(format!("unknown workload {text}: see the documentation of this example").into()),
     })
 }
 
-/// Environments of each game, threads and rows of a batch in `ENVSxTHREADS[/BATCH]`.
+/// Parses `ENVSxTHREADS[/BATCH]`.
 fn shape(text: &str) -> Result<(usize, PoolOptions), Box<dyn Error>> {
     let (sizes, batch_size) = text.split_once('/').unwrap_or((text, "0"));
     let (num_envs, num_threads) =
@@ -60,15 +60,15 @@ fn shape(text: &str) -> Result<(usize, PoolOptions), Box<dyn Error>> {
     Ok((num_envs.parse()?, PoolOptions { batch_size, num_threads, ..PoolOptions::default() }))
 }
 
-/// Resets of one environment, no-ops included. Counts resets.
+/// Resets of one environment, including no-ops. Counts resets.
 struct Resets {
     env: AtariVectorEnv,
-    /// The next seed, where there are seeds: with one, the game begins as if it had just been loaded.
+    /// The next seed, if resets are seeded. A seeded reset starts the game as if it had just been loaded.
     seed: Option<u64>,
 }
 
 impl Resets {
-    /// One environment, warmed up.
+    /// Creates and warms up one environment.
     fn new(id: &str, seeded: bool) -> Result<Self, Box<dyn Error>> {
         let mut resets = Self {
             env: vector_env(&[id], 1, PoolOptions { num_threads: 1, ..PoolOptions::default() })?,

@@ -1,9 +1,9 @@
-//! Many environments of many games for a long time, with the memory that they take: one line of JSON every so often.
+//! Runs many environments of many games for a long time and periodically prints a line of JSON with the memory in use.
 //!
 //! `cargo run --release -p vector --example soak -- NUM_GAMES NUM_ENVS BATCH_SIZE SECONDS`
 //!
-//! Takes the first `NUM_GAMES` games of the table that a player can play alone, `NUM_ENVS` environments in all, random
-//! actions. `rss_mib` is the resident memory; from the second line on it should not grow.
+//! Plays the first `NUM_GAMES` single-player games with random actions in `NUM_ENVS` environments in total. `rss_mib` is the
+//! resident memory; it should not grow after the second line.
 
 use std::error::Error;
 use std::fs;
@@ -15,9 +15,9 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Games without rules for a single player.
+/// Games without single-player rules.
 const NOT_PLAYABLE: [&str; 4] = ["combat", "joust", "maze_craze", "warlords"];
-/// Lines of output.
+/// The number of lines of output.
 const REPORTS: u32 = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let playable = games().iter().filter(|game| !NOT_PLAYABLE.contains(&game.id));
     let chosen = playable.take(num_games).map(|game| Some((game, roms::for_tests(game.id)?)));
-    let chosen: Vec<_> = chosen.collect::<Option<_>>().ok_or("a ROM is not at hand")?;
+    let chosen: Vec<_> = chosen.collect::<Option<_>>().ok_or("a ROM is missing")?;
     let options = AtariOptions { repeat_action_probability: 0.25, ..AtariOptions::default() };
     let pool = PoolOptions { batch_size, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
     let mut env = AtariVectorEnv::of_games(chosen, num_envs / num_games, &options, pool)?;
@@ -70,7 +70,7 @@ fn count(space: &Space) -> i32 {
     if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
 }
 
-/// Resident memory in MiB, as Linux reports it.
+/// Returns the resident memory in MiB, as reported by Linux.
 fn resident_mib() -> Result<f64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;

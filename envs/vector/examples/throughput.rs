@@ -1,9 +1,9 @@
-//! Frames per second of one game, alone and in a vector environment, as one line of JSON.
+//! Prints the frames per second of a game, alone and in a vector environment, as a line of JSON.
 //!
 //! `cargo run --release -p vector --example throughput -- GAME NUM_ENVS NUM_THREADS SECONDS`
 //!
-//! `emulator`: frames per second of the act loop on one thread. `vector`: emulated frames per second of `NUM_ENVS`
-//! environments with the standard preprocessing. Both begin after a warm-up, in which hot code is translated.
+//! `emulator`: frames per second of `act` in a loop on one thread. `vector`: emulated frames per second of `NUM_ENVS`
+//! environments with the standard preprocessing. Both are measured after a warm-up in which hot code is translated.
 
 mod play;
 

@@ -1,6 +1,6 @@
 use rl_env::{Action, ActionKind, Actions, EnvError, Space};
 
-/// The actions that an environment performs next, in memory that is used again for the following ones.
+/// The actions that an environment performs next, in a buffer that is reused.
 #[derive(Debug)]
 pub(crate) struct ActionSequence {
     space: Space,
@@ -23,18 +23,18 @@ impl Values {
 }
 
 impl ActionSequence {
-    /// Room for actions of `space`, which must have at least one element.
+    /// Creates an empty sequence of actions of `space`, which must have at least one element.
     pub(crate) fn new(space: &Space) -> Self {
         let capacity = space.num_elements();
         let values = match ActionKind::of(space) {
             Some(ActionKind::Continuous) => Values::Continuous(Vec::with_capacity(capacity)),
-            // No action fits a space that mixes integers and floats.
+            // A space that mixes integers and floats has no actions.
             Some(ActionKind::Discrete) | None => Values::Discrete(Vec::with_capacity(capacity)),
         };
         Self { space: space.clone(), values }
     }
 
-    /// Replaces the actions by these, at least one. The error names the first action that is not in the space.
+    /// Replaces the actions. An empty sequence and an action outside the space are errors.
     pub(crate) fn fill(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
         if total_len(actions) == 0 {
             return Err(self.invalid("(none)"));
@@ -55,13 +55,13 @@ impl ActionSequence {
         EnvError::InvalidAction { action: action.to_string(), space: self.space.to_string() }
     }
 
-    /// The actions in their order.
+    /// Iterates over the actions.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Action<'_>> {
         split(self.values.as_actions(), self.space.num_elements())
     }
 }
 
-/// Integers or floats in all the actions.
+/// Returns the number of values of all actions together.
 pub(crate) fn total_len(actions: Actions<'_>) -> usize {
     match actions {
         Actions::Discrete(values) => values.len(),
@@ -69,7 +69,7 @@ pub(crate) fn total_len(actions: Actions<'_>) -> usize {
     }
 }
 
-/// Part of the integers or floats.
+/// Returns a range of the values.
 pub(crate) fn part(actions: Actions<'_>, start: usize, len: usize) -> Actions<'_> {
     match actions {
         Actions::Discrete(values) => Actions::Discrete(&values[start..start + len]),

@@ -5,25 +5,24 @@ use rl_env::VectorError;
 
 /// Counts the results that arrive, and wakes the caller that waits for them.
 ///
-/// The counters alone say what has arrived. The lock only keeps an arrival from falling between a waiter's look at the
-/// counters and its going to sleep: the waiter looks while it holds the lock, and whoever completes something takes the
-/// lock before it decides whether anybody has to be woken.
+/// Only the counters say what has arrived. The lock prevents a lost wake-up: a waiter checks the counters while it holds the
+/// lock, and a thread that completes a batch takes the lock before it checks for waiters.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    /// For each batch of the ring the rows that are still to come.
+    /// The number of outstanding rows of each batch of the ring.
     outstanding: Box<[AtomicUsize]>,
     batch_size: usize,
-    /// Environments that have been sent to and have not arrived yet.
+    /// The number of environments that have been sent to and have not arrived.
     in_flight: AtomicUsize,
     failed: AtomicBool,
     failure: Mutex<Option<VectorError>>,
-    /// Number of threads that wait, so that nobody pays for a wake-up that nobody needs.
+    /// The number of waiting threads, to avoid needless notifications.
     waiting: Mutex<usize>,
     condvar: Condvar,
 }
 
 impl Arrivals {
-    /// Nothing has arrived, nothing is under way.
+    /// Creates counters for a ring of `batches` batches with nothing in flight.
     pub(crate) fn new(batches: usize, batch_size: usize) -> Self {
         Self {
             outstanding: (0..batches).map(|_| AtomicUsize::new(batch_size)).collect(),
@@ -36,15 +35,15 @@ impl Arrivals {
         }
     }
 
-    /// Notes that so many environments are about to be sent to.
+    /// Records that `count` environments are about to be sent to.
     pub(crate) fn expect(&self, count: usize) {
-        // The jobs that follow are published with Release, which carries this along.
+        // The jobs are published with Release afterwards, which publishes this too.
         self.in_flight.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Notes that a row of a batch is complete.
+    /// Records that a row of a batch is complete.
     pub(crate) fn arrive(&self, batch: usize) {
-        // Release publishes what the environment wrote; Acquire lets the last one speak for all before it.
+        // Release publishes the observation; Acquire makes all earlier rows visible to the last thread.
         let completes_batch = self.outstanding[batch].fetch_sub(1, Ordering::AcqRel) == 1;
         let is_last = self.in_flight.fetch_sub(1, Ordering::AcqRel) == 1;
         if completes_batch || is_last {
@@ -52,7 +51,7 @@ impl Arrivals {
         }
     }
 
-    /// Notes that an environment failed instead of arriving. Of several failures a panic counts most.
+    /// Records that an environment failed instead of arriving. A panic takes precedence over other failures.
     pub(crate) fn fail(&self, error: VectorError) {
         let mut failure = lock(&self.failure);
         if failure.is_none() || matches!(error, VectorError::Panicked { .. }) {
@@ -64,22 +63,22 @@ impl Arrivals {
         self.notify();
     }
 
-    /// Whether a batch is complete, or never will be because something failed.
+    /// Returns true if a batch is complete or an environment has failed.
     pub(crate) fn is_ready(&self, batch: usize) -> bool {
         self.outstanding[batch].load(Ordering::Acquire) == 0 || self.failed.load(Ordering::Acquire)
     }
 
-    /// Whether nothing is under way. If so, everything that the environments wrote is visible.
+    /// Returns true if nothing is in flight. Everything that the environments wrote is then visible.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) == 0
     }
 
-    /// What failed, if anything did.
+    /// Returns the failure, if any.
     pub(crate) fn failure(&self) -> Option<VectorError> {
         lock(&self.failure).clone()
     }
 
-    /// Blocks until a batch is settled or everything is quiet, whichever `over` asks for.
+    /// Blocks until `is_over`, which checks the counters, returns true.
     pub(crate) fn wait_until(&self, is_over: impl Fn() -> bool) {
         let mut waiting = lock(&self.waiting);
         *waiting += 1;
@@ -89,12 +88,12 @@ impl Arrivals {
         *waiting -= 1;
     }
 
-    /// Makes a batch that has been received ready to be filled again.
+    /// Makes a received batch ready to be filled again.
     pub(crate) fn recycle(&self, batch: usize) {
         self.outstanding[batch].store(self.batch_size, Ordering::Relaxed);
     }
 
-    /// Forgets everything that has arrived or failed. Everything must be quiet.
+    /// Forgets all arrivals and failures. Nothing may be in flight.
     pub(crate) fn clear(&self) {
         (0..self.outstanding.len()).for_each(|batch| self.recycle(batch));
         *lock(&self.failure) = None;
@@ -109,7 +108,7 @@ impl Arrivals {
     }
 }
 
-/// Nothing under these locks can panic half-way, so a poisoned one holds a sound value.
+/// Locks a mutex. No code panics while it holds one of these locks, so a poisoned lock holds a valid value.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

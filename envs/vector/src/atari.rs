@@ -7,33 +7,46 @@ use rl_env::VectorError;
 
 use crate::{BuildError, PoolOptions, PoolVectorEnv};
 
-/// Many Atari environments, of one game or of several.
+/// Vector environment of one or several Atari games.
 ///
-/// Of one game it equals ale-py 0.12.1's `AtariVectorEnv` bit for bit, with two differences where ale-py's behaviour is
-/// of no use: an invalid action is an error instead of a hang, and rows of
-/// [`final_observations`](rl_env::Batch::final_observations) in which no episode ended hold the current observation
-/// instead of uninitialised memory.
+/// With one game it equals ale-py 0.12.1's `AtariVectorEnv` bit for bit, with two exceptions: an invalid action is an error
+/// instead of a hang, and rows of [`final_observations`](rl_env::Batch::final_observations) in which no episode ended hold
+/// the current observation instead of uninitialized memory.
+///
+/// ```
+/// use ale::{AtariOptions, game, roms};
+/// use rl_env::{Actions, ResetSeeds, VectorEnv};
+/// use vector::{AtariVectorEnv, PoolOptions};
+///
+/// let rom = roms::built_in("harvest").ok_or("the open game is built in")?;
+/// let games = [(game("harvest")?, rom.into())];
+/// let mut envs = AtariVectorEnv::of_games(games, 2, &AtariOptions::default(), PoolOptions::default())?;
+/// envs.reset(ResetSeeds::From(42))?;
+/// let batch = envs.step(Actions::Discrete(&[0, 1]))?;
+/// assert_eq!(batch.observations.row(0).len(), 4 * 84 * 84);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type AtariVectorEnv = PoolVectorEnv<AtariEnv>;
 
-/// Environments of one game with the same options.
+/// Environments of one game that share their options.
 #[derive(Clone, Debug)]
 pub struct AtariGroup {
     /// The game.
     pub game: &'static Game,
-    /// Its ROM.
+    /// The ROM of the game.
     pub rom: Arc<[u8]>,
-    /// Number of environments.
+    /// The number of environments.
     pub num_envs: usize,
-    /// How they are played.
+    /// The options of the environments.
     pub options: AtariOptions,
 }
 
 impl AtariVectorEnv {
-    /// `num_envs` environments for each of the games, each given with its ROM. Environments of one game stand
-    /// together, in the order of the games; the game's id is the name of the task.
+    /// Creates `num_envs` environments of each game, which is given with its ROM. Environments of one game are adjacent, in
+    /// the order of the games; the id of the game is the name of the task.
     ///
-    /// Environment `i` starts from seed `i`, until a reset gives another. Action counts may differ between games,
-    /// unless the options ask for the full action space.
+    /// Environment `i` has seed `i` until it is reset with another. Games may have different numbers of actions, unless the
+    /// options ask for the full action space.
     pub fn of_games(
         games: impl IntoIterator<Item = (&'static Game, Arc<[u8]>)>,
         num_envs: usize,
@@ -44,9 +57,9 @@ impl AtariVectorEnv {
         Self::of_groups(games.into_iter().map(group), pool)
     }
 
-    /// The environments of these groups, one group after another; otherwise as [`of_games`](Self::of_games). A group of
-    /// one has options of its own, as its mode and difficulty; observations must have one shape. There are never more
-    /// threads than cores, as in ale-py.
+    /// Creates the environments of all groups in order, otherwise as [`of_games`](Self::of_games). A group of one gives an
+    /// environment individual options, such as its mode and difficulty. All observations must have the same shape. As in
+    /// ale-py, there are never more threads than cores.
     pub fn of_groups(
         groups: impl IntoIterator<Item = AtariGroup>,
         pool: PoolOptions,
@@ -56,7 +69,7 @@ impl AtariVectorEnv {
         for AtariGroup { game, rom, num_envs, options } in groups {
             let failed = |source| BuildError::Atari { game: game.id, source };
             let first_seed = envs.len() as u64;
-            // All but the first are made from the first, which saves computing tables.
+            // Copies of the first environment share its tables.
             let powered = powered.find_or_power(game, &rom).map_err(failed)?;
             let first = AtariEnv::new(powered, options, first_seed).map_err(failed)?;
             let seeds = first_seed..first_seed + num_envs as u64;
@@ -66,13 +79,13 @@ impl AtariVectorEnv {
         Self::new(envs, PoolOptions { num_threads: pool.num_threads.min(cores), ..pool })
     }
 
-    /// The picture on the screen of an environment that is not under way.
+    /// Returns the screen of an environment that is not in flight.
     pub fn render(&self, env: usize) -> Result<RgbImage, VectorError> {
         self.with_env(env, AtariEnv::render)
     }
 }
 
-/// Games that have been switched on, which takes a few hundred frames, each with the image it was given.
+/// Games that have been powered on, which takes a few hundred frames, and their ROMs.
 #[derive(Default)]
 struct PoweredGames(Vec<(Arc<[u8]>, PoweredGame)>);
 

@@ -5,89 +5,89 @@ use ale::AleError;
 use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
 
-/// Why environments cannot be put together into a vector environment.
+/// An error of building a vector environment.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is nothing to step.
-    #[error("a vector environment needs at least one environment, but got none")]
+    /// The list of environments is empty.
+    #[error("a vector environment needs at least one environment")]
     NoEnvironments,
-    /// A batch cannot be larger than the vector environment.
+    /// The batch size exceeds the number of environments.
     #[error(
         "batch_size is {batch_size}, but must be between 1 and {num_envs}, the number of environments, or 0 for all"
     )]
     BatchSize {
-        /// Rows that were asked for.
+        /// The requested batch size.
         batch_size: usize,
-        /// Number of environments.
+        /// The number of environments.
         num_envs: usize,
     },
-    /// Groups that take turns are of one size.
+    /// The batch size of [`BatchOrder::InTurn`](crate::BatchOrder::InTurn) does not divide the number of environments.
     #[error(
-        "batches of {batch_size} cannot take turns among {num_envs} environments: the batch size must divide their number"
+        "batch_size is {batch_size}, but must divide {num_envs}, the number of environments, when batches take turns"
     )]
     UnevenTurns {
-        /// Rows that were asked for.
+        /// The requested batch size.
         batch_size: usize,
-        /// Number of environments.
+        /// The number of environments.
         num_envs: usize,
     },
-    /// An environment leaves nothing to decide.
-    #[error("environment {env} ({task}) has an action space without elements, {found}")]
+    /// An action space is empty.
+    #[error("environment {env} ({task}) has an action space without elements: {found}")]
     NoActions {
         /// Index of the environment.
         env: usize,
-        /// Its task.
+        /// The name of its task.
         task: String,
         /// Its action space.
         found: Box<Space>,
     },
-    /// A batch has one shape, so all observations must have it.
+    /// Observation spaces differ.
     #[error(
-        "environment {env} ({task}) observes {found}, but environment 0 observes {expected}; all must agree"
+        "environment {env} ({task}) has the observation space {found}, but environment 0 has {expected}; all must be equal"
     )]
     DifferentObservations {
         /// Index of the environment that differs.
         env: usize,
-        /// Its task.
+        /// The name of its task.
         task: String,
         /// Its observation space.
         found: Box<Space>,
         /// The observation space of environment 0.
         expected: Box<Space>,
     },
-    /// A batch's actions are either all integers or all floats.
+    /// Some environments have discrete actions and some have continuous ones.
     #[error(
-        "environment {env} ({task}) takes actions in {found}, but environment 0 in {expected}; discrete and \
-             continuous actions cannot be mixed"
+        "environment {env} ({task}) has the action space {found}, but environment 0 has {expected}; discrete and \
+         continuous actions cannot be mixed"
     )]
     DifferentActions {
         /// Index of the environment that differs.
         env: usize,
-        /// Its task.
+        /// The name of its task.
         task: String,
         /// Its action space.
         found: Box<Space>,
         /// The action space of environment 0.
         expected: Box<Space>,
     },
-    /// An action is either integers or floats.
-    #[error("environment {env} ({task}) takes actions in {found}, which mixes integers and floats")]
+    /// An action space has both integers and floats.
+    #[error("environment {env} ({task}) has the action space {found}, which mixes integers and floats")]
     MixedActions {
         /// Index of the environment.
         env: usize,
-        /// Its task.
+        /// The name of its task.
         task: String,
         /// Its action space.
         found: Box<Space>,
     },
-    /// An Atari game cannot be made into an environment.
+    /// An Atari environment cannot be built.
     #[cfg(feature = "atari")]
     #[error("{game}: {source}")]
     Atari {
         /// The game's id.
         game: &'static str,
-        /// Why.
+        /// The cause.
         source: AleError,
     },
     /// A factory failed.
@@ -95,15 +95,15 @@ pub enum BuildError {
     Factory {
         /// Index of the environment.
         env: usize,
-        /// Its task.
+        /// The name of its task.
         task: String,
-        /// Why.
+        /// The cause.
         source: FactoryError,
     },
-    /// A registry has no such environment, or its factory failed.
+    /// The registry cannot build the environment.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The operating system refused a thread.
+    /// The operating system cannot start a thread.
     #[error("cannot start the threads of the pool: {0}")]
     Threads(#[source] io::Error),
 }

@@ -1,17 +1,19 @@
 //! Vector environments on a work-stealing pool.
 //!
-//! [`PoolVectorEnv`] steps any number of environments of one type at once, whatever they are, and hands learners
-//! [`Batch`](rl_env::Batch)es through [`VectorEnv`](rl_env::VectorEnv). Its results depend on the environments, the
-//! seeds and the actions alone, never on the number of threads.
+//! [`PoolVectorEnv`] steps any number of environments of one type and returns [`Batch`](rl_env::Batch)es through
+//! [`VectorEnv`](rl_env::VectorEnv). Results depend only on the environments, the seeds and the actions, never on the number
+//! of threads.
 //!
-//! [`AtariVectorEnv`] is the one whose environments are Atari games. Nothing else here knows of them.
+//! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games. The rest of the crate does not
+//! depend on the emulator.
 //!
-//! * `pool` is the thread pool; it knows nothing of environments.
-//! * `slot` is one environment with its episode: what an order does to it under each autoreset mode. It knows no
-//!   thread.
-//! * `slots` are all environments with the ring of batches that they fill, in order, in turn or as they finish.
-//! * `arrivals` counts what has come and wakes the caller.
-//! * `rows` is the one place where threads share memory without a lock: the rows of the batches being written.
+//! * `pool` is the thread pool. It is independent of environments.
+//! * `slot` holds one environment with its episode and carries out commands under each autoreset mode. It is independent of
+//!   threads.
+//! * `slots` holds all environments and the ring of batches that they fill.
+//! * `arrivals` counts results and wakes the caller.
+//! * `rows` is the only place where threads share memory without a lock: the rows of the batches being written.
+//! * `pool_vector_env` puts these together behind the public interface.
 
 mod action_sequence;
 mod arrivals;

@@ -5,37 +5,58 @@ use rl_env::AutoresetMode;
 
 use crate::BuildError;
 
-/// What a batch holds that is smaller than the vector environment.
+/// The choice of environments for a batch with fewer rows than environments.
+///
+/// ```
+/// use vector::{BatchOrder, PoolOptions};
+///
+/// // Environments 0 to 3 and 4 to 7 alternate: while a policy acts on one half, the other half steps.
+/// let halves = PoolOptions { batch_size: 4, batch_order: BatchOrder::InTurn, ..PoolOptions::default() };
+/// assert_eq!(PoolOptions::default().batch_order, BatchOrder::FirstCome);
+/// # assert_eq!(halves.batch_size, 4);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BatchOrder {
-    /// The results that come first, whosesoever they are.
+    /// The environments that finish first.
     #[default]
     FirstCome,
-    /// Always the same environments, neighbours, in the order of their indices, and the groups in turn: while one is being
-    /// decided on, the others step. Nothing depends on which of them are quick. The batch size must divide the number of
-    /// environments.
+    /// Fixed groups of consecutive environments in turn: while the caller chooses actions for one group, the others step.
+    /// Results do not depend on which environments are fast. The batch size must divide the number of environments.
     InTurn,
 }
 
-/// How a [`PoolVectorEnv`](crate::PoolVectorEnv) works, beside the environments themselves.
+/// Options of a [`PoolVectorEnv`](crate::PoolVectorEnv). The default steps all environments together.
+///
+/// ```
+/// use rl_env::AutoresetMode;
+/// use vector::PoolOptions;
+///
+/// let options = PoolOptions {
+///     batch_size: 32,
+///     num_threads: 2,
+///     autoreset_mode: AutoresetMode::SameStep,
+///     ..PoolOptions::default()
+/// };
+/// assert_eq!(options.thread_affinity_offset, None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolOptions {
-    /// Rows of a batch, at most the number of environments; 0 means as many.
+    /// The number of rows of a batch, at most the number of environments; 0 means one for each environment.
     pub batch_size: usize,
-    /// Whose results a batch holds that has fewer rows than there are environments.
+    /// The choice of environments for a batch with fewer rows than environments.
     pub batch_order: BatchOrder,
-    /// Threads that step environments; 0 means one for each row of a batch, but not more than the machine has cores.
-    /// Never more than there are environments. With batches in order the thread that calls `recv` is one of them.
+    /// The number of threads that step environments; 0 means one for each row of a batch, at most one for each core. Never
+    /// more than there are environments. If a batch holds all environments, the thread that calls `recv` is one of them.
     pub num_threads: usize,
-    /// Binds thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and
-    /// Windows; on macOS it is a hint). The calling thread, where it is thread 0, is left alone.
+    /// Pins thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and Windows;
+    /// on macOS it is a hint). The calling thread is never pinned.
     pub thread_affinity_offset: Option<usize>,
-    /// What happens at the end of an episode.
+    /// The way environments are reset at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
 
 impl PoolOptions {
-    /// The batch size that is meant.
+    /// Returns the effective batch size.
     pub(crate) fn batch_size_for(&self, num_envs: NonZeroUsize) -> Result<usize, BuildError> {
         match self.batch_size {
             0 => Ok(num_envs.get()),
@@ -51,7 +72,7 @@ impl PoolOptions {
         }
     }
 
-    /// The number of threads that is meant.
+    /// Returns the effective number of threads.
     pub(crate) fn threads_for(&self, num_envs: NonZeroUsize, batch_size: usize) -> NonZeroUsize {
         let wanted = NonZeroUsize::new(self.num_threads).unwrap_or_else(|| {
             let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -3,24 +3,24 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rl_env::{Batch, ObservationBuffer};
 
-/// The rows of a ring of batches, open to whichever thread steps their environment.
+/// The rows of a ring of batches, writable by the threads that step the environments.
 ///
-/// A borrowed slice cannot say this: the batches belong to the caller, which reads one of them while threads that live
-/// longer write rows of the others. So the borrow ends, in [`Rows::of`], and its rules become a contract.
+/// Borrowed slices cannot express this: the caller owns the batches and reads one of them while longer-lived threads write
+/// rows of the others. The borrow therefore ends in [`Rows::of`], and the safety contract of [`row`](Self::row) replaces it.
 ///
-/// A *position* counts rows from the first batch on through the whole life of the ring: row `position % batch_size` of
-/// batch `position / batch_size`, whose memory is that of the batch one ring before.
+/// A *position* counts rows over the whole life of the ring. It stands for row `position % batch_size` of batch
+/// `position / batch_size`, modulo the length of the ring.
 #[derive(Debug)]
 pub(crate) struct Rows {
     observations: Box<[BufferPtr]>,
-    /// Empty unless the batches have final observations.
+    /// Empty if the batches have no final observations.
     final_observations: Box<[BufferPtr]>,
     batch_size: usize,
     row_bytes: usize,
     stride: usize,
 }
 
-/// The start of a buffer that another owns. It is only an address; `Rows::row` says who may use what lies there.
+/// The address of a buffer that the caller owns. [`Rows::row`] defines who may access the memory.
 #[derive(Debug)]
 struct BufferPtr(AtomicPtr<u8>);
 
@@ -31,7 +31,7 @@ impl BufferPtr {
 }
 
 impl Rows {
-    /// The rows of these batches, at least one, which are all alike.
+    /// Shares the rows of these batches, at least one, which all have the same shape.
     pub(crate) fn of(batches: &mut [Batch]) -> Self {
         let has_final = batches[0].final_observations.rows() > 0;
         let finals = batches.iter_mut().filter(|_| has_final);
@@ -44,36 +44,36 @@ impl Rows {
         }
     }
 
-    /// Puts another buffer, of the same form, in the place of a batch's observations.
+    /// Replaces the observations of a batch with a buffer of the same shape.
     ///
-    /// The contract of [`row`](Self::row) holds for it as for the first one. Whoever uses the batch's rows next must have
-    /// learnt of this, as it learns that the rows are free.
+    /// The contract of [`row`](Self::row) applies to the new buffer. This call must happen before the next use of the batch's
+    /// rows, just as the release of the rows does.
     pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
         self.observations[batch].0.store(buffer.as_mut_ptr(), Ordering::Relaxed);
     }
 
-    /// Bytes in a row.
+    /// Returns the number of bytes in a row.
     pub(crate) fn row_bytes(&self) -> usize {
         self.row_bytes
     }
 
-    /// Which batch of the ring a position belongs to.
+    /// Returns the index in the ring of the batch of a position.
     pub(crate) fn batch_of(&self, position: usize) -> usize {
         position / self.batch_size % self.observations.len()
     }
 
-    /// The row at a position and, where the batches have them, the row of its final observation.
+    /// Returns the row at a position and, if the batches have final observations, that of the final observation.
     ///
     /// # Safety
     ///
-    /// The batches given to [`Rows::of`], or the buffers lent since, must still exist (moving them is fine, their rows
-    /// stay where they are), and as long as the slices are used, nobody else may use the same rows.
+    /// The batches given to [`Rows::of`], or the buffers that replaced theirs, must still exist (they may have moved, as their
+    /// rows are on the heap), and nothing else may access the same rows while the slices are in use.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub(crate) unsafe fn row(&self, position: usize) -> (&mut [u8], Option<&mut [u8]>) {
         let (batch, row) = (self.batch_of(position), position % self.batch_size);
         let slice = |lent: &BufferPtr| {
-            // SAFETY: the buffer has `batch_size` times `stride` bytes, so that the row lies within it; it exists and
-            // nobody else uses the row, as the caller vouches.
+            // SAFETY: the buffer has `batch_size * stride` bytes, so the row is in bounds. The caller guarantees that the
+            // buffer exists and that nothing else accesses the row.
             unsafe {
                 let start = lent.0.load(Ordering::Relaxed).add(row * self.stride);
                 slice::from_raw_parts_mut(start, self.row_bytes)
@@ -99,7 +99,7 @@ mod tests {
                 for position in 20..30 {
                     let rows = &rows;
                     scope.spawn(move || {
-                        // SAFETY: the batches outlive the scope, and every thread has a position of its own.
+                        // SAFETY: the batches outlive the scope, and the positions of the threads are distinct.
                         let (row, final_row) = unsafe { rows.row(position) };
                         row.fill(position as u8);
                         if let Some(final_row) = final_row {

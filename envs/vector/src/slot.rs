@@ -5,62 +5,62 @@ use serde::{Deserialize, Serialize};
 
 use crate::action_sequence::ActionSequence;
 
-/// What an environment is to do.
+/// A command to an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Start a new episode, with a seed or with the random numbers going on.
+    /// Starts a new episode, with a seed or with the random number generator continuing.
     Reset(Option<u64>),
-    /// Perform the slot's actions, or reset where the autoreset mode says so.
+    /// Performs the actions of the slot, or resets if the autoreset mode requires it.
     Step,
-    /// Leave the environment as it is and report its present state.
+    /// Reports the current state again.
     Report,
-    /// The same for an environment that has no steps left.
+    /// Reports the current state of an environment that has used up its steps.
     Idle,
 }
 
-/// What an order made of an environment.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub(crate) step: Step,
-    /// Actions performed.
+    /// The number of actions performed.
     pub(crate) steps: u32,
-    /// The step was a reset under [`AutoresetMode::NextStep`], or none at all: the environment has no steps left.
+    /// True if the row is not a transition: a reset under [`AutoresetMode::NextStep`], or no steps left.
     pub(crate) autoreset: bool,
-    /// The episode that the step ended.
+    /// Statistics of the episode that the step ended.
     pub(crate) episode: Option<EpisodeStats>,
-    /// Seconds that this episode took.
+    /// Wall-clock seconds of that episode.
     #[serde(skip)]
     pub(crate) episode_seconds: f64,
 }
 
-/// One environment, the course of its episode, its next order and the outcome of its last one.
+/// One environment, its episode, its next command and the outcome of its last one.
 ///
-/// Aligned so that neighbours, which different threads step, share no cache line (nor the pair of lines that
-/// processors prefetch together).
+/// Aligned to avoid false sharing between neighbours that different threads step; 128 bytes cover the pair of cache lines
+/// that processors prefetch together.
 #[repr(align(128))]
 pub(crate) struct Slot<E: Env> {
     pub(crate) env: E,
-    /// The episode so far.
+    /// Statistics of the current episode.
     pub(crate) episode: EpisodeStats,
-    /// The episode is over: a reset has to come before the next step.
+    /// True if the episode is over, so that a reset has to precede the next step.
     pub(crate) episode_over: bool,
     pub(crate) outcome: Outcome,
     pub(crate) info: E::Info,
-    /// Under [`AutoresetMode::SameStep`]: the info before the reset, if there was one.
+    /// Under [`AutoresetMode::SameStep`]: the info before the reset, if any.
     pub(crate) final_info: E::Info,
     pub(crate) command: Command,
     pub(crate) actions: ActionSequence,
-    /// How many steps it may still make, if they are limited.
+    /// The number of steps left, if they are limited.
     pub(crate) steps_left: Option<u64>,
-    /// Memory for observations that have no row yet.
+    /// Scratch memory for observations whose row is not known yet.
     pub(crate) scratch: Box<[u8]>,
-    /// Where its next result goes, if it has rows of its own.
+    /// The position of the next result, if positions are fixed.
     pub(crate) next_position: usize,
     episode_began: Instant,
 }
 
 impl<E: Env> Slot<E> {
-    /// An environment that has not been reset, and so many bytes that it may observe into.
+    /// Wraps an environment that has not been reset.
     pub(crate) fn new(env: E, scratch_bytes: usize) -> Self {
         Self {
             actions: ActionSequence::new(env.action_space()),
@@ -78,9 +78,9 @@ impl<E: Env> Slot<E> {
         }
     }
 
-    /// Takes the actions of the coming step, if the environment, with index `env`, can perform them now.
+    /// Accepts the actions of the next step, if environment `env` can perform them now.
     ///
-    /// An environment that rests, or is going to be reset instead, ignores its actions, so that any will do.
+    /// An environment without steps left, or one that will be reset instead, ignores its actions, so that any are valid.
     pub(crate) fn accept(
         &mut self,
         env: usize,
@@ -96,7 +96,7 @@ impl<E: Env> Slot<E> {
             (true, AutoresetMode::NextStep) => return Ok(()),
             (true, _) => {
                 return Err(VectorError::OutOfOrder(
-                    "the episode of an environment is over and nothing resets it by itself: reset it before the next step",
+                    "the episode of an environment is over and autoreset is disabled: reset it before the next step",
                 ));
             }
             (false, _) => {}
@@ -104,8 +104,8 @@ impl<E: Env> Slot<E> {
         self.actions.fill(actions).map_err(|error| VectorError::Env { env, error })
     }
 
-    /// Carries the order out. `scratch` has room for an observation, which [`show`](Self::show) writes where it belongs;
-    /// the last one of an episode that is over goes to `final_observation` under [`AutoresetMode::SameStep`].
+    /// Carries out the command. `scratch` has the length of an observation; [`observe`](Self::observe) writes the actual one.
+    /// Under [`AutoresetMode::SameStep`] the last observation of an episode goes to `final_observation`.
     pub(crate) fn perform(
         &mut self,
         mode: AutoresetMode,
@@ -136,7 +136,7 @@ impl<E: Env> Slot<E> {
         Ok(())
     }
 
-    /// Writes the present observation, and the final one where no episode ended: there it is the same.
+    /// Writes the current observation, and copies it to the final one unless an episode ended.
     pub(crate) fn observe(&self, observation: &mut [u8], final_observation: Option<&mut [u8]>) {
         self.env.observe(observation);
         if let Some(final_observation) = final_observation
@@ -153,7 +153,7 @@ impl<E: Env> Slot<E> {
         self.episode_began = Instant::now();
     }
 
-    /// Performs the actions one after another, up to the first that ends something.
+    /// Performs the actions in order, up to the first that terminates or truncates.
     fn step(&mut self, scratch: &mut [u8]) -> Result<(), EnvError> {
         let outcome = &mut self.outcome;
         for action in self.actions.iter() {
@@ -178,7 +178,7 @@ impl<E: Env> Slot<E> {
         }
         if let Some(left) = &mut self.steps_left {
             *left -= 1;
-            // What would come next is not known, as at every end that is no termination.
+            // The learner has to bootstrap, as after every truncation.
             outcome.step.truncated |= *left == 0 && !outcome.step.terminated;
         }
         Ok(())

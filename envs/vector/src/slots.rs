@@ -12,27 +12,26 @@ use crate::slot::Slot;
 
 /// All environments and the ring of batches that they fill: the task that the pool runs.
 ///
-/// In ordered mode, and where groups take turns, an environment writes its observation straight into its own row. Otherwise
-/// its row is the next free one at the moment when it has *finished*, and only then does it write its observation: with rows given out beforehand a
-/// quick environment would wait in a batch for a slow one. What has to be kept until then, the last observation of an
-/// episode that is over, is kept in the slot's draft.
+/// If a batch holds all environments, or groups take turns, an environment writes its observation directly to its fixed row.
+/// Otherwise it takes the next free row only when it has *finished*: if rows were assigned earlier, a fast environment would
+/// wait in a batch for a slow one. Until then the final observation of an episode is kept in the scratch memory of the slot.
 pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
     is_ordered: bool,
-    /// Batches are in order, or groups take turns: each environment has a row of its own in every round of batches.
+    /// True if each environment has a fixed row in every round of batches: a batch holds all of them, or groups take turns.
     has_fixed_rows: bool,
     rows: Rows,
-    /// The environment of every row of the ring.
+    /// The environment of each row of the ring.
     owners: Box<[AtomicU32]>,
-    /// The position of the next free row, where environments have none of their own.
+    /// The position of the next free row, if rows are not fixed.
     next_position: AtomicUsize,
     pub(crate) arrivals: Arrivals,
 }
 
 impl<E: Env> Slots<E> {
-    /// The environments, and the batches that they are to fill. With as many rows as there are environments the batches
-    /// are in order; with fewer their number must be a multiple of the rows if groups take turns.
+    /// Combines environments with the batches that they fill. If groups take turns, the number of rows must divide the number
+    /// of environments.
     pub(crate) fn new(
         envs: impl ExactSizeIterator<Item = E>,
         mode: AutoresetMode,
@@ -71,26 +70,24 @@ impl<E: Env> Slots<E> {
         self.is_ordered
     }
 
-    /// Whether batches hold fewer environments than there are, always the same ones together.
+    /// Returns true if fixed groups of environments take turns.
     pub(crate) fn takes_turns(&self) -> bool {
         self.has_fixed_rows && !self.is_ordered
     }
 
-    /// Exclusive use of one slot. Workers and the calling thread never want a slot at the same time, as the caller
-    /// leaves alone what is under way, so the lock is always free; it costs a few nanoseconds and proves to the compiler
-    /// what the order of calls promises.
+    /// Locks one slot. The lock is never contended, because the caller does not touch environments in flight. It costs a few
+    /// nanoseconds and spares `unsafe` code.
     pub(crate) fn lock(&self, env: usize) -> MutexGuard<'_, Slot<E>> {
-        // A panic poisons the lock, but is kept as a failure, which nobody overlooks.
+        // A panic poisons the lock, but is also recorded as a failure, after which the environment is not used.
         self.envs[env].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The environment whose result is at a position.
+    /// Returns the environment whose result is at a position.
     pub(crate) fn owner(&self, position: usize) -> usize {
         self.owners[position % self.owners.len()].load(Ordering::Relaxed) as usize
     }
 
-    /// Says where the next results go; where environments have rows of their own, that of `first_env` is the first. Nothing
-    /// may be under way.
+    /// Sets the position of the next result. If rows are fixed, that is the row of `first_env`. Nothing may be in flight.
     pub(crate) fn seek(&self, position: usize, first_env: usize) {
         self.next_position.store(position, Ordering::Relaxed);
         if self.has_fixed_rows {
@@ -100,43 +97,43 @@ impl<E: Env> Slots<E> {
         }
     }
 
-    /// Says where the observations of a batch go from now on. The batch must be the one that the caller reads, into which
-    /// nobody writes, and must own the buffer before it is filled again.
+    /// Replaces the observations of a batch. It must be the batch that the caller reads, to which no thread writes, and must
+    /// own the buffer before it is filled again.
     pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
         self.rows.replace_observations(batch, buffer);
     }
 
-    /// Gives an environment's result its position.
+    /// Assigns a position to the result of an environment.
     pub(crate) fn place(&self, env: usize, slot: &mut Slot<E>) -> usize {
         let position = if self.has_fixed_rows {
             let position = slot.next_position;
             slot.next_position += self.len();
             position
         } else {
-            // Whoever takes a row sees what happened before the rows ahead of it were given out: that the caller has
-            // done with the batch whose memory this is, and which memory that is.
+            // AcqRel: a thread that takes a row sees everything before the rows ahead of it were taken: that the caller has
+            // finished reading the batch in this memory, and the address of the memory.
             self.next_position.fetch_add(1, Ordering::AcqRel)
         };
         self.owners[position % self.owners.len()].store(env as u32, Ordering::Relaxed);
         position
     }
 
-    /// Lets `write` fill the rows at a position that was given to an environment's result.
+    /// Calls `write` with the rows at a position assigned by [`place`](Self::place), and returns the position.
     fn write_row(
         &self,
         position: usize,
         write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> Result<(), EnvError>,
     ) -> Result<usize, EnvError> {
-        // SAFETY: nobody else uses these rows: every environment has a position of its own, or takes the next one, and
-        // the ring has rows for the batch that the caller reads and for as many results as there are environments.
-        // `PoolVectorEnv` drops the batches after the pool whose task this is, and leaves those being filled alone.
+        // SAFETY: positions are distinct, and the ring has room for the batch that the caller reads and for one result of
+        // each environment, so nothing else accesses these rows. `PoolVectorEnv` drops the batches after the pool that runs
+        // this task, and does not touch those being filled.
         #[allow(unsafe_code)]
         let (row, final_row) = unsafe { self.rows.row(position) };
         write(row, final_row)?;
         Ok(position)
     }
 
-    /// Lets an environment carry out its order, and returns the position of the result.
+    /// Carries out the command of an environment and returns the position of the result.
     fn perform(&self, env: usize) -> Result<usize, EnvError> {
         let mut slot = self.lock(env);
         if self.has_fixed_rows {

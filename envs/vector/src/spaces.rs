@@ -1,10 +1,10 @@
-//! What the tasks and spaces of single environments make together.
+//! Tasks and spaces of a vector environment, derived from those of its environments.
 
 use rl_env::{ActionKind, Env, Space};
 
 use crate::BuildError;
 
-/// The names of the tasks, each once, and for each environment its index among them.
+/// Returns the distinct names of the tasks, and the index of each environment's task.
 pub(crate) fn index_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) {
     let mut tasks: Vec<String> = Vec::new();
     let task_ids = envs.iter().map(|(task, _)| {
@@ -17,14 +17,14 @@ pub(crate) fn index_tasks<E>(envs: &[(String, E)]) -> (Vec<String>, Vec<usize>) 
     (tasks, task_ids)
 }
 
-/// For each action space the validity of as many actions as the largest one has.
+/// Returns the action masks of all spaces, each padded to the largest number of actions.
 pub(crate) fn action_masks(spaces: &[Space]) -> Vec<bool> {
     let count = |space: &Space| if let Space::Discrete { n, .. } = space { *n } else { 0 };
     let width = spaces.iter().map(count).max().unwrap_or(0);
     spaces.iter().flat_map(|space| (0..width).map(move |action| action < count(space))).collect()
 }
 
-/// Whether the environments can share batches of observations and of actions.
+/// Checks that the environments can share batches of observations and actions.
 pub(crate) fn check_spaces<E: Env>(envs: &[(String, E)]) -> Result<(), BuildError> {
     let (observations, actions) = (envs[0].1.observation_space(), envs[0].1.action_space());
     for (index, (task, env)) in envs.iter().enumerate() {

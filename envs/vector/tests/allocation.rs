@@ -1,4 +1,4 @@
-//! Stepping allocates nothing: counted, not believed.
+//! Steps do not allocate memory.
 
 mod stub;
 
@@ -9,22 +9,22 @@ use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 use stub::Stub;
 use vector::{PoolOptions, PoolVectorEnv};
 
-/// Counts the allocations of all threads.
+/// An allocator that counts the allocations of all threads.
 struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is forwarded to the system allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on, and the pointer came from the same allocator.
+        // SAFETY: the caller upholds the contract of `dealloc`, and the pointer came from the same allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -32,11 +32,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Asserts that stepping allocates nothing once everything has happened for the first time; returns the number of ended
-/// episodes.
+/// Asserts that steps allocate nothing after a warm-up, and returns the number of episodes that ended.
 ///
-/// The first times come late now and then: a thread that was idle so far steals, code that is rarely executed is
-/// translated. So there are several tries; what allocated at every step, or every hundred, would fail in all of them.
+/// A first occurrence that allocates may come late: an idle thread steals for the first time, or rarely executed code is
+/// translated. There are therefore several tries. Allocation at every step, or every hundred steps, fails all of them.
 fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize {
     const TRIES: usize = 10;
     let actions = vec![1; env.batch_size()];
@@ -56,10 +55,10 @@ fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize 
             return ends;
         }
     }
-    panic!("{steps} steps allocate again and again: {allocations:?}");
+    panic!("every try of {steps} steps allocates: {allocations:?}");
 }
 
-// The only test of this file: others would allocate at the same time.
+// The only test of this file, because others would allocate concurrently.
 #[test]
 fn a_step_allocates_nothing() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -72,7 +71,7 @@ fn a_step_allocates_nothing() {
             let pool = PoolOptions { num_threads, autoreset_mode, ..PoolOptions::default() };
             let envs = (0..200).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
             let ends = count_steps(&mut PoolVectorEnv::new(envs, pool).unwrap(), 200, 2000);
-            assert!(ends > 1000, "resets are part of the measurement: {ends}");
+            assert!(ends > 1000, "the measurement must include resets: {ends}");
             #[cfg(feature = "atari")]
             count_atari_steps(pool);
         }

@@ -1,8 +1,8 @@
-//! Atari batches, compared with what ale-py's `AtariVectorEnv` made of the same actions (`data/record_atari.py`), a
-//! test a run. `GOLDEN_ATARI_RUNS` names a file of other runs.
+//! Atari batches equal those that ale-py's `AtariVectorEnv` returned for the same actions, as recorded by
+//! `data/record_atari.py`. There is one test per run. The environment variable `GOLDEN_ATARI_RUNS` names another file of runs.
 //!
-//! The long runs (`data/atari_long.jsonl`) are 5,000 steps of eight environments each. They are followed up to their
-//! first checksum, unless that file is the one that is named.
+//! The long runs (`data/atari_long.jsonl`) are 5,000 steps of eight environments each. Only the part up to their first
+//! checksum is checked, unless `GOLDEN_ATARI_RUNS` names that file.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv};
 use serde::Deserialize;
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Steps from one recorded checksum to the next, unless a run says otherwise.
+/// The default number of steps between recorded checksums.
 const CHECK_EVERY: usize = 25;
 
 /// One recorded run.
@@ -28,12 +28,12 @@ struct Run {
     #[serde(default = "check_every")]
     check_every: usize,
     options: AtariOptions,
-    /// Autoresets in the run.
+    /// The number of autoresets in the run.
     resets: usize,
     total_reward: f64,
-    /// Running checksums after every so many steps, the first after the reset.
+    /// Running checksums, after the reset and then after every `check_every` steps.
     crc: Vec<String>,
-    /// The run is followed up to its first checksum after the reset only.
+    /// True if the run is checked only up to its first checksum after the reset.
     #[serde(skip)]
     beginning_only: bool,
 }
@@ -44,7 +44,9 @@ fn check_every() -> usize {
 
 fn main() {
     let (text, beginnings) = match env::var_os("GOLDEN_ATARI_RUNS") {
-        Some(path) => (fs::read_to_string(path).expect("the file of GOLDEN_ATARI_RUNS can be read"), ""),
+        Some(path) => {
+            (fs::read_to_string(path).expect("the file named by GOLDEN_ATARI_RUNS is readable"), "")
+        }
         None => (include_str!("data/atari.jsonl").to_owned(), include_str!("data/atari_long.jsonl")),
     };
     let read = |line| serde_json::from_str::<Run>(line).expect("every line is a run");
@@ -94,13 +96,13 @@ fn compare(run: &Run) -> Result<(), Failed> {
     }
 }
 
-/// Everything that a run reports, as one checksum.
+/// A checksum of all results of a run.
 #[derive(Default)]
 struct Log {
     crc: crc32fast::Hasher,
     resets: usize,
     total_reward: f64,
-    /// Of the batch before.
+    /// Those of the previous batch.
     episode_frame_numbers: Vec<u32>,
 }
 
@@ -135,9 +137,10 @@ impl Log {
     }
 }
 
-/// Radius, a little beyond the space too, angle and button.
+/// Returns a radius, which may slightly exceed the space, an angle and a button.
 fn stick(random: &mut impl Iterator<Item = u64>) -> [f32; 3] {
-    let [radius, angle, button] = [(); 3].map(|()| (random.next().expect("it never ends") % 2001) as f32);
+    let [radius, angle, button] =
+        [(); 3].map(|()| (random.next().expect("the generator is infinite") % 2001) as f32);
     [radius / 1800.0, (angle - 1000.0) / 1000.0 * std::f32::consts::PI, button / 2000.0]
 }
 

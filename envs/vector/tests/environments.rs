@@ -1,5 +1,5 @@
-//! Every built-in environment, vectorised from the registry: as if each copy were stepped alone, whatever the number of
-//! threads and whatever happens at the end of episodes.
+//! Every built-in environment behaves in a vector environment as it does alone, for all numbers of threads and autoreset
+//! modes.
 
 use rl_env::{
     Action, ActionKind, Actions, AutoresetMode, BoxedEnv, Env, EnvSpec, EpisodeStats, Pcg64, Registry,
@@ -25,7 +25,7 @@ enum Drawn {
 }
 
 impl Drawn {
-    /// One random action for each of `count` environments with this action space.
+    /// Draws a random action for each of `count` environments with this action space.
     fn new(generator: &mut Pcg64, space: &Space, count: usize) -> Self {
         let mut row = vec![0; space.byte_len()];
         let leaves = space.leaves();
@@ -83,7 +83,7 @@ fn rows(env: &PoolVectorEnv<BoxedEnv>) -> Vec<Row> {
     (0..batch.len()).map(row).collect()
 }
 
-/// An environment stepped alone, by the definition of each mode.
+/// A reference implementation of each autoreset mode for a single environment.
 struct Alone {
     env: BoxedEnv,
     mode: AutoresetMode,
@@ -95,7 +95,10 @@ impl Alone {
     fn reset(&mut self, seed: Option<u64>) -> Row {
         let mut observation = vec![0; self.env.observation_space().byte_len()];
         self.env.reset(seed, &mut observation);
-        assert!(self.env.observation_space().contains(&observation), "first observations lie in their space");
+        assert!(
+            self.env.observation_space().contains(&observation),
+            "the first observation is outside its space"
+        );
         (self.over, self.episode) = (false, EpisodeStats::default());
         let final_observation = (self.mode == AutoresetMode::SameStep).then(|| observation.clone());
         Row { observation, final_observation, ..Row::default() }
@@ -107,7 +110,7 @@ impl Alone {
         }
         let mut observation = vec![0; self.env.observation_space().byte_len()];
         let step = self.env.step(action, &mut observation).unwrap();
-        assert!(self.env.observation_space().contains(&observation), "observations lie in their space");
+        assert!(self.env.observation_space().contains(&observation), "the observation is outside its space");
         self.episode.total_reward += f64::from(step.raw_reward);
         self.episode.length += 1;
         self.over = step.ends_episode();
@@ -166,7 +169,7 @@ fn vectorised_equals_serial() {
             for num_workers in [1, 2, 5] {
                 let ends = check(&registry, id, num_workers, mode, seed);
                 let can_end = spec.max_episode_steps.is_some_and(|limit| (limit as usize) < NUM_STEPS);
-                assert!(ends > 0 || !can_end, "{id}: an episode ends within {NUM_STEPS} steps");
+                assert!(ends > 0 || !can_end, "{id}: no episode ends within {NUM_STEPS} steps");
             }
         }
     }
@@ -217,7 +220,7 @@ fn failing_factories_name_the_environment() {
     assert!(matches!(none, Err(BuildError::NoEnvironments)));
 }
 
-/// Blackjack's observation is a tuple: three 64-bit integers one after another.
+/// The observation of Blackjack is a tuple of three 64-bit integers.
 #[test]
 fn tuples_lie_in_the_rows_as_their_leaves_say() {
     let mut env = PoolVectorEnv::make(&registry(), "Blackjack-v1", 1, 4, PoolOptions::default()).unwrap();

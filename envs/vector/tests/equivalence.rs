@@ -1,4 +1,4 @@
-//! The pool against the plainest way to step environments: one after another, each mode written out as defined.
+//! The pool is equivalent to stepping environments one by one with a reference implementation of each autoreset mode.
 
 mod stub;
 
@@ -21,7 +21,7 @@ struct Row {
     info: StubInfo,
 }
 
-/// The rows of a received batch. `continues` is no part of a batch.
+/// Returns the rows of a batch, without `continues`.
 fn rows(batch: &Batch, infos: &[StubInfo]) -> Vec<Row> {
     let row = |index: usize| Row {
         observation: batch.observations.row(index).to_vec(),
@@ -42,7 +42,7 @@ fn rows(batch: &Batch, infos: &[StubInfo]) -> Vec<Row> {
     (0..NUM_ENVS).map(row).collect()
 }
 
-/// An environment stepped alone, by the definition of each mode.
+/// A reference implementation of each autoreset mode for a single environment.
 struct Alone {
     env: Stub,
     mode: AutoresetMode,
@@ -91,7 +91,7 @@ impl Alone {
     }
 }
 
-/// Stubs with different numbers of actions, two for each task.
+/// Returns stubs with different numbers of actions, two for each task.
 fn stubs() -> Vec<(String, Stub)> {
     (0..NUM_ENVS).map(|index| (format!("task {}", index / 2), Stub::new(2 + index / 2))).collect()
 }
@@ -143,7 +143,7 @@ fn pooled_equals_one_by_one() {
                 );
                 ends += expected.iter().filter(|row| row.episode.is_some()).count();
             }
-            assert!(ends > 100, "episodes must end for this test to mean anything: {ends}");
+            assert!(ends > 100, "too few episodes ended: {ends}");
         }
     }
 }
@@ -178,11 +178,7 @@ fn a_masked_reset_leaves_the_others_alone() {
     assert_eq!(rows(env.batch(), env.infos()), expected);
     env.step(Actions::Discrete(&[0; NUM_ENVS])).unwrap();
     let expected: Vec<Row> = reference.iter_mut().map(|env| env.step(0)).collect();
-    assert_eq!(
-        rows(env.batch(), env.infos()),
-        expected,
-        "an environment that waited for its autoreset still does"
-    );
+    assert_eq!(rows(env.batch(), env.infos()), expected, "a pending autoreset stays pending");
 }
 
 #[test]
@@ -209,12 +205,12 @@ fn a_restored_snapshot_continues_as_if_never_left() {
         let there = run(&mut env);
 
         env.restore(&snapshot).unwrap();
-        assert_eq!(rows(env.batch(), env.infos()), here, "the batch of the snapshot is reported again");
+        assert_eq!(rows(env.batch(), env.infos()), here, "restore reports the batch of the snapshot");
         assert_eq!(run(&mut env), there);
 
         let mut other = pooled(5, mode);
         other.restore(&snapshot).unwrap();
-        assert_eq!(rows(other.batch(), other.infos()), here, "in a new vector environment too");
+        assert_eq!(rows(other.batch(), other.infos()), here, "a new vector environment reports it, too");
         assert_eq!(run(&mut other), there);
     }
 }
@@ -229,7 +225,7 @@ fn a_bad_snapshot_changes_nothing() {
     let snapshot = env.snapshot().unwrap();
     let mut longer = snapshot.clone();
     longer.push(0);
-    // The last environment's state loses a byte: by then all others have been restored already.
+    // The state of the last environment lacks a byte: the others have been restored when this is detected.
     let mut later = pooled(1, AutoresetMode::NextStep);
     later.reset(ResetSeeds::From(77)).unwrap();
     let mut damaged = later.snapshot().unwrap();

@@ -1,4 +1,4 @@
-//! What goes wrong comes back as an error, soon, and the vector environment knows whether it can go on.
+//! Failures are returned promptly as errors, and the vector environment knows if it is still usable.
 
 mod stub;
 
@@ -13,7 +13,7 @@ use rl_env::{
 use stub::Stub;
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
-/// Environments of which number 3 fails, or panics, at its steps.
+/// Builds environments of which number 3 calls `on_step` at its steps.
 fn faulty(num_threads: usize, on_step: fn(u64) -> Result<(), EnvError>) -> PoolVectorEnv<Stub> {
     let env = |index| {
         let mut env = Stub::new(3);
@@ -34,7 +34,7 @@ fn build<E: Env + 'static>(
     PoolVectorEnv::new(envs.map(|env| ("stub".to_owned(), env)).collect(), options).unwrap()
 }
 
-/// A panic but for the printed message: with a backtrace that can take a second by itself on a busy machine.
+/// Panics without printing a message, because a backtrace can take a second on a busy machine.
 fn unwind() -> ! {
     panic::resume_unwind(Box::new("the stub was told to panic"))
 }
@@ -89,7 +89,7 @@ fn an_invalid_action_sends_nothing() {
     ] {
         assert!(env.send(bad).is_err(), "{bad:?}");
         let error = env.recv().unwrap_err();
-        assert_eq!(error, VectorError::TooFewInFlight { in_flight: 0, batch_size: 3 }, "nothing was sent");
+        assert_eq!(error, VectorError::TooFewInFlight { in_flight: 0, batch_size: 3 }, "an action was sent");
     }
     env.step(Actions::Discrete(&[1, 2, 3])).unwrap();
     twin.step(Actions::Discrete(&[1, 2, 3])).unwrap();
@@ -174,7 +174,10 @@ fn environments_must_fit_together() {
     assert!(matches!(error, BuildError::NoActions { env: 0, .. }), "{error}");
     assert!(matches!(build(Vec::<(String, Slow)>::new()), Err(BuildError::NoEnvironments)));
     let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), Slow::new(2))]).err().unwrap();
-    assert!(error.to_string().starts_with("environment 1 (b) observes Box(0, 255, [2], uint8)"), "{error}");
+    assert!(
+        error.to_string().starts_with("environment 1 (b) has the observation space Box(0, 255, [2], uint8)"),
+        "{error}"
+    );
     let continuous = Slow { action_space: Space::floats(1, -1.0, 1.0), ..Slow::new(1) };
     let error = build(vec![("a".to_owned(), Slow::new(1)), ("b".to_owned(), continuous)]).err().unwrap();
     assert!(matches!(error, BuildError::DifferentActions { env: 1, .. }), "{error}");
@@ -237,8 +240,8 @@ fn dropping_in_the_middle_of_a_step_abandons_the_rest() {
         drop(env);
         dropped.send(()).unwrap();
     });
-    // All 500 would take two threads five seconds.
-    wait.recv_timeout(Duration::from_secs(2)).expect("the drop does not finish the step first");
+    // Two threads would need five seconds for all 500.
+    wait.recv_timeout(Duration::from_secs(2)).expect("drop waits for the whole step");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Batches smaller than the vector environment: first come, first served.
+//! Batches smaller than the number of environments, with those that finish first.
 
 mod stub;
 
@@ -22,12 +22,12 @@ fn build(batch_size: usize, num_threads: usize, autoreset_mode: AutoresetMode) -
     .unwrap()
 }
 
-/// The action of an environment at one of its steps.
+/// Returns the action of an environment at a step.
 fn action_of(env: usize, step: usize) -> i32 {
     (step * 5 % (2 + env)) as i32
 }
 
-/// What one environment reported: observation, final observation, reward, flags, info.
+/// Observation, final observation, reward, flags and info of an environment.
 type Row = (Vec<u8>, Option<Vec<u8>>, f32, [bool; 4], StubInfo);
 
 fn row_of(batch: &Batch, row: usize, info: &StubInfo) -> Row {
@@ -40,7 +40,7 @@ fn row_of(batch: &Batch, row: usize, info: &StubInfo) -> Row {
     )
 }
 
-/// Steps until every environment has made so many steps; what each reported, in its own order.
+/// Returns the first `steps` rows of every environment after a reset.
 fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row>> {
     let mut traces = vec![Vec::new(); NUM_ENVS];
     env.reset(ResetSeeds::From(seed)).unwrap();
@@ -78,7 +78,7 @@ fn what_an_environment_does_depends_neither_on_the_batch_size_nor_on_the_threads
     }
 }
 
-/// Steps of the quick environments while another is at its first.
+/// The number of steps of the fast environments during the first step of the slow one.
 const MANY: usize = 51;
 
 #[test]
@@ -88,7 +88,7 @@ fn the_quick_do_not_wait_for_the_slow() {
         let mut env = Stub::new(2);
         if index == 1 {
             env.on_step = |_| {
-                // Not for ever, so that who waits for it fails instead of hanging.
+                // Not forever, so that the test fails instead of hanging.
                 let begin = Instant::now();
                 while !IS_OVER.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(30) {
                     thread::sleep(Duration::from_millis(1));
@@ -102,18 +102,18 @@ fn the_quick_do_not_wait_for_the_slow() {
     let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
     env.reset(ResetSeeds::From(1)).unwrap();
     let mut counts = [0; 4];
-    // Three of four make their steps, two in a batch.
+    // Three of the four environments step, two in a batch.
     while [0, 2, 3].into_iter().any(|quick| counts[quick] < MANY) {
         env.step(Actions::Discrete(&[0; 2])).unwrap();
         env.batch().env_ids.iter().for_each(|&id| counts[id] += 1);
     }
     IS_OVER.store(true, Ordering::Release);
-    assert!(counts[1] <= 1, "only its reset can have come: {counts:?}");
+    assert!(counts[1] <= 1, "the slow environment finished a step: {counts:?}");
 }
 
 #[test]
 fn nobody_starves() {
-    // One thread and one row: whoever has waited longest comes next.
+    // With one thread and one row, the environment that has waited longest is next.
     let mut env = build(1, 1, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();
     for step in 0..100 {
@@ -145,7 +145,7 @@ fn mistakes_are_errors_at_once() {
     ));
     let mask = [true, false, true, true, true, true, true];
     assert!(matches!(env.reset_masked(&mask, ResetSeeds::Continue), Err(VectorError::OutOfOrder(_))));
-    assert_eq!(env.num_in_flight(), NUM_ENVS - 3, "nothing of all this was sent");
+    assert_eq!(env.num_in_flight(), NUM_ENVS - 3, "an invalid call sent something");
     send(&mut env, &ids).unwrap();
     assert_eq!(env.send(Actions::Discrete(&[0; 3])), Err(VectorError::InFlight { env: ids[0] }));
     assert!(matches!(env.step(Actions::Discrete(&[0; 3])), Err(VectorError::InFlight { .. })));
@@ -194,7 +194,7 @@ fn resets_can_be_sent_like_actions() {
         for (id, row) in first.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
             assert_eq!(row, twin.batch().observations.row(id));
         }
-        // Some go on, others start anew.
+        // Some environments continue, others are reset.
         let ids = env.batch().env_ids.clone();
         let (again, others) = ids.split_at(2);
         assert!(matches!(
@@ -274,7 +274,7 @@ fn a_panic_comes_back_within_a_second() {
     let env = |index| {
         let mut env = Stub::new(2);
         if index == 0 {
-            // As a panic, but without the printed message: its backtrace can take a second by itself.
+            // Panics without printing a message, because a backtrace can take a second.
             env.on_step = |_| panic::resume_unwind(Box::new("the stub was told to panic"));
         } else {
             env.on_step = |_| {
@@ -311,7 +311,7 @@ fn a_snapshot_keeps_the_results_that_nobody_has_received() {
             env.step(Actions::Discrete(&[1; 3])).unwrap();
         }
         let snapshot = env.snapshot().unwrap();
-        // Two batches that nobody has sent to, and then so many steps of everybody.
+        // Two batches without a send between them, then steps of all environments.
         let run = |env: &mut PoolVectorEnv<Stub>| {
             let mut traces = vec![Vec::new(); NUM_ENVS];
             let mut note = |env: &PoolVectorEnv<Stub>| {

@@ -14,7 +14,7 @@ fn of_games(games: &[(&str, Arc<[u8]>)], num_envs: usize, options: &AtariOptions
 
 #[test]
 fn every_game_plays_as_if_it_were_alone() {
-    // Seaquest has 210 lines and 18 actions, Carnival 214 and 6, Air Raid is PAL and has 250 and 6.
+    // Seaquest has 210 scanlines and 18 actions, Carnival 214 and 6, Air Raid (PAL) 250 and 6.
     let ids = ["seaquest", "carnival", "air_raid"];
     let roms: Option<Vec<_>> = ids.iter().map(|id| Some((*id, roms::for_tests(id)?))).collect();
     let Some(games) = roms else {
@@ -56,7 +56,7 @@ fn the_full_action_space_is_the_same_for_all() {
     assert_eq!(env.action_spaces(), [Space::discrete(18), Space::discrete(18), Space::discrete(18)]);
     env.reset(ResetSeeds::Continue).unwrap();
     let first = |row| env.batch().observations.row(row);
-    assert!(first(0) != first(1) || first(1) != first(2), "environments start from seeds of their own");
+    assert!(first(0) != first(1) || first(1) != first(2), "environments start with different seeds");
     env.step(Actions::Discrete(&[17; 3])).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Batches of the same environments each, which take turns.
+//! Fixed groups of environments that take turns.
 
 mod stub;
 
@@ -22,7 +22,7 @@ fn build(batch_size: usize, num_threads: usize, mode: AutoresetMode) -> PoolVect
     PoolVectorEnv::new(envs, options(batch_size, num_threads, mode)).unwrap()
 }
 
-/// All that a batch says of a row.
+/// Observation, final observation, reward and flags of a row.
 type Row = (Vec<u8>, Option<Vec<u8>>, f32, [bool; 4]);
 
 fn row_of(batch: &Batch, row: usize) -> Row {
@@ -32,7 +32,8 @@ fn row_of(batch: &Batch, row: usize) -> Row {
     (batch.observations.row(row).to_vec(), final_observation, batch.raw_rewards[row], flags)
 }
 
-/// Adds the batch's rows to the traces of their environments and returns the next actions, which depend on how far each is.
+/// Appends the rows of a batch to the traces of their environments. Returns the next actions, which depend on the lengths of
+/// the traces.
 fn note(batch: &Batch, traces: &mut [Vec<Row>]) -> Vec<i32> {
     let action = |(row, &env): (usize, &usize)| {
         traces[env].push(row_of(batch, row));
@@ -41,7 +42,7 @@ fn note(batch: &Batch, traces: &mut [Vec<Row>]) -> Vec<i32> {
     batch.env_ids.iter().enumerate().map(action).collect()
 }
 
-/// So many steps of every environment after a reset: groups in turn, each sent to as soon as it has been received.
+/// Returns `steps` rows of every environment after a reset. Each group is sent to as soon as it has been received.
 fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row>> {
     let mut traces = vec![Vec::new(); NUM_ENVS];
     env.reset(ResetSeeds::From(seed)).unwrap();
@@ -114,10 +115,10 @@ fn one_group_steps_while_the_other_is_decided_on() {
     env.reset(ResetSeeds::From(1)).unwrap();
     env.recv().unwrap();
     env.send_to(Actions::Discrete(&[0]), &[0]).unwrap();
-    // Nobody asks for the result.
+    // The group steps although recv is not called.
     let deadline = Instant::now() + Duration::from_mins(1);
     while STEPS.load(Ordering::Relaxed) == 0 {
-        assert!(Instant::now() < deadline, "the group that was sent to has not stepped in a minute");
+        assert!(Instant::now() < deadline, "the group did not step within a minute");
         thread::yield_now();
     }
     env.send_to(Actions::Discrete(&[0]), &[1]).unwrap();
@@ -129,7 +130,7 @@ fn what_would_wait_for_ever_is_an_error() {
     let mut env = build(3, 2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();
     env.recv().unwrap();
-    // The first group's turn, but the second one is sent to.
+    // It is the turn of the first group, but the second one is sent to.
     env.send(Actions::Discrete(&[0; 3])).unwrap();
     assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 3 });
     env.send_to(Actions::Discrete(&[0; 2]), &[0, 1]).unwrap();
@@ -148,7 +149,7 @@ fn groups_are_of_one_size() {
     assert!(matches!(error, BuildError::UnevenTurns { batch_size: 4, num_envs: NUM_ENVS }));
 }
 
-/// Steps on for a while from the batch that was received last, with all other groups under way or, if `resting`, received.
+/// Steps `rounds` times from the last batch, with all other groups in flight.
 fn go_on(env: &mut PoolVectorEnv<Stub>, rounds: usize) -> Vec<Vec<Row>> {
     let mut traces = vec![Vec::new(); NUM_ENVS];
     for _ in 0..rounds * NUM_ENVS / env.batch_size() {

@@ -1,4 +1,4 @@
-//! Where ale-py 0.12.1's `AtariVectorEnv` hangs, crashes or reports nonsense, there is an error at once, or a meaning.
+//! Calls that make ale-py 0.12.1's `AtariVectorEnv` hang, crash or return garbage are errors or well-defined.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -8,7 +8,7 @@ use ale::{AtariOptions, game, roms};
 use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, VectorEnv, VectorError};
 use vector::{AtariVectorEnv, BuildError, PoolOptions};
 
-/// Runs a check, and fails rather than wait for ever.
+/// Runs a check and fails after a timeout.
 fn at_once(check: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel();
     let thread = thread::spawn(move || {
@@ -16,7 +16,7 @@ fn at_once(check: impl FnOnce() + Send + 'static) {
         let _ = done.send(());
     });
     if let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(Duration::from_secs(20)) {
-        panic!("it hangs");
+        panic!("the check hangs");
     }
     thread.join().unwrap();
 }
@@ -39,13 +39,13 @@ fn ready(num_envs: usize, batch_size: usize) -> AtariVectorEnv {
 
 #[test]
 fn no_environments() {
-    // There: a segmentation fault.
+    // ale-py: segmentation fault.
     at_once(|| assert!(matches!(build(0, 0, &AtariOptions::default()), Err(BuildError::NoEnvironments))));
 }
 
 #[test]
 fn a_batch_larger_than_the_number_of_environments() {
-    // There: the first reset hangs.
+    // ale-py: the first reset hangs.
     at_once(|| {
         let error = build(2, 3, &AtariOptions::default()).err().unwrap();
         assert!(matches!(error, BuildError::BatchSize { batch_size: 3, num_envs: 2 }));
@@ -54,7 +54,7 @@ fn a_batch_larger_than_the_number_of_environments() {
 
 #[test]
 fn observations_without_pixels_or_frames() {
-    // There: the first reset hangs.
+    // ale-py: the first reset hangs.
     at_once(|| {
         for options in [
             AtariOptions { stack_num: 0, ..AtariOptions::default() },
@@ -69,7 +69,7 @@ fn observations_without_pixels_or_frames() {
 
 #[test]
 fn an_action_that_does_not_exist() {
-    // There: a worker fails silently, and recv waits for ever.
+    // ale-py: a worker fails silently and recv hangs.
     at_once(|| {
         for batch_size in [0, 2] {
             let mut env = ready(4, batch_size);
@@ -112,7 +112,7 @@ fn recv_with_nothing_in_flight() {
 
 #[test]
 fn two_sends_before_a_recv() {
-    // There: the two batches race.
+    // ale-py: the two batches race.
     at_once(|| {
         for batch_size in [0, 2] {
             let mut env = ready(4, batch_size);
@@ -127,7 +127,7 @@ fn two_sends_before_a_recv() {
 
 #[test]
 fn a_second_reset_while_results_are_in_flight() {
-    // There: old and new results mix, and an environment may come twice in one batch.
+    // ale-py: old and new results mix, and an environment may be in a batch twice.
     at_once(|| {
         let mut env = ready(4, 3);
         for _ in 0..20 {
@@ -144,7 +144,7 @@ fn a_second_reset_while_results_are_in_flight() {
 
 #[test]
 fn final_observations_of_environments_that_were_not_reset() {
-    // There: uninitialised memory.
+    // ale-py: uninitialized memory.
     at_once(|| {
         let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
         let pool = PoolOptions { autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };

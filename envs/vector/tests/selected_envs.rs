@@ -1,4 +1,4 @@
-//! What can be done with chosen environments: looked at, masked, saved and put back.
+//! Operations on selected environments: access, action masks, snapshots and restores.
 
 mod stub;
 
@@ -6,14 +6,14 @@ use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv, VectorError};
 use stub::Stub;
 use vector::{PoolOptions, PoolVectorEnv};
 
-/// Environments of two tasks: two with two actions, two with three.
+/// Builds environments of two tasks: two with two actions and two with three.
 fn build(batch_size: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
     let env = |index: usize| (format!("task {}", index / 2), Stub::new(2 + index / 2));
     let options = PoolOptions { batch_size, num_threads: 2, autoreset_mode, ..PoolOptions::default() };
     PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap()
 }
 
-/// Everything that row `row` says, but for the time.
+/// Returns all fields of row `row` except the time.
 fn row(env: &PoolVectorEnv<Stub>, row: usize) -> impl PartialEq + std::fmt::Debug + use<> {
     let batch = env.batch();
     let has_final = batch.final_observations.rows() > 0;
@@ -39,12 +39,12 @@ fn an_episode_can_be_forked() {
                 env.step(Actions::Discrete(&[0; 4])).unwrap();
             }
             let others = [0, 3].map(|id| env.batch().observations.row(id).to_vec());
-            // Environment 1 goes on as environment 0, environment 2 as itself.
+            // Environment 0 continues from the state of environment 1, environment 2 from its own.
             env.restore_envs(&saved, &[0, 2]).unwrap();
             assert_eq!((row(&env, 0), row(&env, 2)), there);
             assert_eq!(env.batch().observations.row(3), others[1]);
             assert_eq!((env.batch().rewards[3], env.batch().terminated[3]), (0.0, false));
-            // Both environments of task 0 in the state of one: they stay alike.
+            // Both environments of task 0 continue from the same state and stay equal.
             env.restore_envs(&env.snapshot_envs(&[0, 0]).unwrap(), &[1, 0]).unwrap();
             for _ in 0..5 {
                 env.step(Actions::Discrete(&[1, 1, 0, 0])).unwrap();
@@ -65,14 +65,14 @@ fn what_does_not_fit_changes_nothing() {
     assert_eq!(restore(&[0]), "environments to restore: got 1, expected 2");
     assert_eq!(
         restore(&[0, 1]),
-        "cannot restore the snapshot: a state of task 1 cannot be put into an environment of task 0"
+        "cannot restore the snapshot: the state of an environment of task 1 cannot be restored to one of task 0"
     );
     assert_eq!(restore(&[0, 4]), "there is no environment 4; valid indices are 0 to 3");
-    assert_eq!(restore(&[0, 0]), "cannot restore the snapshot: environment 0 is named twice");
+    assert_eq!(restore(&[0, 0]), "cannot restore the snapshot: environment 0 is listed twice");
     assert_eq!(env.snapshot().unwrap(), whole);
     assert!(
         matches!(env.restore(&saved), Err(VectorError::BadSnapshot(_))),
-        "two environments are not all four"
+        "the snapshot has two of the four environments"
     );
     env.send(Actions::Discrete(&[0; 4])).unwrap();
     assert_eq!(env.snapshot_envs(&[2]).unwrap_err(), VectorError::InFlight { env: 2 });
@@ -85,7 +85,10 @@ fn what_does_not_fit_changes_nothing() {
     let saved = env.snapshot_envs(&ids).unwrap();
     assert!(matches!(env.restore_envs(&saved, &ids), Err(VectorError::OutOfOrder(_))));
     env.recv().unwrap();
-    assert!(matches!(env.snapshot_envs(&ids), Err(VectorError::OutOfOrder(_))), "their rows may be gone");
+    assert!(
+        matches!(env.snapshot_envs(&ids), Err(VectorError::OutOfOrder(_))),
+        "their rows may have been reused"
+    );
 }
 
 #[test]

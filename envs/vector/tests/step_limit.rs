@@ -1,4 +1,4 @@
-//! Environments whose steps are limited: up to the limit they do what they always do, then they rest.
+//! Environments with limited steps: nothing changes up to the limit, then they repeat their last observation.
 
 mod stub;
 
@@ -17,10 +17,10 @@ fn build(autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
     env
 }
 
-/// Observation, rewards, whether an episode ended, and info.
+/// Observation, rewards, true if an episode ended, and info.
 type Row = (Vec<u8>, [f32; 2], bool, StubInfo);
 
-/// What the row of an environment says, but for flags and final observation.
+/// Returns the row of an environment without flags and final observation.
 fn row(env: &PoolVectorEnv<Stub>, id: usize) -> Row {
     let batch = env.batch();
     let rewards = [batch.rewards[id], batch.raw_rewards[id]];
@@ -55,7 +55,7 @@ fn up_to_the_limit_nothing_changes_then_an_environment_rests_and_the_others_go_o
                 assert_eq!(row(&limited, id), row(&free, id));
                 assert_eq!((b.autoreset[id], b.terminated[id]), (a.autoreset[id], a.terminated[id]));
                 if matches!(id, 1 | 4) && free.infos()[id].steps == LIMIT && !b.autoreset[id] {
-                    assert!(b.truncated[id] || b.terminated[id], "the episode is cut off");
+                    assert!(b.truncated[id] || b.terminated[id], "the last step truncates");
                     last[id] = Some(row(&limited, id));
                 } else {
                     assert_eq!(b.truncated[id], a.truncated[id]);
@@ -63,7 +63,7 @@ fn up_to_the_limit_nothing_changes_then_an_environment_rests_and_the_others_go_o
             }
         }
         let resting = last.iter().filter(|last| last.is_some()).count();
-        assert_eq!(resting, 2, "two were limited");
+        assert_eq!(resting, 2, "two environments have limits");
     }
 }
 
@@ -72,7 +72,7 @@ fn the_last_observation_is_the_final_one_and_a_limit_can_be_lifted() {
     let (mut free, mut limited) = (build(AutoresetMode::SameStep), build(AutoresetMode::SameStep));
     limited.limit_steps(2, Some(0)).unwrap();
     for _ in 0..10 {
-        // An environment that rests takes any action.
+        // An environment without steps left accepts any action.
         limited.step(Actions::Discrete(&[0, 0, 99, 0, 0])).unwrap();
     }
     limited.limit_steps(2, None).unwrap();
@@ -84,5 +84,5 @@ fn the_last_observation_is_the_final_one_and_a_limit_can_be_lifted() {
     }
     assert!(limited.limit_steps(NUM_ENVS, None).is_err());
     limited.send(Actions::Discrete(&[0; NUM_ENVS])).unwrap();
-    assert!(limited.limit_steps(0, None).is_err(), "it is under way");
+    assert!(limited.limit_steps(0, None).is_err(), "it is in flight");
 }

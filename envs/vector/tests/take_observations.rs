@@ -1,4 +1,4 @@
-//! Observations that are taken out of a batch: the same ones, and nobody writes to them any more.
+//! Observations taken out of a batch are unchanged and are never written to again.
 
 mod stub;
 
@@ -13,7 +13,7 @@ fn build(options: PoolOptions) -> PoolVectorEnv<Stub> {
     PoolVectorEnv::new(envs, options).unwrap()
 }
 
-/// A buffer that is anything but empty.
+/// Returns a buffer with arbitrary contents.
 fn spare(rows: usize) -> ObservationBuffer {
     let mut spare = ObservationBuffer::new(rows, OBSERVATION_BYTES);
     spare.rows_mut().for_each(|row| row.fill(0xA5));

@@ -1,4 +1,4 @@
-//! What threads do: uneven work is shared, and threads stay on their cores.
+//! Threads share uneven work and stay on their cores.
 
 use std::fs;
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
-/// An environment whose step sleeps, and which says on which cores it may have run.
+/// An environment whose step sleeps and records the cores on which its thread may run.
 struct Sleeper {
     observation_space: Space,
     action_space: Space,
@@ -65,7 +65,7 @@ impl Env for Sleeper {
 
 #[test]
 fn uneven_work_is_shared_by_all_threads() {
-    // All the slow environments are in the first thread's share: alone it would need 320 milliseconds.
+    // All slow environments are in the share of the first thread, which would need 320 milliseconds alone.
     let envs = (0..64).map(|index| Sleeper::new(if index < 16 { 20 } else { 0 })).collect();
     let options = PoolOptions { num_threads: 4, ..PoolOptions::default() };
     let mut env = PoolVectorEnv::new(envs, options).unwrap();
@@ -76,7 +76,7 @@ fn uneven_work_is_shared_by_all_threads() {
         begin.elapsed()
     });
     let quickest = quickest.min().unwrap();
-    assert!(quickest >= Duration::from_millis(80), "four threads cannot be quicker: {quickest:?}");
+    assert!(quickest >= Duration::from_millis(80), "faster than four threads can be: {quickest:?}");
     assert!(quickest < Duration::from_millis(160), "it took {quickest:?}");
 }
 
@@ -89,7 +89,7 @@ fn threads_are_bound_to_their_cores() {
         let envs = vec![Sleeper::new(0), Sleeper::new(0)];
         let mut env = PoolVectorEnv::new(envs, options).unwrap();
         env.reset(ResetSeeds::Continue).unwrap();
-        // The first batches are of the reset.
+        // The first batches contain the resets.
         for _ in 0..3 {
             env.step(Actions::Discrete(&[0])).unwrap();
         }
@@ -100,7 +100,10 @@ fn threads_are_bound_to_their_cores() {
     let mut distinct = bound.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    assert_eq!(distinct.len(), count, "each offset is another core: {bound:?}");
-    assert_eq!(cores_of(Some(count)), bound[0].to_string(), "offsets go round");
-    assert!(count == 1 || cores_of(None).parse::<usize>().is_err(), "without an offset nothing is bound");
+    assert_eq!(distinct.len(), count, "offsets select different cores: {bound:?}");
+    assert_eq!(cores_of(Some(count)), bound[0].to_string(), "offsets wrap around");
+    assert!(
+        count == 1 || cores_of(None).parse::<usize>().is_err(),
+        "threads are not pinned without an offset"
+    );
 }

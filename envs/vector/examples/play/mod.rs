@@ -1,4 +1,4 @@
-//! Random play that can be measured: what the examples have in common.
+//! Workloads of random play, shared by the examples.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Frames of each game before anything is measured. By then hot code is translated.
+/// The number of frames of each game before the measurement. Hot code is translated by then.
 const WARM_UP_FRAMES: usize = 12_000;
 
-/// Something that can be done again and again.
+/// A repeatable workload.
 pub(crate) trait Work {
-    /// Does a little of it; returns how much, in the unit of the rate.
+    /// Does some of the work and returns the amount, in the unit of the rate.
     fn run_once(&mut self) -> Result<f64, Box<dyn Error>>;
 
-    /// How much of it is done per second.
+    /// Returns the amount of work per second, measured for at least `limit`.
     fn rate(&mut self, limit: Duration) -> Result<f64, Box<dyn Error>> {
         let (start, mut done) = (Instant::now(), 0.0);
         while start.elapsed() < limit {
@@ -28,7 +28,7 @@ pub(crate) trait Work {
     }
 }
 
-/// The act loop of one game on one thread, a random minimal action for every frame. Counts frames.
+/// `act` in a loop on one thread, with a random minimal action for every frame. Counts frames.
 pub(crate) struct Emulator {
     ale: Ale,
     actions: Vec<Action>,
@@ -36,7 +36,7 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// The game, warmed up.
+    /// Creates and warms up a game.
     pub(crate) fn new(id: &str) -> Result<Self, Box<dyn Error>> {
         let powered = PoweredGame::new(game(id)?, rom(id)?)?;
         let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
@@ -66,18 +66,18 @@ impl Work for Emulator {
     }
 }
 
-/// A vector environment with the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4), a random
-/// minimal action for every step. Counts emulated frames.
+/// A vector environment with the standard preprocessing (frame skip 4, 84x84 grayscale, max-pooling, stack of 4) and a
+/// random minimal action for every step. Counts emulated frames.
 pub(crate) struct Batches {
     env: AtariVectorEnv,
-    /// Of each environment.
+    /// The number of actions of each environment.
     action_counts: Vec<i32>,
     actions: Vec<i32>,
     random: ChaCha8Rng,
 }
 
 impl Batches {
-    /// `num_envs` environments of each game, warmed up.
+    /// Creates and warms up `num_envs` environments of each game.
     pub(crate) fn new(games: &[&str], num_envs: usize, pool: PoolOptions) -> Result<Self, Box<dyn Error>> {
         let mut env = vector_env(games, num_envs, pool)?;
         env.reset(ResetSeeds::From(1))?;
@@ -103,7 +103,7 @@ impl Work for Batches {
     }
 }
 
-/// `num_envs` environments of each game.
+/// Creates `num_envs` environments of each game.
 pub(crate) fn vector_env(
     games: &[&str],
     num_envs: usize,
@@ -115,7 +115,7 @@ pub(crate) fn vector_env(
 }
 
 fn rom(id: &str) -> Result<Arc<[u8]>, Box<dyn Error>> {
-    Ok(roms::for_tests(id).ok_or("the ROM is not at hand")?)
+    Ok(roms::for_tests(id).ok_or("the ROM is missing")?)
 }
 
 fn count(space: &Space) -> i32 {

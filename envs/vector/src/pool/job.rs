@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A range of a round's indices.
+/// A range of the indices of a round.
 ///
-/// Ranges instead of single indices keep the deques short: a range of `n` splits into at most `log2(n)` waiting
-/// ones, so no deque ever grows, which would allocate, and a thief takes half of what is left with one steal.
+/// Ranges keep the deques short: a range of `n` leaves at most `log2(n)` ranges in a deque, so that none grows, which would
+/// allocate, and one steal takes half of the remaining indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     start: u32,
@@ -11,27 +11,27 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// The indices `start..end`.
+    /// Creates the range `start..end`.
     pub(super) fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end && u32::try_from(end).is_ok());
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// The first index.
+    /// Returns the first index.
     pub(super) fn first(self) -> usize {
         self.start as usize
     }
 
-    /// The near and the far half of a range of two or more indices.
+    /// Splits a range of two or more indices into halves.
     pub(super) fn split(self) -> Option<(Self, Self)> {
         let middle = self.start + (self.end - self.start).div_ceil(2);
         (self.end - self.start > 1).then_some((Self { end: middle, ..self }, Self { start: middle, ..self }))
     }
 }
 
-/// Where one participant finds its part of a round: a job in one word, empty while `start == end`.
+/// A participant's share of a round: a job in one atomic word, empty if `start == end`.
 ///
-/// Whoever swaps the job out has it alone, so a thread that wakes up late loses its part to the others.
+/// The thread that swaps the job out owns it, so that others can take the share of a thread that wakes up late.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Mailbox(AtomicU64);
@@ -39,17 +39,17 @@ pub(super) struct Mailbox(AtomicU64);
 impl Mailbox {
     const EMPTY: u64 = 0;
 
-    /// Puts a job in. The mailbox must be empty.
+    /// Stores a job. The mailbox must be empty.
     pub(super) fn put(&self, job: Job) {
         let word =
             if job.start == job.end { Self::EMPTY } else { u64::from(job.start) << 32 | u64::from(job.end) };
-        // Release: whoever takes the job sees what its sender wrote before.
+        // Release: the thread that takes the job sees everything that the sender wrote before.
         self.0.store(word, Ordering::Release);
     }
 
     /// Takes the job out.
     pub(super) fn take(&self) -> Option<Job> {
-        // Searching threads look often; a load leaves the cache line where it is, a swap would not.
+        // Searching threads check often. Unlike a swap, a load leaves the cache line shared.
         if self.0.load(Ordering::Relaxed) == Self::EMPTY {
             return None;
         }

@@ -1,17 +1,16 @@
-//! A work-stealing pool for independent jobs, each of which is an index.
+//! A work-stealing pool that runs one task for many indices.
 //!
-//! Jobs come in two ways. [`Pool::start_round`] runs the task once for each of the indices `0..count` and divides them
-//! among the participants; [`Pool::enqueue`] adds single indices, which are run in the order in which they came. Both
-//! return at once. The pool knows nothing of environments, and not when its work is done: the task says so.
+//! There are two ways to start work, and neither waits. [`Pool::start_round`] runs the task for each of the indices
+//! `0..count`, divided among the participants; [`Pool::enqueue`] appends single indices to a FIFO queue. The pool is
+//! independent of environments, and does not track completion: the task does.
 //!
-//! * [`job`]: a job is a range of indices; every participant finds its share of a round in its mailbox.
-//! * [`queue`]: single indices, first come, first served.
-//! * [`worker`]: a participant splits its range into its own deque and steals from the others when it has run dry.
-//! * [`sleep`]: where idle threads park, and why no wake-up is lost.
+//! * [`job`]: ranges of indices, and the mailbox with each participant's share of a round.
+//! * [`queue`]: single indices in FIFO order.
+//! * [`worker`]: a participant splits its range into its deque and steals from the others when it runs out of work.
+//! * [`sleep`]: parking of idle threads, and the proof that no wake-up is lost.
 //!
-//! Where the caller [works along](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only
-//! `n - 1`, and a pool of one none at all: with one thread a round is a plain loop, and with more the caller, which waits
-//! anyway, saves a context switch.
+//! If the caller [participates](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only `n - 1`.
+//! With one thread a round is a plain loop; with more, the caller, which would wait anyway, saves a context switch.
 
 mod job;
 mod queue;
@@ -27,45 +26,45 @@ use std::thread::{self, JoinHandle};
 use job::Job;
 use worker::{Shared, Worker};
 
-/// What a pool runs.
+/// The work of a pool.
 pub(crate) trait Task: Send + Sync + 'static {
-    /// Does the work of `index`. Called once for each time that the index was sent, on any thread.
+    /// Runs the work of `index`, on any thread, once for each time that the index was sent.
     fn run(&self, index: usize);
 
     /// Records that `run(index)` panicked with `message`.
     fn panicked(&self, index: usize, message: String);
 }
 
-/// What the calling thread does in [`Pool::run_until`].
+/// The role of the calling thread in [`Pool::run_until`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// It runs jobs itself: best where it needs all of them done.
+    /// It runs jobs, which is best if it needs all of them done.
     Participates,
-    /// It waits, and can go on as soon as it has what it needs, whatever else is still running.
+    /// It waits, and can continue as soon as it has the results that it needs.
     Waits,
 }
 
-/// Who runs the jobs of a pool.
+/// The threads of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Threads {
-    /// Number of threads, the calling one among them if it works along.
+    /// The number of threads, including the calling one if it participates.
     pub(crate) count: NonZeroUsize,
-    /// What the calling thread does.
+    /// The role of the calling thread.
     pub(crate) caller: Caller,
-    /// Thread `i` of the pool is bound to core `(offset + i) % cores`, but for the calling one.
+    /// Pins thread `i` of the pool to core `(offset + i) % cores`, except the calling one.
     pub(crate) affinity_offset: Option<usize>,
 }
 
-/// Threads that share the jobs of one task.
+/// Threads that run one task.
 pub(crate) struct Pool<T: Task> {
     shared: Arc<Shared<T>>,
-    /// The calling thread's part in the pool, if it has one.
+    /// The participant of the calling thread, if any.
     caller: Option<Worker>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl<T: Task> Pool<T> {
-    /// A pool for the indices below `count`.
+    /// Starts a pool for the indices below `count`.
     pub(crate) fn new(threads: Threads, count: usize, task: T) -> io::Result<Self> {
         let mut workers = (0..threads.count.get()).map(Worker::new).collect::<Vec<_>>();
         let shared = Arc::new(Shared::new(task, &workers, count));
@@ -79,10 +78,10 @@ impl<T: Task> Pool<T> {
                 let index = offset.checked_add(worker.index())?.checked_rem(cores.len())?;
                 cores.get(index).copied()
             });
-            // On an error the pool is dropped, which ends the threads that have already been started.
+            // On an error the pool is dropped, which ends the threads already started.
             let thread =
                 thread::Builder::new().name(format!("env-worker-{}", worker.index())).spawn(move || {
-                    // Where the system refuses, the thread runs wherever it is put: slower perhaps, but the same.
+                    // Pinning is best effort; it affects only speed.
                     core.map(core_affinity::set_for_current);
                     shared.prepare_thread();
                     drop(starting);
@@ -91,26 +90,26 @@ impl<T: Task> Pool<T> {
             pool.threads.push(thread);
         }
         pool.shared.prepare_thread();
-        // Nothing is ever sent: the channel closes when the last thread has dropped its end, and is ready.
+        // Nothing is sent: the channel closes when the last thread is ready and drops its end.
         drop(starting);
         let _ = started.recv();
         Ok(pool)
     }
 
-    /// The task.
+    /// Returns the task.
     pub(crate) fn task(&self) -> &T {
         &self.shared.task
     }
 
-    /// Number of threads that run jobs, the calling one included if it works along.
+    /// Returns the number of threads that run jobs, including the calling one if it participates.
     pub(crate) fn num_threads(&self) -> usize {
         self.shared.mailboxes.len()
     }
 
-    /// Starts a round over the indices `0..count`, of which none may be under way.
+    /// Starts a round over the indices `0..count`, none of which may be in flight.
     ///
-    /// Participant `k` finds the `k`-th part of the indices in its mailbox, so that an index stays on one thread, its
-    /// state in that core's cache, as long as nobody has to steal.
+    /// Participant `k` gets the `k`-th share of the indices, so that an index stays on one thread, and its state in the cache
+    /// of one core, unless it is stolen.
     pub(crate) fn start_round(&mut self, count: usize) {
         let parts = self.num_threads();
         for (part, mailbox) in self.shared.mailboxes.iter().enumerate() {
@@ -119,14 +118,14 @@ impl<T: Task> Pool<T> {
         self.shared.sleep.wake_all();
     }
 
-    /// Adds indices, of which none may be under way, to the queue.
+    /// Appends indices, none of which may be in flight, to the queue.
     pub(crate) fn enqueue(&mut self, indices: impl Iterator<Item = usize>) {
         indices.for_each(|index| self.shared.queue.push(index));
         self.shared.sleep.wake_all();
     }
 
-    /// Works along until `over`, if that is the caller's part; when there is nothing (more) to do, calls `wait`, which
-    /// has to return when it is over.
+    /// Runs jobs until `is_over`, if the caller participates. When there is nothing left to do, calls `wait`, which returns
+    /// when it is over.
     pub(crate) fn run_until(&self, is_over: impl Fn() -> bool, wait: impl FnOnce()) {
         match &self.caller {
             Some(worker) => worker.run_until(&self.shared, is_over, wait),
@@ -137,11 +136,11 @@ impl<T: Task> Pool<T> {
 }
 
 impl<T: Task> Drop for Pool<T> {
-    /// Ends the threads. Each finishes the index it is at; what has not begun is abandoned.
+    /// Ends the threads. Each finishes its current index; the others are abandoned.
     fn drop(&mut self) {
         self.shared.stop();
         for thread in self.threads.drain(..) {
-            // A worker's thread catches the task's panics; if it died all the same, it has at least ended.
+            // Workers catch panics of the task. A thread that died anyway has ended, too.
             let _ = thread.join();
         }
     }

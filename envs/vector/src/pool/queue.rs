@@ -1,20 +1,20 @@
 use super::sync::{AtomicU32, AtomicUsize, Ordering};
 
-/// Single indices in the order in which they were sent, so that none waits for ever behind later ones.
+/// A FIFO queue of indices, so that none starves behind later ones.
 ///
-/// One thread pushes, all participants pop. There is room for every index once, and no index is in the queue twice, so
-/// that nothing is ever overwritten before it has been popped.
+/// One thread pushes, all participants pop. The queue has room for every index once and no index is in it twice, so an entry
+/// is never overwritten before it is popped. `tests/loom.rs` checks this with a model.
 #[derive(Debug)]
 pub(super) struct Queue {
     indices: Box<[AtomicU32]>,
-    /// Number of pops so far.
+    /// The number of pops.
     popped: AtomicUsize,
-    /// Number of pushes so far.
+    /// The number of pushes.
     pushed: AtomicUsize,
 }
 
 impl Queue {
-    /// A queue with room for `capacity` indices.
+    /// Creates a queue with room for `capacity` indices.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             indices: (0..capacity).map(|_| AtomicU32::new(0)).collect(),
@@ -28,7 +28,7 @@ impl Queue {
         let end = self.pushed.load(Ordering::Relaxed);
         debug_assert!(end - self.popped.load(Ordering::Relaxed) < self.indices.len());
         self.indices[end % self.indices.len()].store(index as u32, Ordering::Relaxed);
-        // Release: whoever pops the index sees what its sender wrote before.
+        // Release: the thread that pops the index sees everything that the sender wrote before.
         self.pushed.store(end + 1, Ordering::Release);
     }
 
@@ -40,7 +40,7 @@ impl Queue {
                 return None;
             }
             let index = self.indices[first % self.indices.len()].load(Ordering::Relaxed);
-            // If somebody else popped meanwhile, the index read may be another's; then the exchange fails.
+            // If another thread has popped this entry, it may have been overwritten; the exchange then fails.
             match self.popped.compare_exchange_weak(first, first + 1, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Some(index as usize),
                 Err(now) => first = now,

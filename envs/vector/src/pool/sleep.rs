@@ -1,42 +1,41 @@
-//! Where idle threads park.
+//! Parking of idle threads.
 //!
-//! A thread that found no work must not miss work that appears while it is about to park. It therefore says that it
-//! will sleep *before* it searches for the last time:
+//! A thread that found no work must not miss work that appears while it is about to park. It therefore registers as a
+//! sleeper *before* it searches for the last time:
 //!
 //! | sleeper                                | sender                            |
 //! |----------------------------------------|-----------------------------------|
-//! | 1. `register`: count itself a sleeper  | 1. publish the work               |
+//! | 1. `register`: increment the sleepers  | 1. publish the work               |
 //! | 2. fence                               | 2. fence                          |
-//! | 3. search once more                    | 3. any sleepers? if not, done     |
-//! | 4. found: `cancel`; nothing: `park`    | 4. new generation, wake everybody |
+//! | 3. search once more                    | 3. no sleepers: done              |
+//! | 4. found: `cancel`; not found: `park`  | 4. new generation, wake all       |
 //!
-//! The two sequentially consistent fences are ordered one way or the other. If the sleeper's comes first, the sender
-//! sees it counted and begins a new generation; `park` returns at once when its ticket is of an older one. If the
-//! sender's comes first, the sleeper's last search sees the work. Either way nobody sleeps over work.
+//! The two sequentially consistent fences have a total order. If the sleeper's fence comes first, the sender sees the
+//! sleeper and starts a new generation, and `park` returns immediately because its ticket is of an older one. If the
+//! sender's fence comes first, the last search of the sleeper finds the work. `tests/loom.rs` checks this with a model.
 //!
-//! Only the start of a round (and the end of the pool) is announced like this. A worker that splits its range does
-//! not wake sleepers for the far half: at that moment every thread has been woken for this very round, and it parks
-//! again only after many searches in vain. It could miss a half only if its owner were stopped for that long between
-//! taking a range and pushing the half, two adjacent instructions; that would cost parallelism for the rest of one
-//! round, and never a job, for the owner runs what is not stolen from it.
+//! `Pool::start_round`, `Pool::enqueue` and the end of the pool wake the sleepers. A worker that splits its range does not:
+//! every thread has been woken for the same round and parks again only after many failed searches. A thread could park
+//! and miss a half only if the owner were suspended for that long between taking a range and pushing the half. This would
+//! cost parallelism for the rest of the round but never a job, because the owner runs every range that is not stolen.
 
 use super::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, fence};
 
-/// The parking place of a pool's idle threads.
+/// The parked threads of a pool.
 #[derive(Debug, Default)]
 pub(super) struct Sleep {
-    /// Threads that have registered and that no later generation has woken.
+    /// The number of threads that have registered and that no later generation has woken.
     sleepers: AtomicUsize,
-    /// Counts the wake-ups.
+    /// The number of wake-ups.
     generation: Mutex<u64>,
     woken: Condvar,
 }
 
-/// The generation in which a thread registered as a sleeper.
+/// The generation in which a thread registered.
 pub(super) struct Ticket(u64);
 
 impl Sleep {
-    /// Counts the calling thread as a sleeper. It must search once more, then `cancel` or `park`.
+    /// Registers the calling thread as a sleeper. It must search once more, then `cancel` or `park`.
     pub(super) fn register(&self) -> Ticket {
         let generation = self.lock();
         self.sleepers.fetch_add(1, Ordering::Relaxed);
@@ -46,10 +45,10 @@ impl Sleep {
         ticket
     }
 
-    /// Takes the registration back: there was work after all.
+    /// Undoes a registration, because the thread found work.
     pub(super) fn cancel(&self, ticket: &Ticket) {
         let generation = self.lock();
-        // A wake-up since then has already taken it back.
+        // A wake-up since then has already undone it.
         if *generation == ticket.0 {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
@@ -63,7 +62,7 @@ impl Sleep {
         }
     }
 
-    /// Wakes every sleeper. To be called after the work has been published.
+    /// Wakes every sleeper. Must be called after the work is published.
     pub(super) fn wake_all(&self) {
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) == 0 {
@@ -76,7 +75,7 @@ impl Sleep {
         self.woken.notify_all();
     }
 
-    /// Nothing under the lock can panic half-way, so a poisoned lock holds a sound value.
+    /// Locks the generation. No code panics while it holds the lock, so a poisoned lock holds a valid value.
     fn lock(&self) -> MutexGuard<'_, u64> {
         self.generation.lock().unwrap_or_else(PoisonError::into_inner)
     }

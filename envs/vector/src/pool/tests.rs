@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::queue::Queue;
 use super::{Caller, Pool, Task, Threads};
 
-/// Counts the runs of every index; some indices take long, some panic.
+/// Counts the runs of every index. One index may be slow and one may panic.
 #[derive(Default)]
 struct Counting {
     runs: Vec<AtomicUsize>,
-    /// Runs and panics of all indices.
+    /// The number of runs and panics of all indices.
     done: AtomicUsize,
     slow: Option<usize>,
     panicking: Option<usize>,
@@ -33,7 +33,7 @@ impl Task for Counting {
         if self.slow == Some(index) {
             thread::sleep(Duration::from_millis(50));
         }
-        assert!(self.panicking != Some(index), "index {index} is out of order");
+        assert!(self.panicking != Some(index), "index {index} was told to panic");
         self.runs[index].fetch_add(1, Ordering::Relaxed);
         self.done.fetch_add(1, Ordering::Release);
     }
@@ -54,7 +54,7 @@ fn pool(num_threads: usize, task: Counting) -> Pool<Counting> {
     pool_with(Caller::Participates, num_threads, task)
 }
 
-/// Works along, if that is the caller's part, until so many jobs are done.
+/// Runs the pool until `done` jobs have finished.
 fn finish(pool: &Pool<Counting>, done: usize) {
     let is_over = || pool.task().done.load(Ordering::Acquire) == done;
     pool.run_until(is_over, || {
@@ -98,7 +98,7 @@ fn the_queue_is_worked_off_with_and_without_the_caller() {
 fn parked_threads_wake_up_for_a_new_round() {
     let mut pool = pool(3, Counting::new(10));
     for round in 1..=5 {
-        // Longer than any thread searches, so that all are parked; the caller does not help them either.
+        // Longer than any thread searches, so that all are parked. The caller does not participate yet.
         thread::sleep(Duration::from_millis(10));
         pool.start_round(10);
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -116,12 +116,12 @@ fn the_neighbours_of_a_slow_index_are_stolen() {
     let mut pool = pool(2, slow);
     pool.start_round(4);
     thread::scope(|scope| {
-        // Index 0 is slow and in the caller's part, like index 1, which the other thread must therefore steal.
+        // Index 0 is slow and in the caller's share, like index 1, which the other thread must therefore steal.
         let task = pool.shared.as_ref();
         scope.spawn(|| {
             let deadline = Instant::now() + Duration::from_secs(10);
             while task.task.runs()[1] == 0 {
-                assert!(Instant::now() < deadline, "nobody stole index 1");
+                assert!(Instant::now() < deadline, "index 1 was not stolen");
                 thread::yield_now();
             }
             assert_eq!(task.task.runs()[0], 0, "index 1 waited for index 0");
@@ -140,7 +140,7 @@ fn a_panic_is_reported_and_the_pool_goes_on() {
             pool.start_round(8);
             finish(&pool, round * 8);
             let panics = pool.task().panics.lock().unwrap().clone();
-            assert_eq!(panics, vec![(5, "index 5 is out of order".to_owned()); round]);
+            assert_eq!(panics, vec![(5, "index 5 was told to panic".to_owned()); round]);
             assert_eq!(pool.task().runs()[7], round);
         }
     }
@@ -153,7 +153,7 @@ fn dropping_a_busy_pool_ends_its_threads() {
     pool.start_round(100);
     let shared = std::sync::Arc::clone(&pool.shared);
     drop(pool);
-    assert_eq!(std::sync::Arc::strong_count(&shared), 1, "a thread still holds the pool");
+    assert_eq!(std::sync::Arc::strong_count(&shared), 1, "a thread is still running");
 }
 
 #[test]

@@ -12,15 +12,15 @@ use super::job::{Job, Mailbox};
 use super::queue::Queue;
 use super::sleep::Sleep;
 
-/// Searches in vain before a thread begins to yield its core between them: a few microseconds.
+/// The number of failed searches before a thread yields its core between them: a few microseconds.
 const SPIN_SEARCHES: u32 = 100;
-/// How long a thread goes on searching before it parks: some steps of an environment, which is how much sooner than another a
-/// participant may be done with a round, and how soon a caller may come back. Parking and waking costs more than that, in a
-/// virtual machine most of all: 32 environments on 2 threads were 4 % faster with 100 microseconds and 6 % with 400. A caller
-/// that takes its time pays little, for other threads get the core when they want it.
+/// The time for which a thread searches before it parks. It covers a few steps of an environment, which is how far apart the
+/// participants finish a round and how soon a caller returns. Parking and waking costs more than that, especially in a
+/// virtual machine: 32 environments on 2 threads were 4 % faster with 100 microseconds and 6 % with 400. Searching costs a
+/// slow caller little, because it yields the core to other threads.
 const PARK_AFTER: Duration = Duration::from_micros(200);
 
-/// A search for work that has been in vain so far.
+/// A search for work that has failed so far.
 #[derive(Default)]
 struct Search {
     times: u32,
@@ -28,7 +28,7 @@ struct Search {
 }
 
 impl Search {
-    /// Pauses before the next search; false when it is time to give up.
+    /// Pauses before the next search. Returns false when it is time to give up.
     fn pause(&mut self) -> bool {
         if self.times < SPIN_SEARCHES {
             self.times += 1;
@@ -40,10 +40,10 @@ impl Search {
     }
 }
 
-/// What all participants of a pool share.
+/// The state that the participants of a pool share.
 pub(super) struct Shared<T> {
     pub(super) task: T,
-    /// One for each participant, as are the stealers.
+    /// One for each participant, like the stealers.
     pub(super) mailboxes: Box<[Mailbox]>,
     stealers: Box<[Stealer<Job>]>,
     pub(super) queue: Queue,
@@ -52,7 +52,7 @@ pub(super) struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// The shared part of a pool with these participants, for the indices below `count`.
+    /// Creates the shared state of these participants, for the indices below `count`.
     pub(super) fn new(task: T, workers: &[Worker], count: usize) -> Self {
         Self {
             task,
@@ -64,14 +64,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Searches the empty deques once: a thread's first look at another's deque registers it with the deques' memory
-    /// reclamation, which allocates.
+    /// Searches the empty deques once, because the first access registers a thread with the memory reclamation of the deques,
+    /// which allocates.
     pub(super) fn prepare_thread(&self) {
         let found = self.stealers.iter().find_map(steal);
         debug_assert_eq!(found, None, "nothing has been started yet");
     }
 
-    /// Tells every thread to end after the index that it is at.
+    /// Tells every thread to end after its current index.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.sleep.wake_all();
@@ -81,22 +81,22 @@ impl<T> Shared<T> {
 /// One participant: a thread of the pool, or the calling thread.
 pub(super) struct Worker {
     index: usize,
-    /// The owner takes the newest and smallest range, thieves take the oldest and largest.
+    /// The owner pops the newest and smallest range, thieves steal the oldest and largest.
     deque: Deque<Job>,
 }
 
 impl Worker {
-    /// The participant with this index.
+    /// Creates the participant with this index.
     pub(super) fn new(index: usize) -> Self {
         Self { index, deque: Deque::new_lifo() }
     }
 
-    /// The participant's index.
+    /// Returns the index of the participant.
     pub(super) fn index(&self) -> usize {
         self.index
     }
 
-    /// What a thread of the pool does for all its life.
+    /// Runs jobs until the pool stops.
     pub(super) fn run_until_stopped<T: Task>(&self, shared: &Shared<T>) {
         let stopped = || shared.stopped.load(Ordering::Acquire);
         let mut search = Search::default();
@@ -117,7 +117,7 @@ impl Worker {
         }
     }
 
-    /// What the calling thread does until `over`: it works along, and when it finds nothing more to do it waits.
+    /// Runs jobs until `is_over`; calls `wait` and returns when there are none left.
     pub(super) fn run_until<T: Task>(
         &self,
         shared: &Shared<T>,
@@ -135,9 +135,8 @@ impl Worker {
         }
     }
 
-    /// Looks for work: first in the participant's own deque and mailbox, then in the queue, then in the deques of the
-    /// others, at last in their mailboxes. What lies there belongs to a thread that is still waking up and would rather
-    /// do it itself.
+    /// Searches for work: in the participant's deque and mailbox, the queue, the deques of the others, and finally the
+    /// mailboxes of the others, whose owners are still waking up and should preferably run the jobs themselves.
     fn find<T>(&self, shared: &Shared<T>) -> Option<Job> {
         let count = shared.stealers.len();
         let others = || (self.index + 1..self.index + count).map(|index| index % count);
@@ -149,14 +148,14 @@ impl Worker {
             .or_else(|| others().find_map(|index| shared.mailboxes[index].take()))
     }
 
-    /// Runs the first index of a range and leaves the rest, in halves, for itself and for thieves.
+    /// Runs the first index of a range and pushes the rest, in halves, to the deque.
     fn run<T: Task>(&self, mut job: Job, shared: &Shared<T>) {
         while let Some((near, far)) = job.split() {
             self.deque.push(far);
             job = near;
         }
         let index = job.first();
-        // Whatever the task does must be reported, or the caller would wait for ever.
+        // A panic must be reported, or the caller would wait forever.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| shared.task.run(index))) {
             shared.task.panicked(index, message(payload.as_ref()));
         }
@@ -174,7 +173,7 @@ fn steal(victim: &Stealer<Job>) -> Option<Job> {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn message(payload: &(dyn Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()

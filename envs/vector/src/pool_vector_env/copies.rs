@@ -6,10 +6,10 @@ use super::PoolVectorEnv;
 use crate::{BuildError, PoolOptions};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// `num_workers * envs_per_worker` copies of an environment, stepped by `num_workers` threads. `factory` builds
-    /// each of them, given its index; `task` is the name of them all. Which thread steps which copy is not fixed.
+    /// Creates `num_workers * envs_per_worker` copies of an environment, stepped by `num_workers` threads. `factory` builds
+    /// a copy from its index; `task` is the name of their task. Copies are not bound to threads.
     ///
-    /// A factory's error names the copy.
+    /// An error of the factory becomes [`BuildError::Factory`] with the index of the copy.
     pub fn of_copies<F: Into<Box<dyn Error + Send + Sync>>>(
         task: &str,
         num_workers: usize,
@@ -26,7 +26,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 }
 
 impl PoolVectorEnv<BoxedEnv> {
-    /// `num_workers * envs_per_worker` copies of the environment with this id, as [`of_copies`](Self::of_copies).
+    /// Creates `num_workers * envs_per_worker` copies of a registered environment, as [`of_copies`](Self::of_copies) does.
     pub fn make(
         registry: &Registry,
         id: &str,

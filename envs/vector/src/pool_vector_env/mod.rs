@@ -16,12 +16,12 @@ use crate::slots::Slots;
 use crate::spaces::{action_masks, check_spaces, index_tasks};
 use crate::{BuildError, PoolOptions};
 
-/// Where a vector environment stands between two calls.
+/// The state of a vector environment between two calls.
 #[derive(Debug)]
 enum Phase {
-    /// Nothing has been reset yet, or an environment's error left a step half done.
+    /// Not reset yet, or an error of an environment interrupted a step.
     NeedsReset,
-    /// A batch has been received, actions may come.
+    /// A batch has been received.
     Ready,
     /// An environment has panicked.
     Broken(VectorError),
@@ -29,51 +29,66 @@ enum Phase {
 
 /// Steps environments of one type on a work-stealing pool.
 ///
-/// * **Command.** When the batch size equals the number of environments, row `i` of every batch is environment `i`. With a
-///   smaller one [`recv`](VectorEnv::recv) gives the results that come first, in the order in which they came, and
-///   [`Batch::env_ids`] says whose they are; the others follow in later batches. Or groups of environments
-///   [take turns](crate::BatchOrder::InTurn). What an environment does never depends on the others, nor on the number of threads.
-/// * **One write.** Observations are written straight into the row that the caller reads. The batches are a ring: the
-///   received one stays as it is, and readable through [`batch`](Self::batch), while others are being filled.
-/// * **The caller works along** where batches are in order: `recv` steps environments itself until none is left. With
-///   one thread `send` only notes the actions; with more, the other threads begin at `send`.
-/// * **No allocation** from the first steps on, unless an environment allocates or something fails.
-/// * **Failures** come back from `recv`, as soon as they happen. After an error that an environment returned, the vector
-///   environment has to be reset (or restored). After a panic it cannot be used any more: every further call repeats the
-///   error, and [`is_usable`](Self::is_usable) says no. Of several failures panics are reported first.
+/// * **Order.** If the batch size equals the number of environments, row `i` of every batch is environment `i`. With a
+///   smaller one, [`recv`](VectorEnv::recv) returns the environments that finish first, and [`Batch::env_ids`] names them;
+///   alternatively, groups of environments [take turns](crate::BatchOrder::InTurn). The behaviour of an environment never
+///   depends on the others or on the number of threads.
+/// * **No copies.** Environments write observations directly to the row that the caller reads. Batches form a ring: the last
+///   one received stays valid, and readable through [`batch`](Self::batch), while others are being filled.
+/// * **The caller participates** if a batch holds all environments: `recv` steps environments until none is left. With one
+///   thread `send` only records the actions; with more, the other threads start at `send`.
+/// * **No allocation** after the first steps, unless an environment allocates or something fails.
+/// * **Failures** are returned by `recv` as soon as they happen. After an error of an environment the vector environment has
+///   to be reset or restored. After a panic it cannot be used any more: every call repeats the error, and
+///   [`is_usable`](Self::is_usable) returns false. Panics are reported before other failures.
 ///
-/// The order of calls is `reset` (or `restore`), then `send` and `recv` in turn. Whatever would wait for ever, or send to
-/// an environment twice, is an error at once. Dropping it in the middle of a step waits for the environments being
-/// stepped and leaves the others.
+/// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to an
+/// environment twice, returns an error immediately. Dropping the vector environment waits only for the environments that
+/// are being stepped at that moment.
+///
+/// ```
+/// use classic_control::{CartPole, Control};
+/// use rl_env::{Actions, ResetSeeds, VectorEnv};
+/// use vector::{PoolOptions, PoolVectorEnv};
+///
+/// let envs = (0..4).map(|_| ("CartPole".to_owned(), Control::new(CartPole))).collect();
+/// let mut envs = PoolVectorEnv::new(envs, PoolOptions { num_threads: 2, ..PoolOptions::default() })?;
+/// envs.reset(ResetSeeds::From(42))?;
+/// for _ in 0..10 {
+///     let batch = envs.step(Actions::Discrete(&[0, 1, 0, 1]))?;
+///     assert_eq!(batch.observations.row_f32(3).len(), 4);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct PoolVectorEnv<E: Env + 'static> {
-    // The pool comes before the batches: fields are dropped in order, so its threads have ended when the rows go.
+    // Declared before the batches: fields are dropped in order, so the threads end before their rows are freed.
     pool: Pool<Slots<E>>,
-    /// Enough for the batch that is being read and for the results of all environments.
+    /// A ring with room for the batch being read and for the results of all environments.
     batches: Box<[Batch]>,
     batch_size: usize,
-    /// Number of batches received so far, and so the position of the next one. The last one is being read.
+    /// The number of batches received, which is also the position of the next one.
     received: usize,
-    /// Where groups take turns: the first environment of the next batch.
+    /// The first environment of the next batch, if groups take turns.
     next_turn: usize,
     infos: Vec<E::Info>,
     final_infos: Vec<E::Info>,
     phase: Phase,
-    /// For each environment whether it has been sent to and its result has not been received.
+    /// True for each environment that has been sent to and whose result has not been received.
     in_flight: Box<[bool]>,
-    /// How many are.
+    /// The number of environments in flight.
     num_in_flight: usize,
     observation_space: Space,
     action_spaces: Vec<Space>,
-    /// Integers or floats of one action of each environment.
+    /// The number of values of an action of each environment.
     action_lens: Vec<usize>,
-    /// Which actions are valid, environment after environment, each padded to the largest number of actions.
+    /// The action masks of all environments, each padded to the largest number of actions.
     action_masks: Vec<bool>,
     tasks: Vec<String>,
     task_ids: Vec<usize>,
 }
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// A vector environment of these environments, each with the name of its task.
+    /// Creates a vector environment of these environments, each with the name of its task.
     pub fn new(envs: Vec<(String, E)>, options: PoolOptions) -> Result<Self, BuildError> {
         let num_envs = NonZeroUsize::new(envs.len()).ok_or(BuildError::NoEnvironments)?;
         let batch_size = options.batch_size_for(num_envs)?;
@@ -111,64 +126,63 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         })
     }
 
-    /// Number of threads that step environments.
+    /// Returns the number of threads that step environments.
     pub fn num_threads(&self) -> usize {
         self.pool.num_threads()
     }
 
-    /// Whether row `i` of every batch is environment `i`.
+    /// Returns true if a batch holds all environments, so that row `i` is environment `i`.
     pub fn is_ordered(&self) -> bool {
         self.pool.task().is_ordered()
     }
 
-    /// The batch that was received last, also between `send` and `recv`. All zero before the first reset.
+    /// Returns the last batch received, also between `send` and `recv`. All zero before the first reset.
     pub fn batch(&self) -> &Batch {
         &self.batches[self.last_batch()]
     }
 
-    /// Where in the ring the batch is that was received last.
+    /// Returns the index in the ring of the last batch.
     fn last_batch(&self) -> usize {
         (self.received + self.batches.len() - 1) % self.batches.len()
     }
 
-    /// What the environments report beside the batch that was received last, row after row.
+    /// Returns the info of each row of the last batch.
     pub fn infos(&self) -> &[E::Info] {
         &self.infos
     }
 
-    /// What the environments reported before [`AutoresetMode::SameStep`] reset them, row after row; equal to
-    /// [`infos`](Self::infos) in rows that were not reset, and after a [`restore`](VectorEnv::restore).
+    /// Returns the info of each row before [`AutoresetMode::SameStep`] reset the environment. Equal to
+    /// [`infos`](Self::infos) in rows that were not reset and after a [`restore`](VectorEnv::restore).
     pub fn final_infos(&self) -> &[E::Info] {
         &self.final_infos
     }
 
-    /// Number of environments that have been sent to and whose results have not been received.
+    /// Returns the number of environments that have been sent to and whose results have not been received.
     pub fn num_in_flight(&self) -> usize {
         self.num_in_flight
     }
 
-    /// Whether calls can still succeed: no environment has panicked.
+    /// Returns true unless an environment has panicked.
     pub fn is_usable(&self) -> bool {
         !matches!(self.phase, Phase::Broken(_))
     }
 
-    /// Which actions an environment has, out of as many as the one with the most has: true for valid indices. For action
-    /// spaces other than [`Space::Discrete`] there is nothing to mask, and the mask is empty.
+    /// Returns the action mask of an environment: true for valid indices, padded to the largest number of actions of any
+    /// environment. Empty for action spaces other than [`Space::Discrete`].
     pub fn action_mask(&self, env: usize) -> Result<&[bool], VectorError> {
         let width = self.action_masks.len() / self.num_envs();
         let mask = self.action_masks.get(env * width..(env + 1) * width).filter(|_| env < self.num_envs());
         mask.ok_or(VectorError::UnknownEnv { env, num_envs: self.num_envs() })
     }
 
-    /// Looks at an environment that is not under way.
+    /// Calls `look` with an environment that is not in flight.
     pub fn with_env<R>(&self, env: usize, look: impl FnOnce(&E) -> R) -> Result<R, VectorError> {
         self.check_not_broken()?;
         self.check_idle(env)?;
         Ok(look(&self.pool.task().lock(env).env))
     }
 
-    /// In ordered mode all results have to be received before anything but `send` and `recv`, unless an error came. Else
-    /// some are always under way.
+    /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in flight.
     fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
         self.check_not_broken()?;
         if self.is_ordered() && matches!(self.phase, Phase::Ready) && self.num_in_flight > 0 {
@@ -235,7 +249,7 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     }
 
     fn recv(&mut self) -> Result<&Batch, VectorError> {
-        self.check_ready("recv needs a reset before it, and a send after every batch")?;
+        self.check_ready("recv was called before the first reset")?;
         let in_flight = self.in_flight_for_next_batch();
         if in_flight < self.batch_size {
             return Err(VectorError::TooFewInFlight { in_flight, batch_size: self.batch_size });
@@ -256,7 +270,7 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     }
 }
 
-/// Whether an environment is there and not under way.
+/// Checks that an environment exists and is not in flight.
 fn check_idle(in_flight: &[bool], env: usize) -> Result<(), VectorError> {
     match in_flight.get(env) {
         Some(false) => Ok(()),

@@ -5,7 +5,7 @@ use rl_env::{Batch, Env, VectorEnv, VectorError};
 use super::{Phase, PoolVectorEnv};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Number of environments under way whose results the next batch may hold.
+    /// Returns the number of environments in flight whose results can be in the next batch.
     pub(super) fn in_flight_for_next_batch(&self) -> usize {
         if !self.pool.task().takes_turns() {
             return self.num_in_flight;
@@ -14,14 +14,14 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         turn.iter().filter(|&&in_flight| in_flight).count()
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until nothing is in flight.
     pub(super) fn wait_for_all(&self) {
         let arrivals = &self.pool.task().arrivals;
         let is_idle = || arrivals.is_idle();
         self.pool.run_until(is_idle, || arrivals.wait_until(is_idle));
     }
 
-    /// Waits for the next batch and reports it.
+    /// Waits for the next batch and returns it.
     pub(super) fn receive(&mut self) -> Result<&Batch, VectorError> {
         let arrivals = &self.pool.task().arrivals;
         let next = self.received % self.batches.len();
@@ -38,7 +38,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(self.report())
     }
 
-    /// Makes the next batch, whose observations are complete, the received one.
+    /// Makes the next batch, whose observations are complete, the last batch, and fills in the other fields.
     fn report(&mut self) -> &Batch {
         let slots = self.pool.task();
         let start = self.received * self.batch_size;

@@ -6,19 +6,19 @@ use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Command;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Resets the environments whose entry in `mask` is true. The others stay as they are and are reported again,
-    /// with reward 0 and no flags; one that waits for its autoreset goes on waiting.
+    /// Resets the environments whose entry in `mask` is true. The others are reported again with reward 0 and no flags; a
+    /// pending autoreset stays pending.
     ///
-    /// The seeds count the selected environments only: the first of them gets the first seed. Resetting only some needs
-    /// batches in order.
+    /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires that
+    /// a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         check_len("entries of the reset mask", mask.len(), self.num_envs())?;
         let selected = mask.iter().filter(|&&selected| selected).count();
         if selected < mask.len() {
-            self.check_ready("some environments can be reset only after all have been reset once")?;
+            self.check_ready("the first reset must include all environments")?;
             if !self.is_ordered() {
                 return Err(VectorError::OutOfOrder(
-                    "some environments can be reset by themselves only when a batch holds all of them",
+                    "some environments can be reset only if a batch holds all of them",
                 ));
             }
         }
@@ -34,7 +34,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if let ResetSeeds::Each(seeds) = seeds {
             check_len("seeds", seeds.len(), selected)?;
         }
-        self.check_not_stepping("reset came between send and recv")?;
+        self.check_not_stepping("reset was called between send and recv")?;
         self.discard()?;
         let mut position = 0;
         self.start_round(|env| {
@@ -44,17 +44,17 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             position += 1;
             Command::Reset(seeds.of(position - 1))
         });
-        // From here on everything has been reset, or is being reset.
+        // Every environment has been reset, or its reset is in flight.
         self.phase = Phase::Ready;
         self.receive()
     }
 
-    /// Waits for what is under way and forgets its results.
+    /// Waits for the environments in flight and drops their results.
     pub(super) fn discard(&mut self) -> Result<(), VectorError> {
         self.discard_from(0)
     }
 
-    /// The same; where groups take turns, the next one is that of `first_env`.
+    /// Like [`discard`](Self::discard). If groups take turns, the group of `first_env` is next.
     pub(super) fn discard_from(&mut self, first_env: usize) -> Result<(), VectorError> {
         self.wait_for_all();
         let slots = self.pool.task();
@@ -70,7 +70,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(())
     }
 
-    /// Gives every environment its order and starts the pool. Nothing may be under way.
+    /// Sends a command to every environment. Nothing may be in flight.
     fn start_round(&mut self, mut command_of: impl FnMut(usize) -> Command) {
         let num_envs = self.num_envs();
         let slots = self.pool.task();

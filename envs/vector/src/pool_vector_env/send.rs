@@ -1,4 +1,4 @@
-//! Sending actions: to the environments of the last batch, to chosen ones, one action each or whole sequences.
+//! Sending actions and resets to environments.
 
 use rl_env::{Actions, Env, ResetSeeds, VectorError};
 
@@ -9,21 +9,21 @@ use crate::slot::Command;
 use crate::slots::Slots;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Gives one action to each of these environments, in this order, and returns at once. Any that are not under way
-    /// may be named, each once; `actions` holds their actions one after another.
+    /// Sends one action to each of these environments without waiting. The environments must not be in flight; `actions`
+    /// holds their actions in the same order.
     ///
-    /// With batches in order the results still stand in the order of the environments, and `recv` can be called once all
-    /// have been sent to. On an error nothing is sent.
+    /// If a batch holds all environments, its rows stay in their order, and `recv` may be called when all have been sent to.
+    /// On an error nothing is sent.
     pub fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.dispatch(actions, Some(env_ids), None)
     }
 
-    /// Gives a sequence of actions (a macro-action) to each of these environments, as [`send_to`](Self::send_to) does;
-    /// `lengths` says how many, at least one each.
+    /// Sends a sequence of actions (a macro-action) to each of these environments, as [`send_to`](Self::send_to) does.
+    /// `lengths` holds the length of each sequence, at least 1.
     ///
-    /// An environment performs its sequence as one step: the row shows the last observation and the sums of the
-    /// rewards. A sequence ends early with the action that terminates or truncates the episode (or reports a lost life
-    /// as a termination); [`Batch::steps`](rl_env::Batch::steps) says how many were performed.
+    /// An environment performs its sequence as one step, whose row has the last observation and the sum of the rewards. The
+    /// sequence ends early after an action that terminates or truncates (including a lost life that is reported as a
+    /// termination). [`Batch::steps`](rl_env::Batch::steps) is the number of actions performed.
     pub fn send_sequences(
         &mut self,
         actions: Actions<'_>,
@@ -34,16 +34,13 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.dispatch(actions, Some(env_ids), Some(lengths))
     }
 
-    /// Lets these environments start new episodes, and returns at once; `recv` gives the results. Seed `i` is that of the
-    /// `i`-th of them. Any that are not under way may be named, each once; before anything else has been reset, all must
-    /// be. On an error nothing is sent.
+    /// Resets these environments without waiting; `recv` returns the results. Seed `i` belongs to the `i`-th of them. They
+    /// must not be in flight, and the first call must name all environments. On an error nothing is sent.
     pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.check_not_broken()?;
         if matches!(self.phase, Phase::NeedsReset) {
             if env_ids.len() != self.in_flight.len() {
-                return Err(VectorError::OutOfOrder(
-                    "some environments can be reset only after all have been reset once",
-                ));
+                return Err(VectorError::OutOfOrder("the first reset must include all environments"));
             }
             self.discard()?;
         }
@@ -60,19 +57,19 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(())
     }
 
-    /// Action `i` goes to the environment of row `i` of the last batch.
+    /// Sends action `i` to the environment of row `i` of the last batch.
     pub(super) fn send_to_last_batch(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
         self.dispatch(actions, None, None)
     }
 
-    /// Sends to these environments or, if none are named, to those of the last batch.
+    /// Sends to `env_ids`, or to the environments of the last batch.
     fn dispatch(
         &mut self,
         actions: Actions<'_>,
         env_ids: Option<&[usize]>,
         lengths: Option<&[usize]>,
     ) -> Result<(), VectorError> {
-        self.check_ready("send needs a reset before it")?;
+        self.check_ready("send was called before the first reset")?;
         let env_ids = env_ids.unwrap_or(&self.batches[self.last_batch()].env_ids);
         let length = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
         mark_in_flight(&mut self.in_flight, env_ids)?;
@@ -87,7 +84,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 }
 
-/// Checks the actions and copies them into the environments' slots.
+/// Checks the actions and copies them to the slots of the environments.
 fn accept<E: Env>(
     slots: &Slots<E>,
     action_lens: &[usize],
@@ -107,7 +104,7 @@ fn accept<E: Env>(
     Ok(())
 }
 
-/// Lets the pool carry out what the environments have been told.
+/// Starts the commands of the environments on the pool.
 fn start<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
     pool.task().arrivals.expect(env_ids.len());
     if env_ids.len() == pool.task().len() {
@@ -117,10 +114,10 @@ fn start<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
     }
 }
 
-/// Marks environments that are there and idle. On an error nothing is marked.
+/// Marks environments as in flight. On an error nothing is marked.
 fn mark_in_flight(in_flight: &mut [bool], env_ids: &[usize]) -> Result<(), VectorError> {
     for (index, &env) in env_ids.iter().enumerate() {
-        // Each is marked at once, so that one that is named twice is noticed.
+        // Marking one at a time detects duplicates.
         if let Err(error) = check_idle(in_flight, env) {
             unmark(in_flight, &env_ids[..index]);
             return Err(error);

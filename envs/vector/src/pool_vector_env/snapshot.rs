@@ -1,4 +1,4 @@
-//! Saving environments as bytes and putting them back: all of them, or chosen ones.
+//! Snapshots of all or some environments.
 
 use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError};
 
@@ -7,35 +7,36 @@ use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Outcome;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// The states of chosen environments as bytes. They must be in the batch that was received last and not have been
-    /// sent to since.
+    /// Returns the state of these environments. They must be in the last batch and must not have been sent to since.
     pub fn snapshot_envs(&self, env_ids: &[usize]) -> Result<Vec<u8>, VectorError> {
-        self.check_ready("a snapshot can be taken only after a reset")?;
+        self.check_ready("snapshot was called before the first reset")?;
         let states = env_ids.iter().map(|&env| {
             self.check_idle(env)?;
-            let row =
-                self.batch().env_ids.iter().position(|&id| id == env).ok_or(VectorError::OutOfOrder(
-                    "a snapshot can be taken only of environments in the batch that was received last",
-                ))?;
+            let row = self
+                .batch()
+                .env_ids
+                .iter()
+                .position(|&id| id == env)
+                .ok_or(VectorError::OutOfOrder("only environments in the last batch can be saved"))?;
             Ok(self.save_env(env, (self.received - 1) * self.batch_size() + row))
         });
         VectorState::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode()
     }
 
-    /// Puts states from [`snapshot_envs`](Self::snapshot_envs) into these environments, which must have the same tasks
-    /// but need not be the same ones: so an episode can be forked. Reports them as they were then, and the others again,
-    /// with reward 0 and no flags. Needs batches in order. On an error nothing has changed.
+    /// Restores states from [`snapshot_envs`](Self::snapshot_envs) to these environments, which must have the same tasks but
+    /// may be different ones, so that an episode can be forked. Reports them with their saved results, and the others again
+    /// with reward 0 and no flags. A batch must hold all environments. On an error nothing changes.
     pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, VectorError> {
-        self.check_ready("some environments can be restored only after all have been reset once")?;
+        self.check_ready("restore_envs was called before the first reset")?;
         if !self.is_ordered() {
             return Err(VectorError::OutOfOrder(
-                "some environments can be restored by themselves only when a batch holds all of them",
+                "some environments can be restored only if a batch holds all of them",
             ));
         }
         for (index, &env) in env_ids.iter().enumerate() {
             self.check_idle(env)?;
             if env_ids[..index].contains(&env) {
-                return Err(VectorError::BadSnapshot(format!("environment {env} is named twice")));
+                return Err(VectorError::BadSnapshot(format!("environment {env} is listed twice")));
             }
         }
         let mut state = self.decode(snapshot)?;
@@ -44,7 +45,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         for (slot, &env) in state.slots.iter_mut().zip(env_ids) {
             slot.env_id = env;
         }
-        self.check_not_stepping("restore came between send and recv")?;
+        self.check_not_stepping("restore was called between send and recv")?;
         self.wait_for_all();
         self.restore_all(&state.slots)?;
         self.discard()?;
@@ -62,20 +63,18 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     pub(super) fn save(&self) -> Result<Vec<u8>, VectorError> {
-        self.check_ready("a snapshot can be taken only after a reset")?;
+        self.check_ready("snapshot was called before the first reset")?;
         let num_pending = self.num_envs() - self.batch_size();
         let all_received = self.pool.task().takes_turns() && self.num_in_flight == 0;
         if self.num_in_flight != num_pending && !all_received {
-            return Err(VectorError::OutOfOrder(
-                "a snapshot can be taken only when the last batch has been received and nothing sent since",
-            ));
+            return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));
         }
         self.wait_for_all();
         let slots = self.pool.task();
         if let Some(error) = slots.arrivals.failure() {
             return Err(error);
         }
-        // The results of all environments stand one after another in the ring, some of which may be still to be received.
+        // The results of all environments are consecutive in the ring; some may still have to be received.
         let start = (self.received * self.batch_size() + self.num_in_flight) - self.num_envs();
         let positions = start..start + self.num_envs();
         let states = positions.map(|position| self.save_env(slots.owner(position), position));
@@ -86,7 +85,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let state = self.decode(snapshot)?;
         let tasks: Vec<&str> = (0..self.num_envs()).map(|env| self.task_name(env)).collect();
         state.check_environments(&tasks, self.is_ordered())?;
-        self.check_not_stepping("restore came between send and recv")?;
+        self.check_not_stepping("restore was called between send and recv")?;
         self.wait_for_all();
         self.restore_all(&state.slots)?;
         self.discard_from(state.slots[0].env_id / self.batch_size() * self.batch_size())?;
@@ -107,7 +106,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         &self.tasks()[self.task_ids()[env]]
     }
 
-    /// The state of an environment whose last result is at a position.
+    /// Returns the state of an environment whose last result is at a position.
     fn save_env(&self, env: usize, position: usize) -> SlotState {
         let slot = self.pool.task().lock(env);
         let (batch, row) = self.batch_and_row(position);
@@ -123,7 +122,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         }
     }
 
-    /// Puts the environments' own snapshots back; on an error those that were changed already are put back too.
+    /// Restores the snapshots of the environments. On an error those already restored are rolled back.
     fn restore_all(&mut self, states: &[SlotState]) -> Result<(), VectorError> {
         let slots = self.pool.task();
         let mut changed = Vec::with_capacity(states.len());
@@ -150,7 +149,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         (slot.episode, slot.episode_over, slot.outcome) = (state.episode, state.episode_over, state.outcome);
     }
 
-    /// Makes the present state of an environment its next result, as if it had just been stepped.
+    /// Reports the current state of an environment as its next result.
     fn report_again(&mut self, env: usize, final_observation: Option<&[u8]>) {
         let slots = self.pool.task();
         let mut slot = slots.lock(env);

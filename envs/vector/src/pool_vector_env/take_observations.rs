@@ -1,4 +1,4 @@
-//! Handing observations over for good.
+//! Moving observations out of a batch.
 
 use std::mem;
 
@@ -7,9 +7,9 @@ use rl_env::{Env, ObservationBuffer, VectorError};
 use super::{PoolVectorEnv, check_len};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Takes the observations out of the batch that was received last, so that they can be kept without a copy.
+    /// Moves the observations out of the last batch, so that they can be kept without a copy.
     ///
-    /// `spare`, of the same form and with any contents, comes in their place: first in [`batch`](Self::batch), then as the
+    /// `spare`, a buffer of the same shape with arbitrary contents, replaces them in [`batch`](Self::batch) and becomes the
     /// memory of a later batch.
     pub fn take_observations(
         &mut self,

@@ -3,19 +3,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::slot::Outcome;
 
-/// The form of the bytes; a change of any type here needs a new number.
+/// The version of the format. Changing any type here requires a new one.
 const VERSION: u32 = 2;
 
-/// Environments of a vector environment between two steps.
+/// The state of environments of a vector environment between two steps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct VectorState {
     version: u32,
     mode: AutoresetMode,
-    /// In the order of the results: those of the batch that was received last, then those still to be received.
+    /// In the order of the results: the last batch received, then the results still to be received.
     pub(super) slots: Vec<SlotState>,
 }
 
-/// One environment, its episode and the last report about it.
+/// The state of one environment, its episode and its last outcome.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SlotState {
     pub(super) env_id: usize,
@@ -24,8 +24,8 @@ pub(super) struct SlotState {
     pub(super) episode: EpisodeStats,
     pub(super) episode_over: bool,
     pub(super) outcome: Outcome,
-    /// The last observation of the episode that the last step ended. In all other cases the final observation is the
-    /// present one, which the environment itself can show.
+    /// The last observation of the episode that the last step ended. Otherwise the final observation equals the current one,
+    /// which the environment can write.
     pub(super) final_observation: Option<Vec<u8>>,
 }
 
@@ -38,29 +38,29 @@ impl VectorState {
         postcard::to_stdvec(self).map_err(|error| VectorError::BadSnapshot(error.to_string()))
     }
 
-    /// Reads a state and makes sure that it fits vector environments of this mode and row length.
+    /// Decodes a state and checks that it fits vector environments of this mode and row length.
     pub(super) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, VectorError> {
         let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
         let state: Self = match postcard::take_from_bytes(bytes) {
             Ok((state, [])) => state,
-            Ok((_, rest)) => return bad(format!("{} bytes too many", rest.len())),
+            Ok((_, rest)) => return bad(format!("{} trailing bytes", rest.len())),
             Err(error) => return bad(error.to_string()),
         };
         if state.version != VERSION {
-            return bad(format!("it has format {}, this program reads format {VERSION}", state.version));
+            return bad(format!("its format is {}, but must be {VERSION}", state.version));
         }
         if state.mode != mode {
-            return bad(format!("its autoreset mode is {:?}, not {mode:?}", state.mode));
+            return bad(format!("its autoreset mode is {:?}, but must be {mode:?}", state.mode));
         }
         let wrong_length =
             |slot: &SlotState| slot.final_observation.as_ref().is_some_and(|row| row.len() != row_bytes);
         if state.slots.iter().any(wrong_length) {
-            return bad(format!("a final observation does not have {row_bytes} bytes"));
+            return bad(format!("the length of a final observation is not {row_bytes}"));
         }
         Ok(state)
     }
 
-    /// Makes sure that the state has exactly the environments of these tasks, in order if their batches are.
+    /// Checks that the state has exactly the environments of these tasks, in order if a batch holds all of them.
     pub(super) fn check_environments(&self, tasks: &[&str], is_ordered: bool) -> Result<(), VectorError> {
         let mut ids: Vec<_> = self.slots.iter().map(|slot| slot.env_id).collect();
         if !is_ordered {
@@ -68,19 +68,19 @@ impl VectorState {
         }
         if !ids.into_iter().eq(0..tasks.len()) {
             return Err(VectorError::BadSnapshot(format!(
-                "it has not each of the {} environments once, in the order of batches of this size",
+                "it must contain each of the {} environments once, in the order of the batches",
                 tasks.len()
             )));
         }
         self.check_tasks(self.slots.iter().map(|slot| tasks[slot.env_id]))
     }
 
-    /// Makes sure that the states can be put into environments of these tasks, one after another.
+    /// Checks that the states are those of environments of these tasks, in order.
     pub(super) fn check_tasks<'a>(&self, tasks: impl Iterator<Item = &'a str>) -> Result<(), VectorError> {
         for (slot, task) in self.slots.iter().zip(tasks) {
             if slot.task != task {
                 return Err(VectorError::BadSnapshot(format!(
-                    "a state of {} cannot be put into an environment of {task}",
+                    "the state of an environment of {} cannot be restored to one of {task}",
                     slot.task
                 )));
             }

@@ -1,12 +1,12 @@
-"""Records what ale-py's AtariVectorEnv makes of random actions, as checksums of whole batches.
+"""Records the batches of ale-py's AtariVectorEnv for random actions, as checksums.
 
-Usage: python record_atari.py > atari.jsonl              the runs kept in this folder
-       python record_atari.py --long > atari_long.jsonl  the long runs kept in this folder
-       python record_atari.py --random COUNT > FILE      other games, options and seeds at each call
+Usage: python record_atari.py > atari.jsonl              the runs in this directory
+       python record_atari.py --long > atari_long.jsonl  the long runs in this directory
+       python record_atari.py --random COUNT > FILE      random games, options and seeds
        python record_atari.py --long SEED > FILE         the long runs with other seeds
 Needs ale-py 0.12.1 and numpy.
 
-Beside ale-py, with new runs each time:
+Comparison with ale-py on new runs:
        python record_atari.py --random 50 > runs.jsonl && GOLDEN_ATARI_RUNS=$PWD/runs.jsonl cargo test -p vector --test atari
 """
 
@@ -21,12 +21,12 @@ from ale_py import roms
 from ale_py.vector_env import AtariVectorEnv
 
 GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert"]
-# Games without rules for a single player.
+# Games without single-player rules.
 NOT_PLAYABLE = {"combat", "joust", "maze_craze", "warlords"}
 CHECK_EVERY = 25
 LONG_STEPS, LONG_ENVS, LONG_CHECK_EVERY = 5000, 8, 500
 
-# Options that concern the end of episodes, recorded in both autoreset modes.
+# Options about the end of episodes, recorded in both autoreset modes.
 ENDS = [
     {},
     {"episodic_life": True},
@@ -50,7 +50,7 @@ OTHERS = [
     {"img_height": 100, "img_width": 161, "stack_num": 1},
     {"img_height": 84, "img_width": 160, "reward_clipping": False, "noop_max": 7},
 ]
-# Analogue sticks: games with paddles, whose speed depends on the stick, and without.
+# Continuous actions: games with paddles, whose speed depends on the radius, and games without.
 STICKS = [
     ("breakout", {}),
     ("breakout", {"continuous_action_threshold": 0.2, "repeat_action_probability": 0.25}),
@@ -60,7 +60,7 @@ STICKS = [
     ("boxing", {"continuous_action_threshold": 0.8}),
     ("seaquest", {"use_fire_reset": False, "continuous_action_threshold": -0.1}),
 ]
-# For 5,000 steps of 8 environments.
+# Recorded for 5,000 steps of 8 environments.
 LONG = [
     ("pong", "NextStep", {}),
     ("breakout", "SameStep", {"episodic_life": True}),
@@ -96,14 +96,14 @@ def discrete(env, numbers):
 
 
 def stick(numbers):
-    """Radius, a little beyond the space too, angle and button, in single precision."""
+    """Radius, which may slightly exceed the space, angle and button, in single precision."""
     radius, angle, button = (np.float32(next(numbers) % 2001) for _ in range(3))
     thousand = np.float32(1000)
     return [radius / np.float32(1800), (angle - thousand) / thousand * np.float32(math.pi), button / np.float32(2000)]
 
 
 def run(game, options, autoreset_mode, seed, steps, num_envs=2, check_every=CHECK_EVERY):
-    """One run: a line with what makes it, the running CRC-32 every so many steps, and some sums for the reader."""
+    """Records a run: its parameters, a running CRC-32 every `check_every` steps, and totals, as one line."""
     env = AtariVectorEnv(game, num_envs=num_envs, autoreset_mode=autoreset_mode, **options)
     numbers = splitmix(seed)
     crc, checks, total_reward, ends, last_frames = 0, [], 0, 0, None
@@ -185,7 +185,7 @@ def random_runs(count):
         }
         if chance() < 0.2:
             options |= {"continuous": True, "continuous_action_threshold": round(random.uniform(-0.2, 1.1), 3)}
-        # With a stick, ale-py mistakes codes for indices in games that do not know all eighteen actions.
+        # With continuous actions ale-py confuses codes and indices in games without all eighteen actions.
         not_playable = NOT_PLAYABLE | ({"skiing", "lost_luggage"} if "continuous" in options else set())
         game = random.choice(sorted(set(roms.get_all_rom_ids()) - not_playable))
         run(game, options, random.choice(["NextStep", "SameStep"]), random.randrange(2**31 - 10), 300, 3)

@@ -1,20 +1,20 @@
-//! An environment with episodes of random length and kind, and faults on demand.
+//! An environment with random episodes and configurable faults.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Action, Env, EnvError, Space, Step};
 
-/// Bytes of an observation: no multiple of eight, so that rows are padded.
+/// The length of an observation, not a multiple of eight, so that rows are padded.
 pub(crate) const OBSERVATION_BYTES: usize = 13;
 
-/// What the stub reports beside observation and step.
+/// The numbers of steps and resets of a stub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StubInfo {
     pub(crate) steps: u64,
     pub(crate) resets: u64,
 }
 
-/// Episodes of 1 to 12 steps, which end by themselves, are cut off, or report a termination and go on.
+/// Episodes of 1 to 12 steps, which terminate, are truncated, or report a termination and continue.
 #[derive(Clone, Debug)]
 pub(crate) struct Stub {
     observation_space: Space,
@@ -23,12 +23,12 @@ pub(crate) struct Stub {
     remaining: u32,
     observation: [u8; OBSERVATION_BYTES],
     info: StubInfo,
-    /// Called with the number of the step; may fail or panic.
+    /// Called with the number of the step. May fail or panic.
     pub(crate) on_step: fn(u64) -> Result<(), EnvError>,
 }
 
 impl Stub {
-    /// A stub with `num_actions` actions.
+    /// Creates a stub with `num_actions` actions.
     pub(crate) fn new(num_actions: usize) -> Self {
         Self {
             observation_space: Space::bytes([OBSERVATION_BYTES]),
@@ -65,7 +65,7 @@ impl Env for Stub {
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let Action::Discrete(&[choice]) = action else {
-            unreachable!("the vector environment has checked the action");
+            unreachable!("the vector environment checks actions");
         };
         self.info.steps += 1;
         (self.on_step)(self.info.steps)?;
