@@ -58,6 +58,13 @@ impl Pool {
     }
 }
 
+/// Runs a model with at most three preemptions, which keeps models of three threads small.
+fn model(run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(run);
+}
+
 fn spawn(pool: &Arc<Pool>, run: impl FnOnce(&Pool) + 'static) -> thread::JoinHandle<()> {
     let pool = Arc::clone(pool);
     thread::spawn(move || run(&pool))
@@ -65,7 +72,7 @@ fn spawn(pool: &Arc<Pool>, run: impl FnOnce(&Pool) + 'static) -> thread::JoinHan
 
 #[test]
 fn no_thread_sleeps_over_a_job() {
-    loom::model(|| {
+    model(|| {
         let pool = Arc::new(Pool::default());
         let worker = spawn(&pool, Pool::run_job);
         pool.publish(1);
@@ -75,7 +82,7 @@ fn no_thread_sleeps_over_a_job() {
 
 #[test]
 fn a_thread_that_cancels_takes_no_wake_up_from_another() {
-    loom::model(|| {
+    model(|| {
         let pool = Arc::new(Pool::default());
         let workers = [spawn(&pool, Pool::run_job), spawn(&pool, Pool::run_job)];
         pool.publish(2);
@@ -85,7 +92,7 @@ fn a_thread_that_cancels_takes_no_wake_up_from_another() {
 
 #[test]
 fn every_round_wakes_the_threads() {
-    loom::model(|| {
+    model(|| {
         let pool = Arc::new(Pool::default());
         let worker = spawn(&pool, |pool| {
             pool.run_job();
@@ -125,7 +132,7 @@ impl Sent {
 
 #[test]
 fn every_index_is_popped_once_with_what_its_sender_wrote() {
-    loom::model(|| {
+    model(|| {
         let sent = Arc::new(Sent::new());
         let popper = {
             let sent = Arc::clone(&sent);
@@ -145,7 +152,7 @@ fn every_index_is_popped_once_with_what_its_sender_wrote() {
 
 #[test]
 fn room_that_is_used_again_is_not_popped_twice() {
-    loom::model(|| {
+    model(|| {
         let sent = Arc::new(Sent::new());
         sent.push(0);
         sent.push(1);

@@ -34,14 +34,16 @@ impl Queue {
 
     /// Removes the oldest index.
     pub(super) fn pop(&self) -> Option<usize> {
-        let mut first = self.popped.load(Ordering::Relaxed);
+        // Acquire, here and when the exchange fails: the thread that popped the entry before saw its push, so this thread sees it
+        // too, and never takes an older value of `pushed` for entries that are not there yet.
+        let mut first = self.popped.load(Ordering::Acquire);
         loop {
             if first == self.pushed.load(Ordering::Acquire) {
                 return None;
             }
             let index = self.indices[first % self.indices.len()].load(Ordering::Relaxed);
             // If another thread has popped this entry, it may have been overwritten; the exchange then fails.
-            match self.popped.compare_exchange_weak(first, first + 1, Ordering::AcqRel, Ordering::Relaxed) {
+            match self.popped.compare_exchange_weak(first, first + 1, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(index as usize),
                 Err(now) => first = now,
             }
