@@ -11,8 +11,8 @@ fn atari_environments_follow_the_rules() {
     for options in [
         defaults(),
         AtariOptions { max_num_frames_per_episode: 60, ..defaults() },
-        AtariOptions { life_loss_info: true, frameskip: 40, ..defaults() },
-        AtariOptions { episodic_life: true, frameskip: 40, ..defaults() },
+        AtariOptions { life_loss_info: true, frameskip: 10, ..defaults() },
+        AtariOptions { episodic_life: true, frameskip: 10, ..defaults() },
         AtariOptions { ram: true, repeat_action_probability: 0.25, ..defaults() },
         AtariOptions { grayscale: false, fill_stack: true, img_height: 50, img_width: 33, ..defaults() },
         AtariOptions { continuous: true, ..defaults() },
@@ -20,6 +20,7 @@ fn atari_environments_follow_the_rules() {
     ] {
         let mut env = AtariEnv::new(&powered, options.clone(), 0).unwrap();
         assert_eq!(check_env(&mut env), Ok(()), "{options:?}");
-        assert_eq!(check_env(&mut TimeLimit::new(env, 5)), Ok(()), "{options:?}");
     }
+    let env = AtariEnv::new(&powered, defaults(), 0).unwrap();
+    assert_eq!(check_env(&mut TimeLimit::new(env, 5)), Ok(()));
 }
