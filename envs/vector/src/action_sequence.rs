@@ -41,7 +41,7 @@ impl ActionSequence {
         }
         let mut each = split(actions, self.space.num_elements());
         if let Some(bad) = each.find(|action| !action.fits(&self.space)) {
-            return Err(self.invalid(bad));
+            return Err(self.invalid(&bad.to_string()));
         }
         match (&mut self.values, actions) {
             (Values::Discrete(own), Actions::Discrete(values)) => replace(own, values),
@@ -51,8 +51,8 @@ impl ActionSequence {
         Ok(())
     }
 
-    fn invalid(&self, action: impl ToString) -> EnvError {
-        EnvError::InvalidAction { action: action.to_string(), space: self.space.to_string() }
+    fn invalid(&self, action: &str) -> EnvError {
+        EnvError::InvalidAction { action: action.to_owned(), space: self.space.to_string() }
     }
 
     /// Iterates over the actions.
