@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use ale::roms::nearest;
 use algorithms::networks::Precision;
 use anyhow::{Result, bail, ensure};
 use burn::tensor::Device;
+use rl_env::nearest;
 
 /// The name of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use ale::roms::{built_in, nearest};
+use ale::roms::built_in;
 use ale::{GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
-use rl_env::Registry;
+use rl_env::{Registry, nearest};
 
 /// The set of every game.
 const ALL: &str = "all";

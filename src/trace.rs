@@ -6,9 +6,10 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use ale::roms::{Md5Sum, nearest};
+use ale::roms::Md5Sum;
 use ale::{ACTIONS, Action, Ale, AleSettings, Game, PoweredGame};
 use anyhow::{Context, Result, bail};
+use rl_env::nearest;
 use serde::Serialize;
 use vcs::Mt19937;
 

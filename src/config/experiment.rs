@@ -1,8 +1,8 @@
 use std::thread;
 
-use ale::roms::nearest;
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail, ensure};
+use rl_env::nearest;
 use settings::Settings;
 
 use super::budgets::Budgets;

@@ -1,8 +1,8 @@
 //! All keys of an experiment, collected from the declarations of the settings.
 
-use ale::roms::nearest;
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail};
+use rl_env::nearest;
 use settings::{Field, Kind, Section};
 use toml::{Table, Value};
 

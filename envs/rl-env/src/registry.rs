@@ -3,7 +3,7 @@ use std::error::Error;
 
 use thiserror::Error;
 
-use crate::BoxedEnv;
+use crate::{BoxedEnv, nearest};
 
 /// Why a factory could not build its environment.
 pub type FactoryError = Box<dyn Error + Send + Sync>;
@@ -101,11 +101,7 @@ impl Registry {
             .ok_or_else(|| RegistryError::Unknown { id: id.to_owned(), nearest: self.nearest(id) })
     }
 
-    /// The id that differs least from `id`, upper and lower case being the same, unless a third of it is different.
     fn nearest(&self, id: &str) -> Option<String> {
-        let word = id.to_lowercase();
-        let distance = |id: &&str| strsim::damerau_levenshtein(&word, &id.to_lowercase());
-        let nearest = self.ids().min_by_key(distance)?;
-        (distance(&nearest) <= word.chars().count().div_ceil(3)).then(|| nearest.to_owned())
+        nearest(id, self.ids()).first().map(|&id| id.to_owned())
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use rl_env::nearest;
 use serde::Deserialize;
 use vcs::{Cartridge, CartridgeError, ConsoleOptions, Controller, Scheme, TvFormat, Wiring};
 
 use crate::AleError;
 use crate::action::ACTIONS;
 use crate::mode_select::{Operation, OperationSource};
-use crate::roms::nearest;
 use crate::rules::{ParseError, Rules, RulesSource};
 
 /// The games of the Atari 2600's own ROMs.

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use rl_env::nearest;
 use serde::Deserialize;
 
-use super::{Md5Sum, RomError, nearest};
+use super::{Md5Sum, RomError};
 
 /// What identifies a ROM image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
