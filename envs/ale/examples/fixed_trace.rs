@@ -7,7 +7,8 @@
 
 use std::error::Error;
 
-use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+use ale::roms::RomStore;
+use ale::{AtariEnv, AtariOptions, PoweredGame, game};
 use rl_env::{Action, Env, Space};
 
 /// Steps before the count begins.
@@ -17,7 +18,7 @@ const STEPS: usize = 250;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let id = std::env::args().nth(1).ok_or("usage: fixed_trace GAME")?;
-    let rom = roms::for_tests(&id).ok_or("the ROM is not at hand")?;
+    let rom = RomStore::locate(None)?.read(&id)?;
     let powered = PoweredGame::new(game(&id)?, rom)?;
     let mut env = AtariEnv::new(&powered, AtariOptions::default(), 1)?;
     let mut observation = vec![0; env.observation_space().byte_len()];

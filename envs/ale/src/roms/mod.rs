@@ -14,6 +14,7 @@ mod import;
 mod manifest;
 mod pip;
 mod store;
+#[cfg(feature = "testing")]
 mod testing;
 #[cfg(test)]
 mod tests;
@@ -25,4 +26,5 @@ pub use import::Imported;
 pub use manifest::{Manifest, RomEntry};
 pub use pip::{Pip, WHEEL};
 pub use store::{RomState, RomStore};
+#[cfg(feature = "testing")]
 pub use testing::{WITHOUT_ROMS, for_tests};
