@@ -22,8 +22,9 @@ mod x86_64 {
     use bytemuck::{cast, cast_ref};
 
     use super::EvenGreys;
-    use crate::preprocess::SCREEN_WIDTH;
-    use crate::preprocess::resize::{Halves, sum_columns};
+    use crate::preprocess::gather::Avx2Gather;
+    use crate::preprocess::scalar;
+    use crate::preprocess::screen::Row;
 
     /// Proof that the processor has AVX2.
     #[derive(Clone, Copy, Debug)]
@@ -39,8 +40,8 @@ mod x86_64 {
         pub(in crate::preprocess) fn pool(
             self,
             greys: &EvenGreys,
-            rows: [&[u8; SCREEN_WIDTH]; 2],
-            pooled: &mut [u8; SCREEN_WIDTH],
+            rows: [&Row; 2],
+            pooled: &mut Row,
         ) -> bool {
             // SAFETY: the value `self` exists only where `detect` has found AVX2.
             #[allow(unsafe_code)]
@@ -50,7 +51,7 @@ mod x86_64 {
         }
 
         /// The weighted sums of a row of bytes, a vector from each gather.
-        pub(in crate::preprocess) fn sum_row(self, gathers: &[Halves], pixels: &[u8], sums: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(self, gathers: &[Avx2Gather], pixels: &[u8], sums: &mut [f32]) {
             // SAFETY: the value `self` exists only where `detect` has found AVX2.
             #[allow(unsafe_code)]
             unsafe {
@@ -58,7 +59,7 @@ mod x86_64 {
             }
         }
 
-        /// The plain [`sum_columns`], compiled for AVX2.
+        /// The plain [`sum_columns`](scalar::sum_columns), compiled for AVX2.
         pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
             // SAFETY: the value `self` exists only where `detect` has found AVX2.
             #[allow(unsafe_code)]
@@ -69,11 +70,7 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn pool(
-        greys: &EvenGreys,
-        [first, second]: [&[u8; SCREEN_WIDTH]; 2],
-        pooled: &mut [u8; SCREEN_WIDTH],
-    ) -> bool {
+    fn pool(greys: &EvenGreys, [first, second]: [&Row; 2], pooled: &mut Row) -> bool {
         let (first, second) = (first.as_chunks::<32>().0, second.as_chunks::<32>().0);
         let any = first
             .iter()
@@ -110,7 +107,7 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn sum_row(gathers: &[Halves], pixels: &[u8], sums: &mut [f32]) {
+    fn sum_row(gathers: &[Avx2Gather], pixels: &[u8], sums: &mut [f32]) {
         for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<8>().0) {
             let [low, high] = gather.windows;
             let windows = _mm256_set_m128i(cast(window(pixels, high)), cast(window(pixels, low)));
@@ -126,21 +123,21 @@ mod x86_64 {
         }
     }
 
-    fn window(pixels: &[u8], start: usize) -> [u8; Halves::WINDOW] {
+    fn window(pixels: &[u8], start: usize) -> [u8; Avx2Gather::WINDOW] {
         *pixels[start..].first_chunk().expect("windows lie inside the row")
     }
 
     #[target_feature(enable = "avx2")]
     fn sum_columns_avx2(rows: &[f32], weights: &[f32], target: &mut [u8]) {
-        sum_columns(rows, weights, target);
+        scalar::sum_columns(rows, weights, target);
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
     use super::EvenGreys;
-    use crate::preprocess::SCREEN_WIDTH;
-    use crate::preprocess::resize::Halves;
+    use crate::preprocess::gather::Avx2Gather;
+    use crate::preprocess::screen::Row;
 
     /// A processor without AVX2 has no value of this.
     #[derive(Clone, Copy, Debug)]
@@ -151,16 +148,11 @@ mod elsewhere {
             None
         }
 
-        pub(in crate::preprocess) fn pool(
-            self,
-            _: &EvenGreys,
-            _: [&[u8; SCREEN_WIDTH]; 2],
-            _: &mut [u8; SCREEN_WIDTH],
-        ) -> bool {
+        pub(in crate::preprocess) fn pool(self, _: &EvenGreys, _: [&Row; 2], _: &mut Row) -> bool {
             match self {}
         }
 
-        pub(in crate::preprocess) fn sum_row(self, _: &[Halves], _: &[u8], _: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(self, _: &[Avx2Gather], _: &[u8], _: &mut [f32]) {
             match self {}
         }
 

@@ -21,8 +21,8 @@ mod x86_64 {
     };
 
     use super::EvenGreys;
-    use crate::preprocess::SCREEN_WIDTH;
-    use crate::preprocess::resize::Whole;
+    use crate::preprocess::gather::Avx512Gather;
+    use crate::preprocess::screen::Row;
 
     /// Floats of a vector.
     const LANES: usize = 16;
@@ -44,8 +44,8 @@ mod x86_64 {
         pub(in crate::preprocess) fn pool(
             self,
             greys: &EvenGreys,
-            rows: [&[u8; SCREEN_WIDTH]; 2],
-            pooled: &mut [u8; SCREEN_WIDTH],
+            rows: [&Row; 2],
+            pooled: &mut Row,
         ) -> bool {
             // SAFETY: the value `self` exists only where `detect` has found the instructions.
             #[allow(unsafe_code)]
@@ -55,7 +55,12 @@ mod x86_64 {
         }
 
         /// The weighted sums of a row of bytes, a vector from each gather.
-        pub(in crate::preprocess) fn sum_row(self, gathers: &[Whole], pixels: &[u8], sums: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(
+            self,
+            gathers: &[Avx512Gather],
+            pixels: &[u8],
+            sums: &mut [f32],
+        ) {
             // SAFETY: the value `self` exists only where `detect` has found the instructions.
             #[allow(unsafe_code)]
             unsafe {
@@ -63,7 +68,7 @@ mod x86_64 {
             }
         }
 
-        /// What [`sum_columns`](crate::preprocess::resize::sum_columns) computes.
+        /// What [`sum_columns`](crate::preprocess::scalar::sum_columns) computes.
         pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
             // SAFETY: the value `self` exists only where `detect` has found the instructions.
             #[allow(unsafe_code)]
@@ -74,11 +79,11 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx512bw,avx512vbmi")]
-    fn sum_row(gathers: &[Whole], pixels: &[u8], sums: &mut [f32]) {
+    fn sum_row(gathers: &[Avx512Gather], pixels: &[u8], sums: &mut [f32]) {
         /// The lowest byte of each lane.
         const LOWEST: u64 = 0x1111_1111_1111_1111;
         for (gather, sums) in gathers.iter().zip(sums.as_chunks_mut::<LANES>().0) {
-            let window: &[u8; Whole::WINDOW] =
+            let window: &[u8; Avx512Gather::WINDOW] =
                 pixels[gather.windows[0]..].first_chunk().expect("windows lie inside the row");
             // SAFETY: the window is as long as a vector.
             #[allow(unsafe_code)]
@@ -109,7 +114,7 @@ mod x86_64 {
             for (row, weight) in vectors.chunks_exact(row_vectors).zip(weights) {
                 sum = _mm512_add_ps(sum, _mm512_mul_ps(load(&row[column]), _mm512_set1_ps(*weight)));
             }
-            // Halves go to the even neighbour, which is how the processor rounds unless told otherwise.
+            // Avx2Gather go to the even neighbour, which is how the processor rounds unless told otherwise.
             let bytes = _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(sum));
             let lanes = u16::MAX >> (LANES - target.len());
             // SAFETY: the mask has a bit for each byte of the target, and none beyond.
@@ -130,11 +135,7 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx512bw,avx512vbmi")]
-    fn pool(
-        greys: &EvenGreys,
-        [first, second]: [&[u8; SCREEN_WIDTH]; 2],
-        pooled: &mut [u8; SCREEN_WIDTH],
-    ) -> bool {
+    fn pool(greys: &EvenGreys, [first, second]: [&Row; 2], pooled: &mut Row) -> bool {
         // SAFETY: each half of the table is as long as a vector.
         #[allow(unsafe_code)]
         let greys = greys.each_ref().map(|half| unsafe { _mm512_loadu_si512(half.as_ptr().cast()) });
@@ -172,8 +173,8 @@ mod x86_64 {
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
     use super::EvenGreys;
-    use crate::preprocess::SCREEN_WIDTH;
-    use crate::preprocess::resize::Whole;
+    use crate::preprocess::gather::Avx512Gather;
+    use crate::preprocess::screen::Row;
 
     /// A processor without AVX-512 has no value of this.
     #[derive(Clone, Copy, Debug)]
@@ -184,16 +185,11 @@ mod elsewhere {
             None
         }
 
-        pub(in crate::preprocess) fn pool(
-            self,
-            _: &EvenGreys,
-            _: [&[u8; SCREEN_WIDTH]; 2],
-            _: &mut [u8; SCREEN_WIDTH],
-        ) -> bool {
+        pub(in crate::preprocess) fn pool(self, _: &EvenGreys, _: [&Row; 2], _: &mut Row) -> bool {
             match self {}
         }
 
-        pub(in crate::preprocess) fn sum_row(self, _: &[Whole], _: &[u8], _: &mut [f32]) {
+        pub(in crate::preprocess) fn sum_row(self, _: &[Avx512Gather], _: &[u8], _: &mut [f32]) {
             match self {}
         }
 

@@ -5,21 +5,23 @@
 
 mod avx2;
 mod avx512;
+mod gather;
 mod pool;
 mod pooled;
 mod resize;
+mod scalar;
+mod screen;
 mod stack;
 
 use serde::{Deserialize, Serialize};
 
 use crate::palette::Palette;
-use pool::{Pool, Row};
+use pool::Pool;
 use pooled::{Frames, Pooled};
 pub(crate) use resize::{Resizer, Size};
+pub(crate) use screen::SCREEN_WIDTH;
+use screen::rows;
 pub(crate) use stack::FrameStack;
-
-/// Pixels in a row of the console's picture.
-pub(crate) const SCREEN_WIDTH: usize = 160;
 
 /// How pictures become observations.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ impl Preprocessing {
 /// where it has come so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Preprocessor {
-    how: Preprocessing,
+    settings: Preprocessing,
     pooled: Pooled,
     /// The frame before the last one, where the console has overwritten it; else empty.
     kept_before: Vec<u8>,
@@ -67,15 +69,18 @@ pub(crate) struct PreprocessorState {
 
 impl Preprocessor {
     /// A preprocessor whose pictures are all black.
-    pub(crate) fn new(how: Preprocessing) -> Self {
-        let source = Size { height: how.screen_height, width: SCREEN_WIDTH };
+    pub(crate) fn new(settings: Preprocessing) -> Self {
+        let source = Size { height: settings.screen_height, width: SCREEN_WIDTH };
         Self {
-            pooled: Pooled::new(how.screen_height, SCREEN_WIDTH * how.channels()),
+            pooled: Pooled::new(settings.screen_height, SCREEN_WIDTH * settings.channels()),
             kept_before: Vec::new(),
-            pool: Pool::new(how.palette, how.grayscale),
-            resizer: Resizer::new(source, how.target, how.channels()),
-            stack: FrameStack::new(how.stack_num, how.target.height * how.target.width * how.channels()),
-            how,
+            pool: Pool::new(settings.palette, settings.grayscale),
+            resizer: Resizer::new(source, settings.target, settings.channels()),
+            stack: FrameStack::new(
+                settings.stack_num,
+                settings.target.height * settings.target.width * settings.channels(),
+            ),
+            settings,
         }
     }
 
@@ -95,7 +100,7 @@ impl Preprocessor {
     pub(crate) fn process(&mut self, last: Option<&[u8]>, before: Option<&[u8]>) {
         let kept = std::mem::take(&mut self.kept_before);
         let before = if kept.is_empty() { before } else { Some(&*kept) };
-        let before = before.filter(|_| self.how.maxpool);
+        let before = before.filter(|_| self.settings.maxpool);
         if last.is_none() && before.is_none() {
             return self.stack.repeat_newest();
         }
@@ -134,10 +139,6 @@ impl Preprocessor {
         self.pooled.set(&state.pooled);
         self.stack.read(&state.stack);
     }
-}
-
-fn rows(screen: &[u8]) -> &[Row] {
-    screen.as_chunks().0
 }
 
 #[cfg(test)]

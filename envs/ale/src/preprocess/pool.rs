@@ -1,12 +1,9 @@
 use bytemuck::cast_ref;
 
-use super::SCREEN_WIDTH;
 use super::avx2::{Avx2, EvenGreys};
 use super::avx512::{self, Avx512};
+use super::screen::Row;
 use crate::palette::Palette;
-
-/// A row of screen bytes.
-pub(super) type Row = [u8; SCREEN_WIDTH];
 
 /// Converts rows of screen bytes to grey or RGB and takes the maximum of two.
 #[derive(Clone, Debug)]
@@ -92,7 +89,7 @@ mod tests {
                     (None, Some(&before)),
                 ] {
                     let pooled = [&with, &narrow, &without].map(|pool| {
-                        let mut pooled = [77; SCREEN_WIDTH];
+                        let mut pooled: Row = [77; _];
                         pool.row(last, before, &mut pooled);
                         pooled
                     });

@@ -1,5 +1,6 @@
-use super::pool::{Pool, Row};
+use super::pool::Pool;
 use super::resize::Rows;
+use super::screen::Row;
 
 /// The picture before the resize, in grey or RGB.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ fn preprocessor(grayscale: bool, maxpool: bool) -> Preprocessor {
 
 /// The first byte of each frame of the observation.
 fn corners(preprocessor: &Preprocessor) -> [u8; 2] {
-    let mut observation = vec![0; 2 * PIXELS * preprocessor.how.channels()];
+    let mut observation = vec![0; 2 * PIXELS * preprocessor.settings.channels()];
     preprocessor.observe(&mut observation);
     [observation[0], observation[observation.len() / 2]]
 }

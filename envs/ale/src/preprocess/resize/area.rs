@@ -1,18 +1,26 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::gather::{Elements, Halves, MOST_LANES, Whole};
-use super::{Axis, Rows};
+use super::axis::Axis;
+use super::rows::Rows;
 use crate::preprocess::avx2::Avx2;
 use crate::preprocess::avx512::Avx512;
+use crate::preprocess::gather::{Avx2Gather, Avx512Gather, Elements, MAX_LANES};
+use crate::preprocess::scalar;
 
 /// Weighted sums of the pixels that a target pixel covers, partly or wholly.
 ///
 /// Sums are made in `f32`, first along the rows, then down the columns, in increasing order of the source, each
 /// product and each sum rounded by itself. A fused multiply-add or a wider type would change pixels.
 #[derive(Clone, Debug)]
-pub(in crate::preprocess) struct Area {
+pub(super) struct Area {
     tables: Arc<Tables>,
+    sums: RowSums,
+}
+
+/// The horizontal sums that one target row needs.
+#[derive(Clone, Debug)]
+struct RowSums {
     /// The source rows of one target row after the horizontal sums.
     rows: Box<[f32]>,
     /// The elements of one source row, a run for each tap.
@@ -32,8 +40,8 @@ struct Tables {
     /// Its weight. Sums with fewer elements than others have weight 0 for the rest, which adds nothing.
     weights: Box<[f32]>,
     /// The same for AVX2 and AVX-512, unless elements of a vector lie too far apart.
-    halves: Option<Box<[Halves]>>,
-    whole: Option<Box<[Whole]>>,
+    avx2_gathers: Option<Box<[Avx2Gather]>>,
+    avx512_gathers: Option<Box<[Avx512Gather]>>,
     /// For each target row its source rows and their weights.
     vertical: Box<[Taps]>,
 }
@@ -79,13 +87,13 @@ impl Tables {
     fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
         let horizontal = Taps::of(columns);
         let (source_len, target_len) = (columns.source * channels, columns.target * channels);
-        let sums_len = target_len.next_multiple_of(MOST_LANES);
-        let most_taps = horizontal.iter().map(|taps| taps.weights.len()).max().unwrap_or(0);
-        let mut sources = vec![0; most_taps * sums_len];
-        let mut weights = vec![0.0; most_taps * sums_len];
+        let sums_len = target_len.next_multiple_of(MAX_LANES);
+        let max_taps = horizontal.iter().map(|taps| taps.weights.len()).max().unwrap_or(0);
+        let mut sources = vec![0; max_taps * sums_len];
+        let mut weights = vec![0.0; max_taps * sums_len];
         for sum in 0..target_len {
             let (taps, channel) = (&horizontal[sum / channels], sum % channels);
-            for tap in 0..most_taps {
+            for tap in 0..max_taps {
                 let pixel = (taps.sources.start + tap).min(columns.source - 1);
                 sources[tap * sums_len + sum] = pixel * channels + channel;
                 weights[tap * sums_len + sum] = taps.weights.get(tap).copied().unwrap_or(0.0);
@@ -95,8 +103,8 @@ impl Tables {
         Self {
             target_len,
             sums_len,
-            halves: Halves::all(elements),
-            whole: Whole::all(elements),
+            avx2_gathers: Avx2Gather::all(elements),
+            avx512_gathers: Avx512Gather::all(elements),
             sources: sources.into(),
             weights: weights.into(),
             vertical: Taps::of(rows).into(),
@@ -106,101 +114,68 @@ impl Tables {
 
 impl Area {
     pub(super) fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
-        let tables = Tables::new(rows, columns, channels);
-        let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
-        let most_rows = tables.vertical.iter().map(|taps| taps.sources.len()).max().unwrap_or(0);
-        Self {
-            rows: zeros(most_rows * tables.sums_len),
-            gathered: zeros(tables.sources.len()),
-            avx2: Avx2::detect(),
-            avx512: Avx512::detect(),
-            tables: Arc::new(tables),
-        }
+        let tables = Arc::new(Tables::new(rows, columns, channels));
+        Self { sums: RowSums::new(&tables), tables }
     }
 
     pub(super) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
-        let tables = Arc::clone(&self.tables);
-        let sums_len = tables.sums_len;
-        // The source row whose sums were made last, and where among the rows they are.
+        let Self { tables, sums } = self;
+        // The source row that was summed last, and the place of its sums.
         let mut newest = None;
         for (taps, target) in tables.vertical.iter().zip(target.chunks_exact_mut(tables.target_len)) {
             for (place, row) in taps.sources.clone().enumerate() {
                 // Two target rows may share a source row.
                 let pixels = if newest.is_some_and(|(made, _)| made == row) { None } else { source.row(row) };
                 match (pixels, newest) {
-                    (Some(pixels), _) => self.sum_row(pixels, place),
-                    (None, Some((_, from))) if from != place => {
-                        self.rows.copy_within(from * sums_len..(from + 1) * sums_len, place * sums_len);
-                    }
+                    (Some(pixels), _) => sums.sum_row(tables, pixels, place),
+                    (None, Some((_, from))) if from != place => sums.copy(tables, from, place),
                     _ => {}
                 }
                 newest = Some((row, place));
             }
-            self.sum_columns(taps, target);
+            sums.sum_columns(tables, &taps.weights, target);
+        }
+    }
+}
+
+impl RowSums {
+    fn new(tables: &Tables) -> Self {
+        let max_rows = tables.vertical.iter().map(|taps| taps.sources.len()).max().unwrap_or(0);
+        let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
+        Self {
+            rows: zeros(max_rows * tables.sums_len),
+            gathered: zeros(tables.sources.len()),
+            avx2: Avx2::detect(),
+            avx512: Avx512::detect(),
         }
     }
 
-    /// Makes the horizontal sums of one source row.
-    fn sum_row(&mut self, pixels: &[u8], place: usize) {
-        let tables = &self.tables;
+    /// Computes the horizontal sums of a source row.
+    fn sum_row(&mut self, tables: &Tables, pixels: &[u8], place: usize) {
         let row = &mut self.rows[place * tables.sums_len..][..tables.sums_len];
-        if let (Some(avx512), Some(whole)) = (self.avx512, &tables.whole) {
-            avx512.sum_row(whole, pixels, row);
-        } else if let (Some(avx2), Some(halves)) = (self.avx2, &tables.halves) {
-            avx2.sum_row(halves, pixels, row);
+        if let (Some(avx512), Some(gathers)) = (self.avx512, &tables.avx512_gathers) {
+            avx512.sum_row(gathers, pixels, row);
+        } else if let (Some(avx2), Some(gathers)) = (self.avx2, &tables.avx2_gathers) {
+            avx2.sum_row(gathers, pixels, row);
         } else {
-            tables.sum_row(pixels, &mut self.gathered, row);
+            scalar::sum_row(&tables.sources, &tables.weights, pixels, &mut self.gathered, row);
         }
     }
 
-    /// Makes a target row of the horizontal sums.
-    fn sum_columns(&self, taps: &Taps, target: &mut [u8]) {
-        let rows = &self.rows[..taps.sources.len() * self.tables.sums_len];
+    /// Copies the sums of a source row to another place.
+    fn copy(&mut self, tables: &Tables, from: usize, to: usize) {
+        let len = tables.sums_len;
+        self.rows.copy_within(from * len..(from + 1) * len, to * len);
+    }
+
+    /// Computes a target row from the horizontal sums of its source rows.
+    fn sum_columns(&self, tables: &Tables, weights: &[f32], target: &mut [u8]) {
+        let rows = &self.rows[..weights.len() * tables.sums_len];
         match (self.avx512, self.avx2) {
-            (Some(avx512), _) => avx512.sum_columns(rows, &taps.weights, target),
-            (None, Some(avx2)) => avx2.sum_columns(rows, &taps.weights, target),
-            (None, None) => sum_columns(rows, &taps.weights, target),
+            (Some(avx512), _) => avx512.sum_columns(rows, weights, target),
+            (None, Some(avx2)) => avx2.sum_columns(rows, weights, target),
+            (None, None) => scalar::sum_columns(rows, weights, target),
         }
-    }
-}
-
-impl Tables {
-    /// The horizontal sums of one source row.
-    fn sum_row(&self, pixels: &[u8], gathered: &mut [f32], sums: &mut [f32]) {
-        // Looking the pixels up first leaves plain loops over neighbouring floats for the arithmetic.
-        for (gathered, &source) in gathered.iter_mut().zip(&self.sources) {
-            *gathered = f32::from(pixels[source]);
-        }
-        sums.fill(0.0);
-        let weights = self.weights.chunks_exact(self.sums_len);
-        for (gathered, weights) in gathered.chunks_exact(self.sums_len).zip(weights) {
-            for ((sum, element), weight) in sums.iter_mut().zip(gathered).zip(weights) {
-                *sum += element * weight;
-            }
-        }
-    }
-}
-
-/// One target row: the weighted sums of some rows, one for each weight, rounded to bytes, halves to even. The rows are whole
-/// vectors, the target may end within one.
-#[inline(always)]
-pub(in crate::preprocess) fn sum_columns(rows: &[f32], weights: &[f32], target: &mut [u8]) {
-    /// Floats that a loop treats together.
-    const LANES: usize = 8;
-    /// At 2^23 the spacing of `f32` is 1, so that the addition itself rounds, and the byte is what lies above it.
-    const ONES: f32 = 8388608.0;
-    let vectors = rows.as_chunks::<LANES>().0;
-    let row_vectors = vectors.len() / weights.len();
-    for (column, target) in target.chunks_mut(LANES).enumerate() {
-        let mut sums = [0.0; LANES];
-        for (row, weight) in vectors.chunks_exact(row_vectors).zip(weights) {
-            for (sum, element) in sums.iter_mut().zip(row[column]) {
-                *sum += element * weight;
-            }
-        }
-        // Wrapping only in name; a check for overflow would keep the loop from being vectorised.
-        let bytes = sums.map(|sum| (sum + ONES).to_bits().wrapping_sub(ONES.to_bits()).min(255) as u8);
-        target.copy_from_slice(&bytes[..target.len()]);
     }
 }
 
@@ -227,10 +202,10 @@ mod tests {
     #[test]
     fn halves_go_to_the_even_neighbour() {
         let mut target = [0; 6];
-        let mut row = [0.0; MOST_LANES];
+        let mut row = [0.0; MAX_LANES];
         row[..6].copy_from_slice(&[0.5, 1.5, 2.4999, 254.5, 255.4, 300.0]);
         let expected = [0, 2, 2, 254, 255, 255];
-        sum_columns(&row, &[1.0], &mut target);
+        scalar::sum_columns(&row, &[1.0], &mut target);
         assert_eq!(target, expected);
         if let Some(avx512) = Avx512::detect() {
             avx512.sum_columns(&row, &[1.0], &mut target);
@@ -251,8 +226,8 @@ mod tests {
                 target
             };
             let widest = resized(|_| ());
-            let narrow = resized(|area| area.avx512 = None);
-            let plain = resized(|area| area.avx2 = None);
+            let narrow = resized(|area| area.sums.avx512 = None);
+            let plain = resized(|area| area.sums.avx2 = None);
             assert_eq!(widest, plain);
             assert_eq!(narrow, plain);
         }
@@ -268,12 +243,18 @@ mod tests {
         area.resize(&mut Picture::new(&source, 160), &mut target);
         let mut sums = vec![0.0; 210 * area.tables.sums_len];
         for (pixels, sums) in source.chunks_exact(160).zip(sums.chunks_exact_mut(area.tables.sums_len)) {
-            area.tables.sum_row(pixels, &mut area.gathered, sums);
+            scalar::sum_row(
+                &area.tables.sources,
+                &area.tables.weights,
+                pixels,
+                &mut area.sums.gathered,
+                sums,
+            );
         }
         let mut expected = vec![0; 84 * 84];
         for (taps, expected) in area.tables.vertical.iter().zip(expected.chunks_exact_mut(84)) {
             let rows = taps.sources.start * area.tables.sums_len..taps.sources.end * area.tables.sums_len;
-            sum_columns(&sums[rows], &taps.weights, expected);
+            scalar::sum_columns(&sums[rows], &taps.weights, expected);
         }
         assert_eq!(target, expected);
     }

@@ -1,4 +1,4 @@
-use super::Rows;
+use super::rows::Rows;
 
 /// The mean of blocks of whole pixels.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use super::{Axis, Rows};
+use super::axis::Axis;
+use super::rows::Rows;
 
 /// One in the weights' 11-bit fixed point.
 const ONE: f32 = 2048.0;

@@ -10,21 +10,16 @@
 //! | one below 1                  | [`linear`]: two neighbours with 11-bit weights          |
 
 mod area;
+mod axis;
 mod blocks;
-mod gather;
 mod linear;
+mod rows;
 
 use area::Area;
-pub(super) use area::sum_columns;
+use axis::Axis;
 use blocks::Blocks;
-pub(super) use gather::{Halves, Whole};
 use linear::Linear;
-
-/// A picture that is made row by row while it is resized.
-pub(crate) trait Rows {
-    /// The pixels of a row; `None` if they are those of the row above it. Every row is asked for once, in order.
-    fn row(&mut self, row: usize) -> Option<&[u8]>;
-}
+pub(crate) use rows::Rows;
 
 /// Height and width of a picture in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +51,7 @@ impl Resizer {
             Kernel::Copy { row_len: source.width * channels }
         } else if rows.scale < 1.0 || columns.scale < 1.0 {
             Kernel::Linear(Linear::new(&rows, &columns, channels))
-        } else if let (Some(rows), Some(columns)) = (rows.whole_scale(), columns.whole_scale()) {
+        } else if let (Some(rows), Some(columns)) = (rows.integer_scale(), columns.integer_scale()) {
             Kernel::Blocks(Blocks::new(rows, columns, target.width, channels))
         } else {
             Kernel::Area(Area::new(&rows, &columns, channels))
@@ -82,29 +77,6 @@ fn copy(source: &mut impl Rows, target: &mut [u8], row_len: usize) {
             Some(pixels) => target[start..start + row_len].copy_from_slice(pixels),
             None => target.copy_within(start - row_len..start, start),
         }
-    }
-}
-
-/// One direction of the resize.
-struct Axis {
-    source: usize,
-    target: usize,
-    /// Target pixels for each source pixel.
-    inverse_scale: f64,
-    /// Source pixels for each target pixel; `OpenCV` computes it by inverting the inverse.
-    scale: f64,
-}
-
-impl Axis {
-    fn new(source: usize, target: usize) -> Self {
-        let inverse_scale = target as f64 / source as f64;
-        Self { source, target, inverse_scale, scale: 1.0 / inverse_scale }
-    }
-
-    /// The scale, if it is a whole number as far as `OpenCV` can tell.
-    fn whole_scale(&self) -> Option<usize> {
-        let whole = self.scale.round_ties_even();
-        ((self.scale - whole).abs() < f64::EPSILON).then_some(whole as usize)
     }
 }
 

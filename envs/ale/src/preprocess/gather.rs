@@ -3,29 +3,29 @@
 use std::ops::Range;
 
 /// A vector of 8 sums; each half of it is made from 16 neighbouring bytes.
-pub(in crate::preprocess) type Halves = Gather<8, 2, 16>;
+pub(super) type Avx2Gather = Gather<8, 2, 16>;
 /// A vector of 16 sums, made from 64 neighbouring bytes.
-pub(in crate::preprocess) type Whole = Gather<16, 1, 64>;
+pub(super) type Avx512Gather = Gather<16, 1, 64>;
 
 /// Lanes that all vectors' are divisors of.
-pub(super) const MOST_LANES: usize = 16;
+pub(super) const MAX_LANES: usize = 16;
 
 /// How to make a vector of weighted sums from a row of bytes. Each of the vector's parts has its window of the row, and for
 /// every tap there are the bytes to take from the windows, and their weights.
 #[derive(Clone, Debug)]
-pub(in crate::preprocess) struct Gather<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> {
+pub(super) struct Gather<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> {
     /// Where the windows begin.
-    pub(in crate::preprocess) windows: [usize; WINDOWS],
-    pub(in crate::preprocess) taps: Vec<Tap<LANES>>,
+    pub(super) windows: [usize; WINDOWS],
+    pub(super) taps: Vec<Tap<LANES>>,
 }
 
 /// One source element of each lane. Aligned so that each field is a vector where it stands.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(in crate::preprocess) struct Tap<const LANES: usize> {
+pub(super) struct Tap<const LANES: usize> {
     /// For each lane its byte's place in the window, and three [`NONE`](Self::NONE).
-    pub(in crate::preprocess) elements: [[u8; 4]; LANES],
-    pub(in crate::preprocess) weights: [f32; LANES],
+    pub(super) elements: [[u8; 4]; LANES],
+    pub(super) weights: [f32; LANES],
 }
 
 impl<const LANES: usize> Tap<LANES> {
@@ -64,7 +64,7 @@ impl Elements<'_> {
 
 impl<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> Gather<LANES, WINDOWS, WINDOW> {
     /// Bytes of a window.
-    pub(in crate::preprocess) const WINDOW: usize = WINDOW;
+    pub(super) const WINDOW: usize = WINDOW;
 
     /// The gathers of a row of sums; `None` if the elements of some part lie too far apart.
     pub(super) fn all(elements: Elements<'_>) -> Option<Box<[Self]>> {

@@ -1,0 +1,10 @@
+/// Pixels in a row of the console's screen.
+pub(crate) const SCREEN_WIDTH: usize = 160;
+
+/// A row of screen bytes.
+pub(super) type Row = [u8; SCREEN_WIDTH];
+
+/// The rows of a screen.
+pub(super) fn rows(screen: &[u8]) -> &[Row] {
+    screen.as_chunks().0
+}
