@@ -3,6 +3,7 @@ use vcs::CartridgeError;
 
 /// What the Arcade Learning Environment layer can refuse.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum AleError {
     /// No game has this id.
     #[error("unknown game \"{id}\"{}", nearest(.similar))]

@@ -1,6 +1,6 @@
 //! The games: a table with one row each.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use rl_env::nearest;
 use serde::Deserialize;
@@ -89,10 +89,19 @@ pub struct Game {
 impl Game {
     /// A game that the table does not know: a joystick in each port, and neither rewards nor lives nor an end.
     pub fn without_rules(rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
+        /// One game for each scheme that was asked for, so that the leaked memory is bounded.
+        static GAMES: Mutex<Vec<&Game>> = Mutex::new(Vec::new());
         let scheme = Cartridge::detect(Arc::clone(rom))?.scheme();
+        let mut games = GAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(game) = games.iter().find(|game| game.bankswitch == scheme) {
+            return Ok(game);
+        }
         let row = format!("bankswitch = \"{scheme}\"\n{UNKNOWN}");
-        let row: Row = toml::from_str(&row).expect("a row without rules");
-        Ok(Box::leak(Box::new(row.build().expect("no rules, no mistakes"))))
+        let row: Row = toml::from_str(&row).expect("the row of an unknown ROM is valid");
+        let game =
+            Box::leak(Box::new(row.build().expect("the row of an unknown ROM has no rules to reject")));
+        games.push(game);
+        Ok(game)
     }
 
     /// Whether paddles are plugged in: then actions turn them instead of moving a joystick.
@@ -338,6 +347,13 @@ mod tests {
         let rewards: i32 = (0..3000).map(|_| ale.act(crate::Action::NOOP, 1.0)).sum();
         assert_eq!((rewards, ale.lives(), ale.game_over(), ale.frame_number()), (0, 0, false, 3000));
         assert!(Game::without_rules(&vec![0; 100].into()).is_err());
+    }
+
+    #[test]
+    fn unknown_roms_of_one_scheme_share_a_game() {
+        let unknown = |image: Vec<u8>| Game::without_rules(&image.into()).expect("a cartridge");
+        assert!(std::ptr::eq(unknown(vec![1; 4096]), unknown(vec![2; 4096])));
+        assert_ne!(unknown(vec![1; 2048]).bankswitch, unknown(vec![1; 4096]).bankswitch);
     }
 
     #[test]

@@ -3,10 +3,12 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Md5Sum, WHEEL};
+use super::digest::Md5Sum;
+use super::wheel::WHEEL;
 
 /// What can go wrong between a game's name and its ROM image. Each message is one sentence that says what to do.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RomError {
     /// No ROM of this id is known.
     #[error("unknown game '{id}'{}", suggestion(.nearest))]

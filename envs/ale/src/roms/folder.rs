@@ -2,7 +2,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::RomError;
+use super::error::RomError;
 
 /// The environment variable that names the ROM folder.
 pub(super) const FOLDER_VARIABLE: &str = "ALE_TRAIN_ROMS";

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
-use super::{RomError, RomStore};
+use super::error::RomError;
+use super::store::RomStore;
 
 /// What an import or a download did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,20 +18,23 @@ pub struct Imported {
     pub already_present: usize,
 }
 
-/// See [`RomStore::import`].
-pub(super) fn import(store: &RomStore, source: &Path) -> Result<Imported, RomError> {
-    let mut search = Search { store, imported: Imported::default() };
-    let metadata = fs::metadata(source).map_err(unreadable(source))?;
-    if metadata.is_dir() {
-        search.folder(source)?;
-    } else {
-        search.file(source)?;
+impl RomStore {
+    /// Takes every known image out of a file, a folder (with its subfolders) or a zip archive (a wheel is one), whatever
+    /// the files are called. Images that the store already has are left alone, damaged ones replaced.
+    pub fn import(&self, source: &Path) -> Result<Imported, RomError> {
+        let mut search = Search { store: self, imported: Imported::default() };
+        let metadata = fs::metadata(source).map_err(unreadable(source))?;
+        if metadata.is_dir() {
+            search.folder(source)?;
+        } else {
+            search.file(source)?;
+        }
+        let Imported { files, written, already_present } = &search.imported;
+        if written.is_empty() && *already_present == 0 {
+            return Err(RomError::NothingToImport { path: source.to_owned(), files: *files });
+        }
+        Ok(search.imported)
     }
-    let Imported { files, written, already_present } = &search.imported;
-    if written.is_empty() && *already_present == 0 {
-        return Err(RomError::NothingToImport { path: source.to_owned(), files: *files });
-    }
-    Ok(search.imported)
 }
 
 struct Search<'a> {

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 use rl_env::nearest;
 use serde::Deserialize;
 
-use super::{Md5Sum, RomError};
+use super::digest::Md5Sum;
+use super::error::RomError;
 
 /// What identifies a ROM image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

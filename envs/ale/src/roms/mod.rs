@@ -9,6 +9,7 @@
 mod builtin;
 mod digest;
 mod error;
+mod fetch;
 mod folder;
 mod import;
 mod manifest;
@@ -18,13 +19,15 @@ mod store;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod wheel;
 
 pub use builtin::built_in;
 pub use digest::Md5Sum;
 pub use error::RomError;
 pub use import::Imported;
 pub use manifest::{Manifest, RomEntry};
-pub use pip::{Pip, WHEEL};
+pub use pip::Pip;
 pub use store::{RomState, RomStore};
 #[cfg(feature = "testing")]
 pub use testing::{WITHOUT_ROMS, for_tests};
+pub use wheel::WHEEL;

@@ -1,14 +1,10 @@
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::{fs, io};
 
-use tempfile::TempDir;
-
-use super::RomError;
-
-/// The package that ships the ROMs, at the version of the manifest.
-pub const WHEEL: &str = "ale-py==0.12.1";
+use super::error::RomError;
+use super::wheel::{WHEEL, Wheel};
 
 /// The wheel that is asked for when none fits the user's own Python or platform. Its ROMs are the same.
 const ANY_PLATFORM: [&str; 5] = [
@@ -36,18 +32,6 @@ pub struct Pip {
     announce: fn(&str),
 }
 
-/// A wheel in a temporary folder, which ends with this value.
-pub(super) struct Wheel {
-    path: PathBuf,
-    _folder: TempDir,
-}
-
-impl Wheel {
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
 impl Pip {
     /// The pip of `python3`, else of `python`. `announce` is called with one line before anything is downloaded.
     pub fn new(announce: fn(&str)) -> Self {
@@ -70,10 +54,8 @@ impl Pip {
             Err(RomError::PipFailed { .. }) => self.run(folder.path(), &ANY_PLATFORM)?,
             outcome => outcome?,
         }
-        let path = find_wheel(folder.path()).ok_or_else(|| RomError::PipFailed {
-            detail: "it reported success but left no wheel".to_owned(),
-        })?;
-        Ok(Wheel { path, _folder: folder })
+        Wheel::find(folder)
+            .ok_or_else(|| RomError::PipFailed { detail: "it reported success but left no wheel".to_owned() })
     }
 
     fn run(&self, folder: &Path, choice: &[&str]) -> Result<(), RomError> {
@@ -115,9 +97,4 @@ fn explain(python: &str, output: &Output) -> RomError {
     let last = words.lines().rev().find(|line| !line.trim().is_empty());
     let detail = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
     RomError::PipFailed { detail }
-}
-
-fn find_wheel(folder: &Path) -> Option<PathBuf> {
-    let mut files = fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
-    files.find(|path| path.extension().is_some_and(|extension| extension == "whl"))
 }

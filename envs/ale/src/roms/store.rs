@@ -3,8 +3,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::{self, Imported};
-use super::{Manifest, Md5Sum, Pip, RomError, built_in, folder};
+use super::builtin::built_in;
+use super::digest::Md5Sum;
+use super::error::RomError;
+use super::folder;
+use super::manifest::Manifest;
 
 /// A folder with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
 ///
@@ -76,18 +79,6 @@ impl RomStore {
         }
     }
 
-    /// The image of a game. A missing one is fetched first where `pip` is given; a damaged one stays an error, since
-    /// something happened to a file that was good.
-    pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
-        match (self.read(id), pip) {
-            (Err(RomError::Missing { .. }), Some(pip)) => {
-                self.fetch(pip)?;
-                self.read(id)
-            }
-            (outcome, _) => outcome,
-        }
-    }
-
     /// The state of every image, in alphabetical order.
     pub fn list(&self) -> Result<Vec<(&str, RomState)>, RomError> {
         let state = |id: &str| match self.read(id) {
@@ -97,37 +88,6 @@ impl RomStore {
             Err(error) => Err(error),
         };
         self.manifest.iter().map(|(id, _)| Ok((id, state(id)?))).collect()
-    }
-
-    /// Takes every known image out of a file, a folder (with its subfolders) or a zip archive (a wheel is one), whatever
-    /// the files are called. Images that the store already has are left alone, damaged ones replaced.
-    pub fn import(&self, source: &Path) -> Result<Imported, RomError> {
-        import::import(self, source)
-    }
-
-    /// Downloads the ale-py wheel with the user's pip and imports its images; fails unless all of the manifest are there
-    /// afterwards. Waits for another process that is downloading, and downloads nothing when none is missing any more.
-    pub fn fetch(&self, pip: &Pip) -> Result<Imported, RomError> {
-        let _lock = self.lock()?;
-        let mut imported = Imported::default();
-        if self.absent()?.is_empty() {
-            imported.already_present = self.manifest.len();
-            return Ok(imported);
-        }
-        let wheel = pip.download()?;
-        imported = self.import(wheel.path())?;
-        let missing = self.absent()?;
-        if missing.is_empty() {
-            return Ok(imported);
-        }
-        Err(RomError::IncompleteWheel { missing, expected: self.manifest.len() })
-    }
-
-    /// The games whose images are missing or damaged.
-    fn absent(&self) -> Result<Vec<String>, RomError> {
-        let states = self.list()?;
-        let absent = states.into_iter().filter(|(_, state)| *state != RomState::Present);
-        Ok(absent.map(|(id, _)| id.to_owned()).collect())
     }
 
     /// Writes an image: to a temporary file in the same folder, flushed to the disk, then renamed. After a crash at any
@@ -151,7 +111,7 @@ impl RomStore {
     }
 
     /// Waits until no other process downloads into this folder. The lock ends with the returned file.
-    fn lock(&self) -> Result<File, RomError> {
+    pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_folder()?;
         let lock = || -> io::Result<File> {
             let file = File::create(self.folder.join(".lock"))?;

@@ -1,7 +1,8 @@
 use std::env;
 use std::sync::Arc;
 
-use super::{Pip, RomStore};
+use super::pip::Pip;
+use super::store::RomStore;
 
 /// With this environment variable at `1`, tests whose ROM is not at hand are skipped instead of failing.
 pub const WITHOUT_ROMS: &str = "ALE_TRAIN_TESTS_WITHOUT_ROMS";

@@ -1,0 +1,43 @@
+use std::sync::Arc;
+
+use super::error::RomError;
+use super::import::Imported;
+use super::pip::Pip;
+use super::store::{RomState, RomStore};
+
+impl RomStore {
+    /// The image of a game. A missing one is fetched first where `pip` is given; a damaged one stays an error, since
+    /// something happened to a file that was good.
+    pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
+        match (self.read(id), pip) {
+            (Err(RomError::Missing { .. }), Some(pip)) => {
+                self.fetch(pip)?;
+                self.read(id)
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Downloads the ale-py wheel with the user's pip and imports its images; fails unless all of the manifest are there
+    /// afterwards. Waits for another process that is downloading, and downloads nothing when none is missing any more.
+    pub fn fetch(&self, pip: &Pip) -> Result<Imported, RomError> {
+        let _lock = self.lock()?;
+        if self.absent()?.is_empty() {
+            return Ok(Imported { already_present: self.manifest().len(), ..Imported::default() });
+        }
+        let wheel = pip.download()?;
+        let imported = self.import(wheel.path())?;
+        let missing = self.absent()?;
+        if missing.is_empty() {
+            return Ok(imported);
+        }
+        Err(RomError::IncompleteWheel { missing, expected: self.manifest().len() })
+    }
+
+    /// The games whose images are missing or damaged.
+    fn absent(&self) -> Result<Vec<String>, RomError> {
+        let states = self.list()?;
+        let absent = states.into_iter().filter(|(_, state)| *state != RomState::Present);
+        Ok(absent.map(|(id, _)| id.to_owned()).collect())
+    }
+}
