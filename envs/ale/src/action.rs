@@ -52,7 +52,7 @@ impl Action {
     }
 
     /// The code.
-    pub fn code(self) -> u8 {
+    pub const fn code(self) -> u8 {
         self.0
     }
 

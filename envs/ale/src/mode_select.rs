@@ -8,9 +8,9 @@ use crate::rules::{Expression, ParseError, Symbols};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum OperationSource {
-    Select { hold: Number },
+    Select { hold: Value },
     Reset,
-    Act { action: Number, times: Option<u32> },
+    Act { action: Value, times: Option<u32> },
     Let { name: String, expr: String },
     Until { cond: String, r#do: Vec<OperationSource>, max: Option<u32> },
 }
@@ -18,7 +18,7 @@ pub(crate) enum OperationSource {
 /// A number or an expression.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Number {
+pub(crate) enum Value {
     Fixed(i32),
     Computed(String),
 }
@@ -40,9 +40,9 @@ pub(crate) enum Operation {
 
 /// A mode is not looked for any longer than this; an act counts as one frame. With a ROM that is not the game's the
 /// reference would go on for ever.
-pub(crate) const MOST_FRAMES: u32 = 20_000;
+pub(crate) const MAX_FRAMES: u32 = 20_000;
 
-impl Number {
+impl Value {
     fn compile(&self, symbols: &mut Symbols) -> Result<Expression, ParseError> {
         match self {
             Self::Fixed(value) => Ok(Expression::Constant(*value)),
@@ -70,7 +70,7 @@ impl Operation {
                 OperationSource::Until { cond, r#do, max } => Self::Until {
                     condition: symbols.parse(cond)?,
                     body: Self::compile(r#do, symbols)?,
-                    max: max.unwrap_or(MOST_FRAMES),
+                    max: max.unwrap_or(MAX_FRAMES),
                 },
             })
         };

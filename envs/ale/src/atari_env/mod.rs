@@ -152,7 +152,7 @@ impl AtariEnv {
     }
 
     /// Draws the mode and the difficulty of the coming episode.
-    fn choose_variant(&mut self) -> Result<(), AleError> {
+    fn draw_variant(&mut self) -> Result<(), AleError> {
         let mut choose = |values: &[u32]| {
             let index =
                 (values.len() > 1).then(|| Uniform::below(values.len() as u32).draw(&mut self.variants));
@@ -165,7 +165,7 @@ impl AtariEnv {
 
     /// Resets the game and plays the frames before the agent's first decision: FIRE, then no-ops.
     fn begin_episode(&mut self) {
-        self.choose_variant().expect("the options have been checked");
+        self.draw_variant().expect("the options have been checked");
         self.ale.reset_game();
         let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
         if fire {
@@ -189,7 +189,7 @@ impl AtariEnv {
     /// ale-py.
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
-        let mut has_before = false;
+        let mut has_previous = false;
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
             let act = if seen { Ale::act } else { Ale::act_unseen };
@@ -204,12 +204,12 @@ impl AtariEnv {
                 break;
             }
             if remaining == 1 {
-                has_before = true;
-                self.view.finish_frame_before(&self.ale);
+                has_previous = true;
+                self.view.finish_previous_frame(&self.ale);
             }
         }
-        self.view.finish_step(&self.ale, !ends, has_before);
-        self.ale.forget_screens();
+        self.view.finish_step(&self.ale, !ends, has_previous);
+        self.ale.release_screens();
         self.lives = self.ale.lives();
         let reports_lives = self.options.episodic_life || self.options.life_loss_info;
         let terminated = over || reports_lives && life_lost;
@@ -265,7 +265,7 @@ impl Env for AtariEnv {
         }
         self.begin_episode();
         self.view.restart(&self.ale, self.options.fill_stack);
-        self.ale.forget_screens();
+        self.ale.release_screens();
         self.observe(observation);
     }
 

@@ -2,7 +2,7 @@ use rl_env::Space;
 use serde::{Deserialize, Serialize};
 use vcs::RAM;
 
-use super::AtariOptions;
+use super::options::AtariOptions;
 use crate::palette::Palette;
 use crate::preprocess::{FrameStack, Preprocessing, Preprocessor, PreprocessorState, Size};
 use crate::{Ale, PoweredGame};
@@ -12,8 +12,8 @@ use crate::{Ale, PoweredGame};
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(super) enum View {
-    /// The last pictures, preprocessed.
-    Pictures(Preprocessor),
+    /// The last image, preprocessed.
+    Image(Preprocessor),
     /// The RAM at the ends of the last steps.
     Ram(FrameStack),
 }
@@ -24,7 +24,7 @@ impl View {
         if options.ram {
             return Self::Ram(FrameStack::new(options.stack_num, RAM));
         }
-        Self::Pictures(Preprocessor::new(Preprocessing {
+        Self::Image(Preprocessor::new(Preprocessing {
             screen_height: powered.height(),
             palette: Palette::of(powered.tv()),
             grayscale: options.grayscale,
@@ -50,9 +50,9 @@ impl View {
     /// Starts an episode: the newest frame is the present one; the others are black, or the same if `fill` says so.
     pub(super) fn restart(&mut self, ale: &Ale, fill: bool) {
         let stack = match self {
-            Self::Pictures(pictures) => {
-                pictures.restart(ale.screen());
-                pictures.stack_mut()
+            Self::Image(image) => {
+                image.restart(ale.screen());
+                image.stack_mut()
             }
             Self::Ram(stack) => {
                 stack.clear();
@@ -66,21 +66,21 @@ impl View {
     }
 
     /// The frame before the last one of a step is over. A picture that the last frame goes on with is kept.
-    pub(super) fn finish_frame_before(&mut self, ale: &Ale) {
-        if let Self::Pictures(pictures) = self
+    pub(super) fn finish_previous_frame(&mut self, ale: &Ale) {
+        if let Self::Image(image) = self
             && ale.is_within_frame()
         {
-            pictures.keep_before(ale.screen());
+            image.save_previous(ale.screen());
         }
     }
 
     /// Makes the last picture of a step and the one before it, as far as it has come to them, or the present RAM, the newest
     /// frame.
-    pub(super) fn finish_step(&mut self, ale: &Ale, has_last: bool, has_before: bool) {
+    pub(super) fn finish_step(&mut self, ale: &Ale, has_last: bool, has_previous: bool) {
         match self {
-            Self::Pictures(pictures) => {
+            Self::Image(image) => {
                 let last = has_last.then(|| ale.screen());
-                pictures.process(last, has_before.then(|| ale.previous_screen()));
+                image.process(last, has_previous.then(|| ale.previous_screen()));
             }
             Self::Ram(stack) => stack.push().copy_from_slice(ale.ram()),
         }
@@ -89,14 +89,14 @@ impl View {
     /// Writes the observation: the frames, oldest first.
     pub(super) fn observe(&self, observation: &mut [u8]) {
         match self {
-            Self::Pictures(pictures) => pictures.observe(observation),
+            Self::Image(image) => image.observe(observation),
             Self::Ram(stack) => stack.write(observation),
         }
     }
 
     pub(super) fn state(&self) -> ViewState {
         match self {
-            Self::Pictures(pictures) => ViewState::Pictures(pictures.state()),
+            Self::Image(image) => ViewState::Image(image.state()),
             Self::Ram(stack) => {
                 let mut frames = vec![0; stack.byte_len()];
                 stack.write(&mut frames);
@@ -108,7 +108,7 @@ impl View {
     /// Whether a state is one of a view of the same kind and sizes.
     pub(super) fn fits(&self, state: &ViewState) -> bool {
         match (self, state) {
-            (Self::Pictures(pictures), ViewState::Pictures(state)) => pictures.fits(state),
+            (Self::Image(image), ViewState::Image(state)) => image.fits(state),
             (Self::Ram(stack), ViewState::Ram(frames)) => frames.len() == stack.byte_len(),
             _ => false,
         }
@@ -117,7 +117,7 @@ impl View {
     /// Puts a state back that [`fits`](Self::fits).
     pub(super) fn restore(&mut self, state: &ViewState) {
         match (self, state) {
-            (Self::Pictures(pictures), ViewState::Pictures(state)) => pictures.restore(state),
+            (Self::Image(image), ViewState::Image(state)) => image.restore(state),
             (Self::Ram(stack), ViewState::Ram(frames)) => stack.read(frames),
             _ => {}
         }
@@ -127,6 +127,6 @@ impl View {
 /// What continuing a [`View`] exactly needs.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ViewState {
-    Pictures(PreprocessorState),
+    Image(PreprocessorState),
     Ram(Vec<u8>),
 }

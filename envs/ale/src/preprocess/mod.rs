@@ -54,7 +54,7 @@ pub(crate) struct Preprocessor {
     settings: Preprocessing,
     pooled: Pooled,
     /// The frame before the last one, where the console has overwritten it; else empty.
-    kept_before: Vec<u8>,
+    saved_previous: Vec<u8>,
     pool: Pool,
     resizer: Resizer,
     stack: FrameStack,
@@ -73,7 +73,7 @@ impl Preprocessor {
         let source = Size { height: settings.screen_height, width: SCREEN_WIDTH };
         Self {
             pooled: Pooled::new(settings.screen_height, SCREEN_WIDTH * settings.channels()),
-            kept_before: Vec::new(),
+            saved_previous: Vec::new(),
             pool: Pool::new(settings.palette, settings.grayscale),
             resizer: Resizer::new(source, settings.target, settings.channels()),
             stack: FrameStack::new(
@@ -91,25 +91,25 @@ impl Preprocessor {
     }
 
     /// Keeps the frame before the last one of a step for the next call of [`process`](Self::process).
-    pub(crate) fn keep_before(&mut self, screen: &[u8]) {
-        self.kept_before.extend_from_slice(screen);
+    pub(crate) fn save_previous(&mut self, screen: &[u8]) {
+        self.saved_previous.extend_from_slice(screen);
     }
 
     /// Makes the newest frame of the stack from the last frame of a step and the one before it, as far as the step has
     /// come to them: screen bytes.
-    pub(crate) fn process(&mut self, last: Option<&[u8]>, before: Option<&[u8]>) {
-        let kept = std::mem::take(&mut self.kept_before);
-        let before = if kept.is_empty() { before } else { Some(&*kept) };
-        let before = before.filter(|_| self.settings.maxpool);
-        if last.is_none() && before.is_none() {
+    pub(crate) fn process(&mut self, last: Option<&[u8]>, previous: Option<&[u8]>) {
+        let saved = std::mem::take(&mut self.saved_previous);
+        let previous = if saved.is_empty() { previous } else { Some(&*saved) };
+        let previous = previous.filter(|_| self.settings.maxpool);
+        if last.is_none() && previous.is_none() {
             return self.stack.repeat_newest();
         }
-        let before = before.map(rows);
+        let previous = previous.map(rows);
         let Some(last) = last.map(rows) else {
-            self.pooled.pool_again(&self.pool, before.unwrap_or_default());
+            self.pooled.pool_again(&self.pool, previous.unwrap_or_default());
             return self.resizer.resize(&mut self.pooled, self.stack.push());
         };
-        let mut frames = Frames { last, before, pool: &self.pool, pooled: &mut self.pooled };
+        let mut frames = Frames { last, previous, pool: &self.pool, pooled: &mut self.pooled };
         self.resizer.resize(&mut frames, self.stack.push());
     }
 

@@ -24,13 +24,13 @@ impl Pool {
         Self { palette, grayscale, even_greys, avx2: Avx2::detect(), avx512: Avx512::detect() }
     }
 
-    /// Replaces `pooled` by `last`, where there is one, then by its maximum with `before`, where there is one.
-    pub(super) fn row(&self, last: Option<&Row>, before: Option<&Row>, pooled: &mut [u8]) {
+    /// Replaces `pooled` by `last`, where there is one, then by its maximum with `previous`, where there is one.
+    pub(super) fn row(&self, last: Option<&Row>, previous: Option<&Row>, pooled: &mut [u8]) {
         if !self.grayscale {
-            return pool(&self.palette.rgb, last, before, pooled);
+            return pool(&self.palette.rgb, last, previous, pooled);
         }
         if let (Some(last), Ok(pooled)) = (last, <&mut Row>::try_from(&mut *pooled)) {
-            let rows = [last, before.unwrap_or(last)];
+            let rows = [last, previous.unwrap_or(last)];
             let done = match (self.avx512, self.avx2) {
                 (Some(avx512), _) => {
                     avx512.pool(cast_ref::<EvenGreys, avx512::EvenGreys>(&self.even_greys), rows, pooled)
@@ -43,7 +43,7 @@ impl Pool {
             }
         }
         let greys: &[[u8; 1]; 256] = cast_ref(&self.palette.grey);
-        pool(greys, last, before, pooled);
+        pool(greys, last, previous, pooled);
     }
 }
 
@@ -51,7 +51,7 @@ impl Pool {
 fn pool<const N: usize>(
     colours: &[[u8; N]; 256],
     last: Option<&Row>,
-    before: Option<&Row>,
+    previous: Option<&Row>,
     pooled: &mut [u8],
 ) {
     let (pixels, _) = pooled.as_chunks_mut::<N>();
@@ -59,7 +59,7 @@ fn pool<const N: usize>(
         *pixel = colours[usize::from(byte)];
     }
     // Most rows show no flicker.
-    for (pixel, &byte) in pixels.iter_mut().zip(before.filter(|_| before != last).into_iter().flatten()) {
+    for (pixel, &byte) in pixels.iter_mut().zip(previous.filter(|_| previous != last).into_iter().flatten()) {
         for (value, colour) in pixel.iter_mut().zip(colours[usize::from(byte)]) {
             *value = colour.max(*value);
         }
@@ -81,16 +81,16 @@ mod tests {
         // Even bytes only, then odd ones too, which the shuffles do not know.
         for mask in [0xfe, 0xff] {
             for step in 0..256 {
-                let (last, before) = (row(step, mask), row(step / 2 + 3, mask));
-                for (last, before) in [
-                    (Some(&last), Some(&before)),
+                let (last, previous) = (row(step, mask), row(step / 2 + 3, mask));
+                for (last, previous) in [
+                    (Some(&last), Some(&previous)),
                     (Some(&last), Some(&last)),
                     (Some(&last), None),
-                    (None, Some(&before)),
+                    (None, Some(&previous)),
                 ] {
                     let pooled = [&with, &narrow, &without].map(|pool| {
                         let mut pooled: Row = [77; _];
-                        pool.row(last, before, &mut pooled);
+                        pool.row(last, previous, &mut pooled);
                         pooled
                     });
                     assert_eq!(pooled[0], pooled[2]);

@@ -59,7 +59,7 @@ impl Rows for Pooled {
 /// The frames of a whole step, from which its picture is made.
 pub(super) struct Frames<'a> {
     pub(super) last: &'a [Row],
-    pub(super) before: Option<&'a [Row]>,
+    pub(super) previous: Option<&'a [Row]>,
     pub(super) pool: &'a Pool,
     pub(super) pooled: &'a mut Pooled,
 }
@@ -67,13 +67,13 @@ pub(super) struct Frames<'a> {
 impl Rows for Frames<'_> {
     fn row(&mut self, row: usize) -> Option<&[u8]> {
         let repeats = |rows: &[Row]| rows[row] == rows[row - 1];
-        if row > 0 && repeats(self.last) && self.before.is_none_or(repeats) {
+        if row > 0 && repeats(self.last) && self.previous.is_none_or(repeats) {
             self.pooled.holders[row] = self.pooled.holders[row - 1];
             return None;
         }
         self.pooled.holders[row] = row as u16;
         let pooled = &mut self.pooled.rows[row * self.pooled.row_len..][..self.pooled.row_len];
-        self.pool.row(Some(&self.last[row]), self.before.map(|before| &before[row]), pooled);
+        self.pool.row(Some(&self.last[row]), self.previous.map(|previous| &previous[row]), pooled);
         Some(pooled)
     }
 }

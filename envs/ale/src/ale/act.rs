@@ -1,0 +1,96 @@
+//! Acting: sticky actions, the frame skip, and one emulated frame with the game's rules.
+
+use vcs::Inputs;
+
+use super::{Ale, LastAction, input};
+use crate::Action;
+
+/// When the screen of a frame is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rendering {
+    Immediate,
+    /// When it is asked for, which is cheaper if nobody does.
+    Deferred,
+}
+
+impl Ale {
+    /// Performs `action` for the frame skip's number of frames and returns the sum of their rewards. `strength` scales
+    /// the turning of a paddle (continuous actions), 1 otherwise.
+    ///
+    /// Two random numbers are drawn for every frame, one a player: also without sticky actions and after the end.
+    pub fn act(&mut self, action: Action, strength: f32) -> i32 {
+        let reward = self.act_in(action, strength, Rendering::Immediate);
+        self.state.console.draw_screen();
+        reward
+    }
+
+    /// Like [`act`](Self::act), but the picture is not drawn, which takes less time. [`screen`](Self::screen) may be
+    /// looked at only after the next `act`, or after [`show`](Self::show).
+    pub fn act_unseen(&mut self, action: Action, strength: f32) -> i32 {
+        self.act_in(action, strength, Rendering::Deferred)
+    }
+
+    /// Draws the picture of the last frame, if that was not done.
+    pub fn show(&mut self) {
+        self.state.console.draw_screen();
+    }
+
+    fn act_in(&mut self, action: Action, strength: f32, rendering: Rendering) -> i32 {
+        let mut reward: i32 = 0;
+        for remaining in (0..self.settings.frame_skip).rev() {
+            let p = f64::from(self.settings.repeat_action_probability);
+            if self.state.random.next_f64() >= p {
+                self.state.last_action = LastAction { code: action.code(), strength };
+            }
+            self.state.random.next_f64();
+            let rendering = if remaining > 0 { Rendering::Deferred } else { rendering };
+            reward = reward.wrapping_add(self.frame(rendering));
+        }
+        reward
+    }
+
+    /// One frame of the remembered action, unless the episode is over.
+    fn frame(&mut self, rendering: Rendering) -> i32 {
+        if self.game_over() || self.truncated() {
+            return 0;
+        }
+        let LastAction { code, strength } = self.state.last_action;
+        let legal = self.game().legal_actions.contains(&code);
+        let action = Action::new(code).filter(|_| legal).unwrap_or(Action::NOOP);
+        self.emulate(action, strength, 1, rendering);
+        self.count_frame();
+        self.state.variables.reward()
+    }
+
+    pub(super) fn count_frame(&mut self) {
+        self.state.frame_number = self.state.frame_number.wrapping_add(1);
+        self.state.episode_frame_number = self.state.episode_frame_number.wrapping_add(1);
+    }
+
+    /// Emulates frames with this input, applies the game's rules after each, and copies RAM at the end.
+    ///
+    /// ale-py's rules and its copy of RAM read through the bus. A program notices if it runs in the TIA's addresses, where
+    /// the bus is all there is to fetch (theme "noise" of `tests/synthetic`).
+    pub(super) fn emulate(&mut self, action: Action, strength: f32, frames: u32, rendering: Rendering) {
+        let game = self.game();
+        for _ in 0..frames {
+            self.state.paddles.turn(game, action, strength);
+            let inputs = self.inputs(action);
+            let state = &mut self.state;
+            state.console.set_inputs(inputs);
+            match rendering {
+                Rendering::Immediate => state.console.run_frame(),
+                Rendering::Deferred => state.console.run_frame_undrawn(),
+            }
+            if let Some(byte) = game.rules.step(&mut state.variables, &state.console) {
+                state.console.drive_bus(byte);
+            }
+        }
+        self.state.console.read_out_ram();
+    }
+
+    /// Returns the state of the controllers and switches during an action.
+    pub(super) fn inputs(&self, action: Action) -> Inputs {
+        input::inputs(self.game(), action, self.state.paddles, self.state.difficulty)
+    }
+}

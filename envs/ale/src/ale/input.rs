@@ -1,0 +1,57 @@
+//! From an action to the controllers and switches of the console.
+
+use serde::{Deserialize, Serialize};
+use vcs::{Inputs, Joystick, Paddle, Switches};
+
+use crate::{Action, Game};
+
+/// Ohms that a paddle turns in one frame.
+const PADDLE_STEP: f64 = 23000.0;
+
+/// The resistances of the two paddles in ohms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Paddles([i32; 2]);
+
+impl Paddles {
+    /// Puts both paddles of a paddle game into the middle.
+    pub(super) fn centre(&mut self, game: &Game) {
+        if let Some((low, high)) = game.paddle_range {
+            self.0 = [low.midpoint(high); 2];
+        }
+    }
+
+    /// Turns player A's paddle by one frame of an action.
+    pub(super) fn turn(&mut self, game: &Game, action: Action, strength: f32) {
+        let Some((low, high)) = game.paddle_range else {
+            return;
+        };
+        let stick = action.joystick();
+        let step = (PADDLE_STEP * f64::from(strength).abs()) as i32;
+        let paddle = &mut self.0[0];
+        if stick.right {
+            *paddle = paddle.saturating_sub(step);
+        } else if stick.left {
+            *paddle = paddle.saturating_add(step);
+        }
+        *paddle = (*paddle).clamp(low, high);
+    }
+}
+
+/// Returns the state of the controllers and switches while player A performs `action`.
+pub(super) fn inputs(game: &Game, action: Action, paddles: Paddles, difficulty: u32) -> Inputs {
+    let switches = Switches {
+        reset: action == Action::RESET,
+        select: false,
+        left_difficulty_a: difficulty & 1 != 0,
+        right_difficulty_a: difficulty & 2 != 0,
+    };
+    let stick = action.joystick();
+    if game.has_paddles() {
+        let Paddles([first, second]) = paddles;
+        let paddles =
+            [Paddle { resistance: first, fire: stick.fire }, Paddle { resistance: second, fire: false }];
+        Inputs { paddles, switches, ..Inputs::default() }
+    } else {
+        Inputs { joysticks: [stick, Joystick::default()], switches, ..Inputs::default() }
+    }
+}

@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use vcs::{Console, ConsoleOptions, TvFormat};
+
+use crate::{AleError, Game};
+
+/// A game with its ROM in a console that is switched on: the part that all environments of one game share.
+#[derive(Clone, Debug)]
+pub struct PoweredGame {
+    game: &'static Game,
+    /// The console right after power-up and detection of the television system, which depend on the ROM alone.
+    console: Arc<Console>,
+}
+
+impl PoweredGame {
+    /// Puts the ROM into a console and switches it on. The television system is detected by running some frames.
+    pub fn new(game: &'static Game, rom: Arc<[u8]>) -> Result<Self, AleError> {
+        Self::with_options(game, rom, game.console_options())
+    }
+
+    /// Like [`new`](Self::new), for a given television system. This is the only way to get SECAM, which cannot be
+    /// detected from a program's frames.
+    pub fn with_tv(game: &'static Game, rom: Arc<[u8]>, tv: TvFormat) -> Result<Self, AleError> {
+        Self::with_options(game, rom, ConsoleOptions { tv: Some(tv), ..game.console_options() })
+    }
+
+    fn with_options(game: &'static Game, rom: Arc<[u8]>, options: ConsoleOptions) -> Result<Self, AleError> {
+        let cartridge =
+            game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
+        Ok(Self { game, console: Arc::new(Console::new(cartridge, &options)) })
+    }
+
+    /// Returns the game.
+    pub fn game(&self) -> &'static Game {
+        self.game
+    }
+
+    /// Returns the television system of the console.
+    pub fn tv(&self) -> TvFormat {
+        self.console.tv()
+    }
+
+    /// Returns the number of rows of the screen.
+    pub fn height(&self) -> usize {
+        self.console.height()
+    }
+
+    /// Returns the console right after power-up.
+    pub(crate) fn console(&self) -> &Console {
+        &self.console
+    }
+}

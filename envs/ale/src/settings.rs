@@ -1,0 +1,52 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{AleError, Game};
+
+/// Settings of an emulated game.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AleSettings {
+    /// Probability that a frame repeats the previous action instead of taking the new one (sticky actions, Machado et
+    /// al., 2018), 0 to 1.
+    pub repeat_action_probability: f32,
+    /// Frames that one [`act`](crate::Ale::act) emulates, at least 1.
+    pub frame_skip: u32,
+    /// Episodes are truncated after this many frames; 0 means never. Frames of a reset do not count.
+    pub max_num_frames_per_episode: u32,
+    /// The game's mode; `None` is its default mode.
+    pub mode: Option<u32>,
+    /// The difficulty switches; `None` is 0.
+    pub difficulty: Option<u32>,
+}
+
+impl Default for AleSettings {
+    fn default() -> Self {
+        Self {
+            repeat_action_probability: 0.25,
+            frame_skip: 1,
+            max_num_frames_per_episode: 0,
+            mode: None,
+            difficulty: None,
+        }
+    }
+}
+
+impl AleSettings {
+    /// Returns an error if a setting is out of range or unknown to the game.
+    pub(crate) fn check(&self, game: &'static Game) -> Result<(), AleError> {
+        let p = self.repeat_action_probability;
+        if !(0.0..=1.0).contains(&p) {
+            return Err(AleError::Setting {
+                name: "repeat_action_probability",
+                value: p.to_string(),
+                allowed: "between 0 and 1",
+            });
+        }
+        if self.frame_skip == 0 {
+            let value = "0".to_owned();
+            return Err(AleError::Setting { name: "frame_skip", value, allowed: "at least 1" });
+        }
+        self.mode.map_or(Ok(()), |mode| game.check_mode(mode))?;
+        self.difficulty.map_or(Ok(()), |difficulty| game.check_difficulty(difficulty))
+    }
+}
