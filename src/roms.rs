@@ -35,7 +35,7 @@ pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Resu
 
 fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result<()> {
     let Imported { written, already_present, .. } = imported;
-    let (all, folder) = (store.manifest().len(), store.folder().display());
+    let (all, folder) = (store.manifest().len(), store.directory().display());
     let there = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
     writeln!(
         out,
@@ -49,7 +49,7 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
     let states = store.list()?;
     if json {
         let roms: Vec<Value> = states.iter().map(|(id, state)| row(store.manifest(), id, state)).collect();
-        let list = json!({ "folder": store.folder(), "roms": roms });
+        let list = json!({ "folder": store.directory(), "roms": roms });
         writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(());
     }
@@ -65,7 +65,7 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
     }
     let count = |wanted: &str| states.iter().filter(|(_, state)| word(state) == wanted).count();
     let (there, missing, damaged) = (count("there"), count("missing"), count("damaged"));
-    writeln!(out, "{there} there, {missing} missing, {damaged} damaged in {}", store.folder().display())?;
+    writeln!(out, "{there} there, {missing} missing, {damaged} damaged in {}", store.directory().display())?;
     Ok(())
 }
 

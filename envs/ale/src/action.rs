@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn joysticks_are_held_as_the_names_say() {
+    fn joystick_positions_match_the_action_names() {
         for (code, name) in ACTION_NAMES.iter().enumerate() {
             let action = Action::new(code as u8).unwrap();
             let stick = action.joystick();

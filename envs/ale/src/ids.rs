@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_gymnasiums() {
+    fn registers_gymnasium_ids() {
         let registry = registry();
         for id in
             ["ALE/Pong-v5", "ALE/MsPacman-v5", "ALE/TicTacToe3D-v5", "ALE/UpNDown-v5", "ALE/YarsRevenge-v5"]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn games_are_built_and_failures_name_the_game() {
+    fn builds_games_and_names_the_game_in_errors() {
         let env = registry().make("ALE/Harvest-v5").unwrap();
         assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
         let error = registry().make("ALE/Pong-v5").err().unwrap().to_string();

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_colours_as_ale_py_reports_them() {
+    fn colours_equal_those_of_ale_py() {
         let ntsc = Palette::of(TvFormat::Ntsc);
         assert_eq!(ntsc.rgb[0x14], [134, 134, 29]);
         assert_eq!(ntsc.rgb[0x0e], [236, 236, 236]);
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn black_is_black_everywhere() {
+    fn byte_zero_is_black_in_every_system() {
         for tv in [TvFormat::Ntsc, TvFormat::Pal, TvFormat::Secam] {
             assert_eq!((Palette::of(tv).rgb[0], Palette::of(tv).grey[0]), ([0; 3], 0));
         }
     }
 
     #[test]
-    fn odd_bytes_are_grey_but_the_grey_picture_reads_the_next_blue() {
+    fn odd_bytes_are_grey_in_rgb_and_the_next_blue_in_greyscale() {
         let pal = Palette::of(TvFormat::Pal);
         assert_eq!(pal.rgb[0x2d], [pal.grey[0x2c]; 3]);
         assert_eq!(pal.grey[0x2d], pal.rgb[0x2e][2]);

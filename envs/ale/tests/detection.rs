@@ -4,7 +4,7 @@ use ale::{games, roms};
 use vcs::Cartridge;
 
 #[test]
-fn every_image_is_detected_as_its_row_says() {
+fn detects_the_scheme_of_every_image() {
     let mut wrong = Vec::new();
     for game in games() {
         let Some(rom) = roms::for_tests(game.id) else { continue };

@@ -88,7 +88,7 @@ fn act(ale: &mut Ale, code: u8) -> i32 {
 }
 
 #[test]
-fn the_image_is_what_its_source_says() {
+fn the_image_matches_its_source() {
     let rom = built_in("harvest").unwrap();
     let sum = Md5Sum::of(rom).to_string();
     assert!(
@@ -101,7 +101,7 @@ fn the_image_is_what_its_source_says() {
 }
 
 #[test]
-fn a_reset_starts_a_game_at_once() {
+fn a_reset_starts_a_game_immediately() {
     let mut ale = harvest(1);
     for _ in 0..3 {
         let start = orchard(&ale);
@@ -151,7 +151,7 @@ fn a_perfect_player_reaches_the_best_score() {
 /// The basket starts in the middle and moves 12 pixels a decision, so it is at 4, 16, ... 124 whenever it decides; up
 /// to three of the 40 frames between two landings are gone by then.
 #[test]
-fn no_landing_is_out_of_reach() {
+fn every_landing_can_be_reached() {
     const FRAME_SKIP: u8 = 4;
     let rom = built_in("harvest").unwrap();
     let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
@@ -190,7 +190,7 @@ fn no_landing_is_out_of_reach() {
 }
 
 #[test]
-fn a_random_player_catches_a_sixth_and_loses_lives() {
+fn a_random_player_scores_a_sixth_and_loses_lives() {
     const EPISODES: i32 = 40;
     let mut random = Mt19937::new(1);
     let mut ale = harvest(4);
@@ -214,7 +214,7 @@ fn a_random_player_catches_a_sixth_and_loses_lives() {
 }
 
 #[test]
-fn what_falls_depends_on_what_is_done_and_on_nothing_else() {
+fn drops_depend_only_on_the_actions() {
     let columns = |no_ops: u32, ale: &mut Ale| {
         let mut random = Mt19937::new(7);
         let mut columns = Vec::new();
@@ -246,7 +246,7 @@ fn what_falls_depends_on_what_is_done_and_on_nothing_else() {
 
 /// Every frame is drawn at the same place: a column of pixels that nothing falls through never changes.
 #[test]
-fn the_picture_stands_still() {
+fn the_screen_is_steady() {
     let mut ale = harvest(1);
     let mut random = Mt19937::new(3);
     loop {

@@ -10,7 +10,7 @@ fn settings() -> AleSettings {
 }
 
 #[test]
-fn colour_and_grey_screens_are_those_of_ale_py() {
+fn colour_and_grey_screens_equal_those_of_ale_py() {
     let mut running: Option<(&str, u32, Ale)> = None;
     for line in include_str!("data/screens.txt").lines() {
         let [id, acts, rgb, grey] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };

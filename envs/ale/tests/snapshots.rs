@@ -17,13 +17,13 @@ fn main() {
         .iter()
         .map(|game| {
             Trial::test(game.id, || {
-                roms::for_tests(game.id).map_or(Ok(()), |rom| leave_and_return(game.id, &rom))
+                roms::for_tests(game.id).map_or(Ok(()), |rom| restores_and_continues(game.id, &rom))
             })
         })
         .collect();
     trials.extend([
         Trial::test("a_frame_that_never_ends", a_frame_that_never_ends),
-        Trial::test("a_refused_snapshot_changes_nothing", a_refused_snapshot_changes_nothing),
+        Trial::test("a_rejected_snapshot_changes_nothing", a_rejected_snapshot_changes_nothing),
     ]);
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -59,7 +59,7 @@ fn play(ale: &mut Ale, random: &mut Mt19937, acts: u32) -> Vec<impl PartialEq + 
 
 /// Plays on from several moments, then returns to each of them: in the game that went on, in a copy, and in another
 /// game that has played something else.
-fn leave_and_return(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
+fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
     let powered = power_on(id, rom)?;
     for frame_skip in [1, 4] {
         let mut ale = start(&powered, frame_skip, 1)?;
@@ -114,10 +114,10 @@ fn endless() -> Arc<[u8]> {
 }
 
 fn a_frame_that_never_ends() -> Result<(), Failed> {
-    leave_and_return("venture", &endless())
+    restores_and_continues("venture", &endless())
 }
 
-fn a_refused_snapshot_changes_nothing() -> Result<(), Failed> {
+fn a_rejected_snapshot_changes_nothing() -> Result<(), Failed> {
     let harvest: Arc<[u8]> = roms::built_in("harvest").ok_or("the open game")?.into();
     let mut ale = start(&power_on("harvest", &harvest)?, 1, 1)?;
     play(&mut ale, &mut Mt19937::new(3), 30);

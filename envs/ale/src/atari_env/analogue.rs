@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_those_of_the_unit_circle() {
+    fn angles_grow_counterclockwise_from_the_right() {
         for (eighth, name_there) in
             ["RIGHT", "UPRIGHT", "UP", "UPLEFT", "LEFT", "DOWNLEFT", "DOWN", "DOWNRIGHT"].iter().enumerate()
         {

@@ -32,7 +32,7 @@ fn reset(env: &mut AtariEnv, seed: Option<u64>) -> Vec<u8> {
 }
 
 #[test]
-fn spaces_follow_the_options() {
+fn spaces_match_the_options() {
     let env = harvest(AtariOptions::default());
     assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
     assert_eq!(env.action_codes(), env.game().minimal_actions);
@@ -50,7 +50,7 @@ fn spaces_follow_the_options() {
 }
 
 #[test]
-fn ram_can_be_observed_instead_of_pictures() {
+fn observes_ram_instead_of_the_screen() {
     let options = AtariOptions { ram: true, stack_num: 2, ..AtariOptions::default() };
     let mut env = harvest(options.clone());
     assert_eq!(env.observation_space(), &Space::bytes([2, 128]));
@@ -70,7 +70,7 @@ fn ram_can_be_observed_instead_of_pictures() {
 }
 
 #[test]
-fn a_stack_can_begin_with_the_first_frame_alone() {
+fn fills_the_first_stack_with_the_first_frame() {
     let black = reset(&mut harvest(AtariOptions::default()), Some(1));
     let mut env = harvest(AtariOptions { fill_stack: true, ..AtariOptions::default() });
     let filled = reset(&mut env, Some(1));
@@ -82,7 +82,7 @@ fn a_stack_can_begin_with_the_first_frame_alone() {
 }
 
 #[test]
-fn a_stick_reaches_every_action() {
+fn an_analogue_stick_reaches_every_action() {
     let options = AtariOptions { continuous: true, ram: true, stack_num: 1, ..AtariOptions::default() };
     let mut sticks = harvest(options.clone());
     let mut indices = harvest(AtariOptions { continuous: false, full_action_space: true, ..options });
@@ -146,7 +146,7 @@ fn each_episode_draws_its_mode_and_difficulty() {
 }
 
 #[test]
-fn the_screen_is_rendered_in_colours() {
+fn renders_the_screen_in_rgb() {
     let mut env = harvest(AtariOptions { grayscale: false, stack_num: 1, ..AtariOptions::default() });
     let options = AtariOptions { img_height: 210, img_width: 160, maxpool: false, ..env.options().clone() };
     env = harvest(options);
@@ -157,7 +157,7 @@ fn the_screen_is_rendered_in_colours() {
 }
 
 #[test]
-fn the_game_itself_ends_an_episode() {
+fn game_over_terminates_the_episode() {
     let mut env = harvest(AtariOptions::default());
     reset(&mut env, Some(1));
     let (_, step) = play_until(&mut env, |step| step.terminated || step.truncated);
@@ -165,7 +165,7 @@ fn the_game_itself_ends_an_episode() {
 }
 
 #[test]
-fn a_frame_limit_truncates_within_the_skip() {
+fn the_frame_limit_truncates_within_a_step() {
     let mut env = harvest(AtariOptions { max_num_frames_per_episode: 37, ..AtariOptions::default() });
     for seed in [Some(3), None] {
         reset(&mut env, seed);
@@ -177,7 +177,7 @@ fn a_frame_limit_truncates_within_the_skip() {
 }
 
 #[test]
-fn a_lost_life_ends_the_episode_only_if_it_is_to() {
+fn a_lost_life_ends_the_episode_only_if_episodic_life_is_set() {
     let life_loss = |episodic_life, life_loss_info| {
         let mut env = harvest(AtariOptions { episodic_life, life_loss_info, ..AtariOptions::default() });
         reset(&mut env, Some(1));
@@ -193,7 +193,7 @@ fn a_lost_life_ends_the_episode_only_if_it_is_to() {
 }
 
 #[test]
-fn seeds_begin_and_the_random_numbers_continue() {
+fn a_seeded_reset_restarts_the_generators_and_an_unseeded_one_continues_them() {
     let mut env = harvest(AtariOptions { use_fire_reset: false, ..AtariOptions::default() });
     reset(&mut env, Some(1));
     // The first draws of seeds 1 and 2, and the one that follows the first of seed 1.
@@ -211,7 +211,7 @@ fn seeds_begin_and_the_random_numbers_continue() {
 }
 
 #[test]
-fn rewards_are_clipped_but_known() {
+fn rewards_are_clipped_and_the_raw_reward_is_kept() {
     let mut env = harvest(AtariOptions::default());
     reset(&mut env, Some(1));
     for action in [0, 1, 2].repeat(150) {
@@ -222,7 +222,7 @@ fn rewards_are_clipped_but_known() {
 }
 
 #[test]
-fn a_snapshot_continues_exactly() {
+fn a_restored_snapshot_continues_exactly() {
     let options = AtariOptions { repeat_action_probability: 0.25, ..AtariOptions::default() };
     let mut env = harvest(options.clone());
     reset(&mut env, Some(5));
@@ -249,7 +249,7 @@ fn a_snapshot_continues_exactly() {
 }
 
 #[test]
-fn bad_snapshots_change_nothing() {
+fn a_rejected_snapshot_changes_nothing() {
     let mut env = harvest(AtariOptions::default());
     let mut smaller = harvest(AtariOptions { img_width: 80, ..AtariOptions::default() });
     let observation = reset(&mut env, Some(1));
@@ -264,7 +264,7 @@ fn bad_snapshots_change_nothing() {
 }
 
 #[test]
-fn bad_options_and_actions_are_errors() {
+fn rejects_bad_options_and_actions() {
     let rom: Arc<[u8]> = roms::built_in("harvest").expect("the open game is built in").into();
     let powered = PoweredGame::new(game("harvest").unwrap(), rom).unwrap();
     let defaults = AtariOptions::default;

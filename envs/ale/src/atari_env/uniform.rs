@@ -30,13 +30,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_draws_are_those_of_ale_py() {
+    fn the_first_draws_equal_those_of_ale_py() {
         let first = |seed| Uniform::below(30).draw(&mut Mt19937::new(seed));
         assert_eq!((0..12).map(first).collect::<Vec<_>>(), [16, 12, 13, 16, 29, 6, 26, 2, 26, 0, 23, 5]);
     }
 
     #[test]
-    fn outputs_that_would_favour_a_result_are_rejected() {
+    fn rejects_outputs_that_would_bias_the_draw() {
         // 2^32 mod 3000000000 outputs, about 30 %, are rejected: the draws run ahead of the generator's outputs.
         let (mut random, mut outputs) = (Mt19937::new(1), Mt19937::new(1));
         let draw = Uniform::below(3_000_000_000);

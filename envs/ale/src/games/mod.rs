@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sets_have_their_sizes() {
+    fn game_sets_have_the_published_sizes() {
         let sizes = GAME_SETS.map(|(name, holds)| (name, games().iter().filter(|game| holds(game)).count()));
         assert_eq!(sizes, [("atari57", 57), ("atari100k", 26), ("atari5", 5)]);
     }
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rom_that_is_in_no_table_runs_without_rules() {
+    fn an_unknown_rom_runs_without_rules() {
         let rom: Arc<[u8]> = crate::roms::built_in("harvest").expect("the open game").into();
         let game = Game::without_rules(&rom).expect("a cartridge");
         let powered = crate::PoweredGame::new(game, rom).expect("a game");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_id_gets_the_nearest_names() {
+    fn suggests_the_nearest_ids() {
         let message = game("brekout").unwrap_err().to_string();
         assert_eq!(message, "unknown game \"brekout\"; did you mean breakout?");
     }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_and_without_vectors_the_result_is_the_same() {
+    fn vector_and_scalar_code_agree() {
         let with = Pool::new(Palette::of(TvFormat::Pal), true);
         let narrow = Pool { avx512: None, ..with.clone() };
         let without = Pool { avx2: None, ..narrow.clone() };

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_oldest_first() {
+    fn observations_start_with_the_oldest_frame() {
         let mut stack = FrameStack::new(3, 2);
         let mut frames = [9; 6];
         stack.push().copy_from_slice(&[1, 1]);

@@ -26,14 +26,14 @@ fn corners(preprocessor: &Preprocessor) -> [u8; 2] {
 // NTSC: byte 2 is grey 74, byte 4 is grey 111, byte 6 is grey 142.
 
 #[test]
-fn the_first_observation_is_black_but_for_its_newest_frame() {
+fn the_first_observation_is_black_except_for_its_newest_frame() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[2; PIXELS]);
     assert_eq!(corners(&preprocessor), [0, 74]);
 }
 
 #[test]
-fn the_larger_of_two_frames_is_shown() {
+fn max_pools_the_last_two_frames() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[0; PIXELS]);
     preprocessor.process(Some(&[2; PIXELS]), Some(&[4; PIXELS]));
@@ -44,7 +44,7 @@ fn the_larger_of_two_frames_is_shown() {
 }
 
 #[test]
-fn a_step_that_ends_early_pools_the_pooled_picture_again() {
+fn a_step_that_ends_early_pools_into_the_previous_result() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[2; PIXELS]);
     // It ends before either frame.
@@ -59,7 +59,7 @@ fn a_step_that_ends_early_pools_the_pooled_picture_again() {
 }
 
 #[test]
-fn without_pooling_the_last_frame_alone_counts() {
+fn without_max_pooling_only_the_last_frame_counts() {
     for grayscale in [true, false] {
         let mut preprocessor = preprocessor(grayscale, false);
         preprocessor.restart(&[2; PIXELS]);
@@ -71,7 +71,7 @@ fn without_pooling_the_last_frame_alone_counts() {
 }
 
 #[test]
-fn colours_are_pooled_channel_by_channel() {
+fn max_pools_each_colour_channel() {
     let mut preprocessor = preprocessor(false, true);
     let palette = Palette::of(TvFormat::Ntsc);
     preprocessor.restart(&[0x44; PIXELS]);
@@ -87,7 +87,7 @@ fn colours_are_pooled_channel_by_channel() {
 }
 
 #[test]
-fn a_restored_state_continues_alike() {
+fn a_restored_state_continues_identically() {
     let mut original = preprocessor(true, true);
     original.restart(&[2; PIXELS]);
     original.process(None, Some(&[6; PIXELS]));

@@ -51,14 +51,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sum_of_abc_is_the_one_in_rfc_1321() {
+    fn equals_the_test_vector_of_rfc_1321() {
         let sum = Md5Sum::of(b"abc");
         assert_eq!(sum.to_string(), "900150983cd24fb0d6963f7d28e17f72");
         assert_eq!(Md5Sum::parse("900150983cd24fb0d6963f7d28e17f72"), Some(sum));
     }
 
     #[test]
-    fn only_32_hexadecimal_digits_are_a_sum() {
+    fn parses_exactly_32_hexadecimal_digits() {
         for wrong in ["", "90", "900150983cd24fb0d6963f7d28e17fzz", "900150983cd24fb0d6963f7d28e17f7ä"] {
             assert_eq!(Md5Sum::parse(wrong), None, "{wrong}");
         }

@@ -58,7 +58,7 @@ pub enum RomError {
     #[error(
         "no place for ROMs is known: none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; choose a folder with --rom-dir"
     )]
-    NoFolder,
+    NoDirectory,
     /// A file to import from is no zip archive although its name says so.
     #[error("{} is not a readable zip archive or wheel: {reason}", path.display())]
     BadArchive {

@@ -25,7 +25,7 @@ impl RomStore {
         let mut search = Search { store: self, imported: Imported::default() };
         let metadata = fs::metadata(source).map_err(unreadable(source))?;
         if metadata.is_dir() {
-            search.folder(source)?;
+            search.directory(source)?;
         } else {
             search.file(source)?;
         }
@@ -44,11 +44,11 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Every file below `folder`. Links to folders are not followed, so the walk ends.
-    fn folder(&mut self, folder: &Path) -> Result<(), RomError> {
-        let mut waiting: Vec<PathBuf> = vec![folder.to_owned()];
-        while let Some(folder) = waiting.pop() {
-            for entry in fs::read_dir(&folder).map_err(unreadable(&folder))? {
-                let entry = entry.map_err(unreadable(&folder))?;
+    fn directory(&mut self, directory: &Path) -> Result<(), RomError> {
+        let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
+        while let Some(directory) = waiting.pop() {
+            for entry in fs::read_dir(&directory).map_err(unreadable(&directory))? {
+                let entry = entry.map_err(unreadable(&directory))?;
                 let kind = entry.file_type().map_err(unreadable(&entry.path()))?;
                 if kind.is_dir() {
                     waiting.push(entry.path());

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_manifest_has_108_images_of_known_cartridge_sizes() {
+    fn shipped_manifest_lists_108_images_of_known_cartridge_sizes() {
         let manifest = Manifest::parse(SHIPPED).unwrap();
         assert_eq!(manifest.len(), 108);
         // 2K, 4K, F8, F6, and the DPC cartridge of Pitfall II with its display data.
@@ -106,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_comes_back_with_the_nearest_ones() {
+    fn suggests_the_nearest_id() {
         let error = Manifest::shipped().entry("brekout").unwrap_err();
         assert_eq!(error.to_string(), "unknown game 'brekout', did you mean 'breakout'?");
     }
 
     #[test]
-    fn an_image_is_identified_by_its_bytes() {
+    fn identifies_an_image_by_its_content() {
         let manifest =
             Manifest::parse(r#"abc = { md5 = "900150983cd24fb0d6963f7d28e17f72", size = 3 }"#).unwrap();
         assert_eq!(manifest.identify(b"abc"), Some("abc"));

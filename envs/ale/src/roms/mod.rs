@@ -8,9 +8,9 @@
 
 mod builtin;
 mod digest;
+mod directory;
 mod error;
 mod fetch;
-mod folder;
 mod import;
 mod manifest;
 mod pip;

@@ -47,25 +47,25 @@ impl Pip {
 
     /// Downloads the wheel into a temporary folder.
     pub(super) fn download(&self) -> Result<Wheel, RomError> {
-        let folder = tempfile::tempdir()
+        let directory = tempfile::tempdir()
             .map_err(|reason| RomError::Unwritable { path: std::env::temp_dir(), reason })?;
         (self.announce)(&format!("downloading {WHEEL} with pip for its ROMs"));
-        match self.run(folder.path(), &[]) {
-            Err(RomError::PipFailed { .. }) => self.run(folder.path(), &ANY_PLATFORM)?,
+        match self.run(directory.path(), &[]) {
+            Err(RomError::PipFailed { .. }) => self.run(directory.path(), &ANY_PLATFORM)?,
             outcome => outcome?,
         }
-        Wheel::find(folder)
+        Wheel::find(directory)
             .ok_or_else(|| RomError::PipFailed { detail: "it reported success but left no wheel".to_owned() })
     }
 
-    fn run(&self, folder: &Path, choice: &[&str]) -> Result<(), RomError> {
+    fn run(&self, directory: &Path, choice: &[&str]) -> Result<(), RomError> {
         for interpreter in &self.interpreters {
             let mut command = Command::new(interpreter);
             command
                 .args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"])
                 .args(choice)
                 .arg("--dest")
-                .arg(folder)
+                .arg(directory)
                 .arg(WHEEL)
                 .stdin(Stdio::null());
             match command.output() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::builtin::built_in;
 use super::digest::Md5Sum;
+use super::directory;
 use super::error::RomError;
-use super::folder;
 use super::manifest::Manifest;
 
 /// A folder with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
@@ -15,7 +15,7 @@ use super::manifest::Manifest;
 /// a lock.
 #[derive(Clone, Debug)]
 pub struct RomStore {
-    folder: PathBuf,
+    directory: PathBuf,
     manifest: Arc<Manifest>,
 }
 
@@ -37,17 +37,17 @@ impl RomStore {
     /// The user's store: in `chosen`, else in `ALE_TRAIN_ROMS`, else in the user's data folder
     /// (`$XDG_DATA_HOME/ale-train/roms` or `~/.local/share/ale-train/roms`). Touches no file.
     pub fn locate(chosen: Option<&Path>) -> Result<Self, RomError> {
-        Ok(Self::new(folder::locate(chosen)?, Manifest::shipped().clone()))
+        Ok(Self::new(directory::locate(chosen)?, Manifest::shipped().clone()))
     }
 
     /// A store in `folder` for the images of `manifest`. Touches no file.
-    pub fn new(folder: PathBuf, manifest: Manifest) -> Self {
-        Self { folder, manifest: Arc::new(manifest) }
+    pub fn new(directory: PathBuf, manifest: Manifest) -> Self {
+        Self { directory, manifest: Arc::new(manifest) }
     }
 
     /// The folder, which need not exist yet.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The images that the store is for.
@@ -57,7 +57,7 @@ impl RomStore {
 
     /// Where the image of a game lies, or would lie.
     pub fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.bin"))
+        self.directory.join(format!("{id}.bin"))
     }
 
     /// The image of a game, its MD5 checked. Those of the open games are always at hand.
@@ -93,32 +93,32 @@ impl RomStore {
     /// Writes an image: to a temporary file in the same folder, flushed to the disk, then renamed. After a crash at any
     /// moment there is either the old file or the new one.
     pub(super) fn write(&self, id: &str, bytes: &[u8]) -> Result<(), RomError> {
-        self.create_folder()?;
-        let unwritable = |reason| RomError::Unwritable { path: self.folder.clone(), reason };
+        self.create_directory()?;
+        let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
         let write = || -> io::Result<()> {
-            let mut file = temporary_file(&self.folder)?;
+            let mut file = temporary_file(&self.directory)?;
             file.write_all(bytes)?;
             file.as_file().sync_all()?;
             file.persist(self.path(id))?;
-            sync_folder(&self.folder)
+            sync_directory(&self.directory)
         };
         write().map_err(unwritable)
     }
 
-    fn create_folder(&self) -> Result<(), RomError> {
-        fs::create_dir_all(&self.folder)
-            .map_err(|reason| RomError::Unwritable { path: self.folder.clone(), reason })
+    fn create_directory(&self) -> Result<(), RomError> {
+        fs::create_dir_all(&self.directory)
+            .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 
     /// Waits until no other process downloads into this folder. The lock ends with the returned file.
     pub(super) fn lock(&self) -> Result<File, RomError> {
-        self.create_folder()?;
+        self.create_directory()?;
         let lock = || -> io::Result<File> {
-            let file = File::create(self.folder.join(".lock"))?;
+            let file = File::create(self.directory.join(".lock"))?;
             file.lock()?;
             Ok(file)
         };
-        lock().map_err(|reason| RomError::Unwritable { path: self.folder.clone(), reason })
+        lock().map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 }
 
@@ -132,18 +132,18 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
 }
 
 /// A temporary file that anyone may read once it is renamed: a store may be shared by the users of a machine.
-fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn temporary_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".partial-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    builder.tempfile_in(folder)
+    builder.tempfile_in(directory)
 }
 
 /// A renamed file is only safe once its folder is on the disk too. Windows has no such operation.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
+        File::open(directory)?.sync_all()?;
     }
     Ok(())
 }

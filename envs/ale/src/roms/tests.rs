@@ -13,12 +13,12 @@ use super::{Manifest, Md5Sum, RomError, RomState, RomStore};
 const ALPHA: &[u8] = b"the image of alpha";
 const BETA: &[u8] = b"the image of beta";
 
-fn store(folder: &Path) -> RomStore {
+fn store(directory: &Path) -> RomStore {
     let line = |id: &str, image: &[u8]| {
         format!("{id} = {{ md5 = \"{}\", size = {} }}\n", Md5Sum::of(image), image.len())
     };
     let manifest = line("alpha", ALPHA) + &line("beta", BETA);
-    RomStore::new(folder.join("roms"), Manifest::parse(&manifest).unwrap())
+    RomStore::new(directory.join("roms"), Manifest::parse(&manifest).unwrap())
 }
 
 fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
@@ -33,13 +33,14 @@ fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
 
 /// Everything in the folder of the store but the images.
 fn leftovers(store: &RomStore) -> Vec<String> {
-    let names =
-        fs::read_dir(store.folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(store.directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.strip_suffix(".bin").is_none() && name != ".lock").collect()
 }
 
 #[test]
-fn images_are_found_by_their_bytes_in_folders_and_in_archives() {
+fn finds_images_by_content_in_directories_and_archives() {
     let temp = TempDir::new().unwrap();
     let source = temp.path().join("mine");
     fs::create_dir_all(source.join("deep/er")).unwrap();
@@ -64,13 +65,13 @@ fn images_are_found_by_their_bytes_in_folders_and_in_archives() {
 }
 
 #[test]
-fn a_source_without_known_images_is_an_error_and_writes_nothing() {
+fn rejects_a_source_without_known_images_and_writes_nothing() {
     let temp = TempDir::new().unwrap();
     let source = zip(temp.path().join("other.zip"), &[("a", b"1"), ("b", b"2")]);
     let store = store(temp.path());
     let error = store.import(&source).unwrap_err();
     assert!(matches!(error, RomError::NothingToImport { files: 2, .. }), "{error}");
-    assert!(!store.folder().exists());
+    assert!(!store.directory().exists());
 
     fs::write(temp.path().join("broken.whl"), "no archive").unwrap();
     let error = store.import(&temp.path().join("broken.whl")).unwrap_err();
@@ -80,10 +81,10 @@ fn a_source_without_known_images_is_an_error_and_writes_nothing() {
 }
 
 #[test]
-fn a_damaged_image_is_told_with_both_sums_and_replaced_by_an_import() {
+fn reports_a_damaged_image_with_both_sums_and_replaces_it_on_import() {
     let temp = TempDir::new().unwrap();
     let store = store(temp.path());
-    fs::create_dir_all(store.folder()).unwrap();
+    fs::create_dir_all(store.directory()).unwrap();
     fs::write(store.path("alpha"), "the image of alphA").unwrap();
 
     let found = Md5Sum::of(b"the image of alphA");
@@ -102,15 +103,15 @@ fn a_damaged_image_is_told_with_both_sums_and_replaced_by_an_import() {
 }
 
 #[test]
-fn an_open_game_needs_no_store() {
+fn reads_the_open_game_without_a_store() {
     let temp = TempDir::new().unwrap();
     let store = store(temp.path());
     assert_eq!(store.read("harvest").unwrap().len(), 4096);
-    assert!(!store.folder().exists());
+    assert!(!store.directory().exists());
 }
 
 #[test]
-fn without_pip_a_missing_image_stays_missing() {
+fn reports_a_missing_image_if_there_is_no_pip() {
     let temp = TempDir::new().unwrap();
     let error = store(temp.path()).obtain("beta", None).unwrap_err();
     assert!(matches!(error, RomError::Missing { .. }), "{error}");
@@ -119,7 +120,7 @@ fn without_pip_a_missing_image_stays_missing() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn reports_a_directory_that_cannot_be_created() {
     let temp = TempDir::new().unwrap();
     fs::write(temp.path().join("roms"), "a file where the folder should be").unwrap();
     fs::write(temp.path().join("alpha"), ALPHA).unwrap();
@@ -141,8 +142,8 @@ mod downloads {
     ///
     /// Another process writes the file: were it open here while a parallel test starts a child, that child would
     /// inherit it and running it would fail with "text file busy".
-    fn python(folder: &Path, script: &str) -> Pip {
-        let path = folder.join("python3");
+    fn python(directory: &Path, script: &str) -> Pip {
+        let path = directory.join("python3");
         let parse = "for last; do [ \"$previous\" = --dest ] && dest=$last; previous=$last; done";
         let mut shell = Command::new("sh");
         shell.args(["-c", "printf '#!/bin/sh\n%s\n%s\n' \"$2\" \"$3\" > \"$1\" && chmod +x \"$1\"", "sh"]);
@@ -160,7 +161,7 @@ mod downloads {
     }
 
     #[test]
-    fn several_processes_at_once_download_once() {
+    fn concurrent_fetches_download_once() {
         let temp = TempDir::new().unwrap();
         let wheel = zip(temp.path().join("ale.whl"), &[("roms/a.bin", ALPHA), ("roms/b.bin", BETA)]);
         let count = temp.path().join("count");
@@ -176,7 +177,7 @@ mod downloads {
     }
 
     #[test]
-    fn where_no_wheel_fits_this_python_another_platforms_is_taken() {
+    fn falls_back_to_the_wheel_of_another_platform() {
         let temp = TempDir::new().unwrap();
         let wheel = zip(temp.path().join("ale.whl"), &[("a", ALPHA), ("b", BETA)]);
         let script = format!(
@@ -188,7 +189,7 @@ mod downloads {
     }
 
     #[test]
-    fn every_failure_of_pip_has_its_own_sentence() {
+    fn tells_the_failures_of_pip_apart() {
         let error = fetch_error("echo '/usr/bin/python3: No module named pip' >&2; exit 1");
         assert!(matches!(error, RomError::NoPip { .. }), "{error}");
         let error = fetch_error("echo 'WARNING: Retrying after NewConnectionError(...)' >&2; exit 1");
@@ -200,7 +201,7 @@ mod downloads {
     }
 
     #[test]
-    fn without_python_the_names_that_were_tried_are_told() {
+    fn names_the_interpreters_it_tried() {
         let temp = TempDir::new().unwrap();
         let pip = Pip::new(|_| ()).with_interpreter("no-such-python");
         let error = store(temp.path()).fetch(&pip).unwrap_err();
@@ -208,7 +209,7 @@ mod downloads {
     }
 
     #[test]
-    fn a_wheel_that_lacks_images_is_told_and_what_it_has_is_kept() {
+    fn reports_an_incomplete_wheel_and_keeps_its_images() {
         let temp = TempDir::new().unwrap();
         let wheel = zip(temp.path().join("ale.whl"), &[("a", ALPHA)]);
         let pip = python(temp.path(), &format!("cp {} \"$dest\"", wheel.display()));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_have_the_values_of_their_notation() {
+    fn evaluates_every_form_of_expression() {
         for (text, expected) in [
             ("1 + 2 * 3 - 4 / 2", 5),
             ("-7 / 2", -3),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_pointed_at() {
+    fn parse_errors_name_the_position() {
         for (text, message) in [
             ("1 +", "expected a number, a name or a parenthesis at character 3"),
             ("(1", "expected `)` at character 2"),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn old_values_are_those_before_the_step() {
+    fn old_names_read_the_values_before_the_step() {
         let source = RulesSource {
             init: BTreeMap::from([("score".into(), 3)]),
             keep: vec!["games".into()],

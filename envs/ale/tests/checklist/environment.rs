@@ -48,7 +48,7 @@ fn joystick_reader() -> Vec<u8> {
 }
 
 #[test]
-fn two_numbers_are_drawn_for_every_frame_and_the_first_decides_whether_the_action_sticks() {
+fn every_frame_draws_twice_and_the_first_draw_decides_stickiness() {
     const P: f32 = 0.25;
     for seed in [0, 1, 77] {
         let mut ale = start("venture", joystick_reader(), P, seed);
@@ -67,7 +67,7 @@ fn two_numbers_are_drawn_for_every_frame_and_the_first_decides_whether_the_actio
 }
 
 #[test]
-fn numbers_are_drawn_after_the_end_of_an_episode_too() {
+fn draws_continue_after_the_end_of_an_episode() {
     const P: f32 = 0.5;
     const SEED: u32 = 5;
     let mut ale = start("venture", joystick_reader(), P, SEED);
@@ -99,7 +99,7 @@ fn numbers_are_drawn_after_the_end_of_an_episode_too() {
 }
 
 #[test]
-fn swapped_ports_put_player_a_on_the_right_one() {
+fn swapped_ports_put_player_a_on_the_right_port() {
     let program = Program::new(&[]).frame(262, &[read(20, 8, SWCHA, 0x80)]);
     for (swap_ports, expected) in [(false, 0x7F), (true, 0xF7)] {
         let wiring = Wiring { swap_ports, ..Wiring::default() };
@@ -177,7 +177,7 @@ fn swapped_paddles_put_player_a_on_the_second_pin() {
 
 /// The frame counters show it: a press of SELECT counts one frame, an act counts its own.
 #[test]
-fn modes_are_selected_at_every_reset_with_presses_and_acts() {
+fn every_reset_selects_the_mode() {
     for (id, frames) in [("human_cannonball", 16), ("name_this_game", 134), ("berzerk", 20)] {
         let Some(rom) = roms::for_tests(id) else { continue };
         let mut ale = start(id, rom.to_vec(), 0.0, 0);

@@ -14,7 +14,7 @@ fn ntsc() -> ConsoleOptions {
 }
 
 #[test]
-fn thirty_long_frames_are_a_pal_game_of_250_rows() {
+fn thirty_long_frames_are_detected_as_pal_with_250_rows() {
     for (lines, tv, height) in
         [(285, TvFormat::Ntsc, 210), (286, TvFormat::Pal, 250), (312, TvFormat::Pal, 250)]
     {
@@ -63,7 +63,7 @@ fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
 }
 
 #[test]
-fn a_short_frame_shows_the_picture_from_two_frames_ago_below_it() {
+fn a_short_frame_leaves_the_frame_before_last_below_it() {
     let filled = |colour| [write(10, 5, COLUBK, colour)];
     let program = Program::new(&[])
         .frame(262, &filled(0x20))
@@ -79,7 +79,7 @@ fn a_short_frame_shows_the_picture_from_two_frames_ago_below_it() {
 }
 
 #[test]
-fn a_request_ends_after_25000_instructions_and_the_frame_goes_on_with_the_next() {
+fn a_frame_is_cut_off_after_25000_instructions_and_continues_on_the_next_call() {
     #[rustfmt::skip]
     let counter = image(&[
         0xA9, 0x00, 0x85, 0x80, 0x85, 0x81, // LDA #0, STA $80, STA $81
@@ -100,7 +100,7 @@ fn a_request_ends_after_25000_instructions_and_the_frame_goes_on_with_the_next()
 }
 
 #[test]
-fn a_frame_that_the_program_leaves_unfinished_fades_to_grey_once() {
+fn an_unfinished_frame_fades_to_grey_once() {
     const JAM: [u8; 1] = [0x02];
     let filled = |colour| [write(10, 5, COLUBK, colour)];
     let jams = [write(10, 5, COLUBK, 0x60), write(100, 5, COLUBK, 0x60), code(100, &JAM, 0)];
@@ -120,7 +120,7 @@ fn a_frame_that_the_program_leaves_unfinished_fades_to_grey_once() {
 }
 
 #[test]
-fn pal_loses_its_colour_after_a_frame_with_an_odd_number_of_lines() {
+fn pal_loses_colour_after_a_frame_with_an_odd_number_of_lines() {
     let ale = |lines| Program::new(&[(COLUBK, 0x42)]).frame(lines, &[]).play(&format!("pal_{lines}"), 2);
     assert_eq!(row(ale(312).screen(), 50), [0x42; 160]);
     assert_eq!(row(ale(313).screen(), 50), [0x43; 160]);

@@ -22,7 +22,7 @@ fn distance(name: &str, cycle: u32, nibble: u8) -> i32 {
 }
 
 #[test]
-fn hmove_in_the_first_cycles_of_a_line_moves_at_least_as_far_as_the_cycle_says() {
+fn hmove_early_in_a_line_moves_at_least_as_far_as_its_cycle_dictates() {
     for (cycle, nibble, expected) in [
         (3, 7, -7),
         (3, 8, 8),
@@ -57,7 +57,7 @@ fn hmove_in_the_middle_of_a_line_moves_nothing() {
 }
 
 #[test]
-fn hmove_late_in_a_line_moves_to_the_left_only() {
+fn hmove_late_in_a_line_moves_only_left() {
     for (cycle, nibble, expected) in [
         (55, 8, 0),
         (55, 7, -1),
@@ -78,7 +78,7 @@ fn hmove_late_in_a_line_moves_to_the_left_only() {
 }
 
 #[test]
-fn hmove_in_the_last_cycle_of_a_line_moves_in_full() {
+fn hmove_in_the_last_cycle_of_a_line_moves_the_full_distance() {
     for (nibble, expected) in [(0, 0), (7, -7), (8, 8), (15, 1)] {
         assert_eq!(distance("hmove_last", 75, nibble), expected, "motion {nibble}");
     }
@@ -90,7 +90,7 @@ fn combed() -> Program {
 }
 
 #[test]
-fn the_comb_of_an_unseen_line_is_carried_into_the_first_displayed_one() {
+fn the_comb_of_an_undisplayed_line_carries_into_the_first_displayed_line() {
     let ale = combed().play("comb", 1);
     for (line, expected) in
         [(34, vec![(8, 0), (160, SKY)]), (35, vec![(160, SKY)]), (50, vec![(8, 0), (160, SKY)])]
@@ -106,7 +106,7 @@ fn the_comb_of_an_unseen_line_is_carried_into_the_first_displayed_one() {
 
 /// Four games have it switched off (`ms_pacman`, asteroids, `battle_zone`, darkchambers).
 #[test]
-fn the_comb_is_switched_off_by_a_property_of_the_game() {
+fn a_game_property_disables_the_comb() {
     let options =
         ConsoleOptions { hmove_blanks: false, tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
     let mut console = combed().console(&options);
@@ -115,7 +115,7 @@ fn the_comb_is_switched_off_by_a_property_of_the_game() {
 }
 
 #[test]
-fn strobes_of_missiles_and_ball_some_cycles_after_hmove_land_elsewhere() {
+fn hmove_displaces_missile_and_ball_strobes_that_follow_it() {
     // Without HMOVE at cycle 3 a strobe at colour clock h > 68 lands at h - 64, an earlier one at 2.
     let position = |name: &str, hmove: Option<u32>, register: u16, cycle: u32| {
         let setup = [(COLUBK, SKY), (COLUP0, OBJECT), (COLUP1, OBJECT), (COLUPF, OBJECT)];
@@ -148,7 +148,7 @@ fn strobes_of_missiles_and_ball_some_cycles_after_hmove_land_elsewhere() {
 
 /// `journey_escape` moves its stars like this all the time.
 #[test]
-fn a_motion_cut_off_21_cycles_after_hmove_sets_the_missile_adrift() {
+fn a_motion_interrupted_21_cycles_after_hmove_makes_the_missile_drift() {
     let program = |cycle| {
         Program::new(&[(COLUBK, SKY), (COLUP0, OBJECT), (ENAM0, 2)]).frame(
             262,

@@ -32,13 +32,13 @@ fn eight_from(first: usize) -> Vec<usize> {
 }
 
 #[test]
-fn a_player_strobed_shortly_before_it_is_due_shows_its_first_copy_at_once() {
+fn a_player_strobed_just_before_it_is_due_shows_its_first_copy_in_the_same_line() {
     // The old position is 3 * 34 - 63 = 39, 3 pixels before the new one.
     assert_eq!(repositioned("resp_delay", 34, 0), [eight_from(42), eight_from(42)]);
 }
 
 #[test]
-fn a_player_strobed_while_it_is_shown_shows_up_to_eleven_clocks_more_and_no_first_copy() {
+fn a_player_strobed_while_displayed_continues_for_up_to_eleven_clocks_without_a_new_first_copy() {
     // The old position is 36, 6 pixels before the new one; the beam is at pixel 37.
     assert_eq!(repositioned("resp_display", 33, 0), [eight_from(36), eight_from(42)]);
 }
@@ -83,18 +83,18 @@ const REPEATED: [usize; 8] = [0, 1, 2, 3, 80, 81, 82, 83];
 const MIRRORED: [usize; 8] = [0, 1, 2, 3, 156, 157, 158, 159];
 
 #[test]
-fn a_reflection_written_in_the_left_half_shows_at_once() {
+fn a_reflection_written_in_the_left_half_takes_effect_at_once() {
     assert_eq!(reflected(48), [MIRRORED, MIRRORED]);
 }
 
 #[test]
-fn a_reflection_written_in_the_right_half_waits_for_the_next_line() {
+fn a_reflection_written_in_the_right_half_takes_effect_on_the_next_line() {
     // Cycle 49 is colour clock 147, one pixel before the middle.
     assert_eq!(reflected(49), [REPEATED, MIRRORED]);
 }
 
 #[test]
-fn vblank_switches_the_picture_off_and_on_within_a_line() {
+fn vblank_blanks_and_unblanks_within_a_line() {
     let program = coloured(&[]).frame(262, &[write(50, 40, VBLANK, 2), write(51, 30, VBLANK, 0)]);
     let ale = program.play("vblank", 1);
     // One clock after the write: 120 + 1 - 68 = 53 and 90 + 1 - 68 = 23.
@@ -110,14 +110,14 @@ fn layered(name: &str, ctrlpf: u8, players: u8) -> Vec<(usize, u8)> {
 }
 
 #[test]
-fn players_stand_before_the_playfield_unless_it_has_priority() {
+fn players_cover_the_playfield_unless_it_has_priority() {
     let players_first = [(42, FIELD), (50, FIRST), (102, FIELD), (110, SECOND), (160, FIELD)];
     assert_eq!(layered("priority_players", 0x00, 0xFF), players_first);
     assert_eq!(layered("priority_field", 0x04, 0xFF), [(160, FIELD)]);
 }
 
 #[test]
-fn score_mode_gives_the_playfield_the_players_colours_before_player_1_and_behind_player_0() {
+fn score_mode_colours_the_playfield_by_player_above_player_1_and_below_player_0() {
     assert_eq!(layered("score", 0x02, 0x00), [(80, FIRST), (160, SECOND)]);
     // Player 1 has the colour of the right half: put it into the left one to see who is in front.
     let program = coloured(&[(CTRLPF, 0x02), (PF1, 0xFF), (GRP1, 0xFF)]).frame(262, &[strobe(5, 35, RESP1)]);
@@ -131,13 +131,13 @@ fn score_mode_gives_the_playfield_the_players_colours_before_player_1_and_behind
 }
 
 #[test]
-fn priority_switches_score_mode_off_unless_the_playfield_is_alone() {
+fn priority_disables_score_mode_unless_only_the_playfield_is_on() {
     assert_eq!(layered("score_and_priority", 0x06, 0xFF), [(160, FIELD)]);
     assert_eq!(layered("score_and_priority_alone", 0x06, 0x00), [(80, FIRST), (160, SECOND)]);
 }
 
 #[test]
-fn a_missile_let_go_by_its_player_starts_at_the_players_middle() {
+fn a_missile_released_by_resmp_starts_at_the_players_centre() {
     for (copies, middle) in [(0, 4), (5, 8), (7, 16)] {
         let program = coloured(&[(ENAM0, 2), (NUSIZ0, copies)]).frame(
             262,
@@ -150,7 +150,7 @@ fn a_missile_let_go_by_its_player_starts_at_the_players_middle() {
 }
 
 #[test]
-fn a_strobe_exactly_between_two_lines_is_followed_by_the_end_of_the_first() {
+fn a_strobe_exactly_between_two_lines_precedes_the_end_of_the_first() {
     let strobed = |name, line, cycle| {
         let program =
             coloured(&[(GRP0, 0x80)]).frame(262, &[strobe(5, 61, RESP0), strobe(line, cycle, RESP0)]);

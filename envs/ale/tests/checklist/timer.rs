@@ -33,7 +33,7 @@ fn the_timer_counts_every_eighth_cycle_until_it_expires() {
 }
 
 #[test]
-fn the_expired_timer_counts_every_cycle_until_it_is_read_and_goes_on_divided_from_there() {
+fn an_expired_timer_counts_every_cycle_until_it_is_read() {
     // 20 cycles: it has expired for 5, and shows 2 - 20 / 8 - 5. From there on only the division counts: 2 - 44 / 8 - 5.
     let ram = timed("timer_latched", &[read(50, 27, INTIM, 0x80), read(50, 51, INTIM, 0x81)]);
     assert_eq!(ram[..2], [0xFB, 0xF8]);
@@ -43,7 +43,7 @@ fn the_expired_timer_counts_every_cycle_until_it_is_read_and_goes_on_divided_fro
 }
 
 #[test]
-fn the_flag_rises_when_the_timer_expires_and_falls_when_the_timer_is_read() {
+fn the_flag_is_set_on_expiry_and_cleared_by_reading_the_timer() {
     let reads = [
         // 15 and 24 cycles; reading the flag changes nothing.
         read(50, 22, TIMINT, 0x80),
@@ -74,7 +74,7 @@ fn every_reset_starts_the_timer_at_the_next_random_value() {
 }
 
 #[test]
-fn ram_is_random_at_power_up_and_keeps_what_detection_leaves_in_it() {
+fn ram_is_random_at_power_up_and_keeps_the_writes_of_detection() {
     // INC $80 once a frame; the rest is untouched.
     let program = Program::new(&[]).frame(262, &[code(20, &[0xE6, 0x80], 5)]);
     let power_up =
@@ -95,7 +95,7 @@ fn paddles() -> Wiring {
 
 /// A paddle of 0 ohms is always charged; a real one is not at the beginning of a frame.
 #[test]
-fn paddles_have_no_resistance_while_the_television_system_is_detected() {
+fn paddles_have_zero_resistance_during_detection() {
     let program = Program::new(&[]).frame(262, &[read(20, 8, INPT0, 0x80)]);
     let options = ConsoleOptions { wiring: paddles(), ..ConsoleOptions::default() };
     let mut console = program.console(&options);
@@ -109,7 +109,7 @@ fn paddles_have_no_resistance_while_the_television_system_is_detected() {
 /// Times are moved back at the beginning of a frame, so that a discharge that ended in the frame before lies before
 /// time 0; times are compared without a sign.
 #[test]
-fn a_paddle_charged_since_the_frame_before_is_never_full() {
+fn a_paddle_charging_since_the_previous_frame_never_reads_full() {
     // The discharge ends at cycle 10 of the first frame. 408,823 ohms take 7,784 cycles, 102.4 lines.
     let program = Program::new(&[(VBLANK, 0x80), (VBLANK, 0)])
         .frame(262, &[read(101, 8, INPT0, 0x80), read(110, 8, INPT0, 0x81)]);

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 /// With `FUZZ_SEED` the first session is that of a seed that failed.
 #[test]
-fn no_rom_no_action_and_no_snapshot_stops_the_machine() {
+fn random_roms_actions_and_snapshots_neither_panic_nor_hang() {
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
     let first = number("FUZZ_SEED").map_or(clock.as_micros() as u32, |seed| seed as u32);

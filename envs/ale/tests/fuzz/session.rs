@@ -8,7 +8,7 @@ use vcs::{
 };
 
 /// The most things that a session does.
-const DEEDS: usize = 24;
+const MAX_STEPS: usize = 24;
 
 /// Games that differ in their cartridges, controllers and legal actions, with the size of the image. Not those that look
 /// for a mode: with a foreign image that takes long.
@@ -78,7 +78,7 @@ fn console_session(cartridge: Cartridge, bytes: &mut Bytes<'_>) {
     };
     let mut console = Console::new(cartridge, &options);
     let mut snapshot = postcard::to_stdvec(&console).expect("plain data");
-    for _ in 0..DEEDS {
+    for _ in 0..MAX_STEPS {
         match bytes.next() % 8 {
             0 => console.reset(),
             1 => snapshot = postcard::to_stdvec(&console).expect("plain data"),
@@ -115,7 +115,7 @@ fn game_session(bytes: &mut Bytes<'_>) {
     };
     let Ok(mut ale) = Ale::new(&powered, settings, bytes.next().into()) else { return };
     let mut snapshot = ale.snapshot();
-    for _ in 0..DEEDS {
+    for _ in 0..MAX_STEPS {
         match bytes.next() % 8 {
             0 => ale.reset_game(),
             1 => snapshot = ale.snapshot(),

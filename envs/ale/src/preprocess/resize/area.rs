@@ -186,7 +186,7 @@ mod tests {
 
     /// 160 columns to 84: a target pixel covers 1.904... source pixels.
     #[test]
-    fn taps_cover_what_the_target_pixel_covers() {
+    fn taps_cover_the_source_of_the_target_pixel() {
         let axis = Axis::new(160, 84);
         let taps = Taps::new(&axis, 0);
         assert_eq!(taps.sources, 0..2);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_go_to_the_even_neighbour() {
+    fn rounds_halves_to_even() {
         let mut target = [0; 6];
         let mut row = [0.0; MAX_LANES];
         row[..6].copy_from_slice(&[0.5, 1.5, 2.4999, 254.5, 255.4, 300.0]);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn with_and_without_vectors_the_result_is_the_same() {
+    fn vector_and_scalar_code_agree() {
         let (rows, columns) = (Axis::new(210, 84), Axis::new(160, 84));
         for channels in [1, 3] {
             let mut area = Area::new(&rows, &columns, channels);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_repeat_are_summed_as_any_others() {
+    fn repeated_rows_give_the_same_result() {
         let mut area = Area::new(&Axis::new(210, 84), &Axis::new(160, 84), 1);
         // Runs of one to four equal rows.
         let byte = |i: usize| ((i / 160 * 13 / 31) * 7 + i % 160 * (i % 160)) as u8;

@@ -52,7 +52,7 @@ fn recorded() -> impl Iterator<Item = (String, Resizer, usize, [usize; 2], u64, 
 }
 
 #[test]
-fn equals_opencv_on_random_pictures() {
+fn equals_opencv_on_random_images() {
     for (line, mut resizer, row_len, [source_len, target_len], seed, expected) in recorded() {
         let mut target = vec![0; target_len];
         let picture = picture(seed, source_len);
@@ -64,7 +64,7 @@ fn equals_opencv_on_random_pictures() {
 }
 
 #[test]
-fn scales_choose_the_arithmetic() {
+fn the_scales_select_the_kernel() {
     let source = Size { height: 210, width: 160 };
     let kernel = |height, width| Resizer::new(source, Size { height, width }, 1).kernel;
     assert!(matches!(kernel(210, 160), Kernel::Copy { .. }));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::RomError;
 
 /// The environment variable that names the ROM folder.
-pub(super) const FOLDER_VARIABLE: &str = "ALE_TRAIN_ROMS";
+pub(super) const DIRECTORY_VARIABLE: &str = "ALE_TRAIN_ROMS";
 
 /// Where ROMs are kept: the given folder, else `ALE_TRAIN_ROMS`, else `ale-train/roms` in the user's data folder.
 ///
@@ -16,19 +16,19 @@ pub(super) fn locate(chosen: Option<&Path>) -> Result<PathBuf, RomError> {
 }
 
 fn from(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, RomError> {
-    if let Some(folder) = chosen {
-        return Ok(folder.to_owned());
+    if let Some(directory) = chosen {
+        return Ok(directory.to_owned());
     }
-    if let Some(folder) = variable(FOLDER_VARIABLE) {
-        return Ok(folder.into());
+    if let Some(directory) = variable(DIRECTORY_VARIABLE) {
+        return Ok(directory.into());
     }
     // The specification: "relative paths are invalid and must be ignored".
     let data = variable("XDG_DATA_HOME")
         .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
+        .filter(|directory| directory.is_absolute())
         .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".local/share")))
         .or_else(|| variable("LOCALAPPDATA").map(PathBuf::from));
-    data.map(|folder| folder.join("ale-train").join("roms")).ok_or(RomError::NoFolder)
+    data.map(|directory| directory.join("ale-train").join("roms")).ok_or(RomError::NoDirectory)
 }
 
 #[cfg(test)]
@@ -40,12 +40,12 @@ mod tests {
             let found = variables.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let folder = from(chosen.map(Path::new), lookup).ok()?;
-        Some(folder.to_str().unwrap().replace('\\', "/"))
+        let directory = from(chosen.map(Path::new), lookup).ok()?;
+        Some(directory.to_str().unwrap().replace('\\', "/"))
     }
 
     #[test]
-    fn flag_then_variable_then_xdg_then_home() {
+    fn prefers_the_flag_then_the_variable_then_xdg_then_home() {
         let all = [("ALE_TRAIN_ROMS", "/a"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
         assert_eq!(with(Some("/flag"), &all).unwrap(), "/flag");
         assert_eq!(with(None, &all).unwrap(), "/a");
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_xdg_folder_is_ignored() {
+    fn ignores_a_relative_xdg_directory() {
         let variables = [("XDG_DATA_HOME", "data"), ("HOME", "/h")];
         assert_eq!(with(None, &variables).unwrap(), "/h/.local/share/ale-train/roms");
     }
