@@ -4,10 +4,10 @@ use std::fmt;
 
 use vcs::Joystick;
 
-/// Number of actions.
+/// The number of actions.
 pub const ACTIONS: u8 = 18;
 
-/// The names of the actions by their code, as ale-py writes them.
+/// The names of the actions by code, spelled as in ale-py.
 pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
     "NOOP",
     "FIRE",
@@ -29,34 +29,34 @@ pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
     "DOWNLEFTFIRE",
 ];
 
-/// An action code that a console can be given: 0 to 17, or the RESET switch.
+/// An action of the player, code 0 to 17, or the RESET switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action(u8);
 
 impl Action {
-    /// Nothing.
+    /// No operation.
     pub const NOOP: Self = Self(0);
-    /// The button.
+    /// The fire button.
     pub const FIRE: Self = Self(1);
-    /// The console's RESET switch, code 40. Only reset sequences use it.
+    /// The RESET switch of the console, code 40. Only reset sequences use it.
     pub(crate) const RESET: Self = Self(40);
 
-    /// The action with this code, 0 to 17.
+    /// Returns the action with this code, or `None` if it is not 0 to 17.
     pub fn new(code: u8) -> Option<Self> {
         (code < ACTIONS).then_some(Self(code))
     }
 
-    /// An action of a game's reset sequence: 0 to 17 or 40.
+    /// Returns an action of a game's reset sequence: 0 to 17 or 40.
     pub(crate) fn from_sequence(code: u8) -> Option<Self> {
         if code == Self::RESET.0 { Some(Self::RESET) } else { Self::new(code) }
     }
 
-    /// The code.
+    /// Returns the code.
     pub const fn code(self) -> u8 {
         self.0
     }
 
-    /// The action that holds the stick and the button like this; opposite directions must not be held together.
+    /// Returns the action that corresponds to a joystick position. Opposite directions must not be held together.
     pub fn of_joystick(held: Joystick) -> Self {
         let directions = match (held.up, held.right, held.left, held.down) {
             (true, true, _, _) => 6,
@@ -76,7 +76,7 @@ impl Action {
         })
     }
 
-    /// How the joystick is held; the RESET switch moves none.
+    /// Returns the position of the joystick. It is released for the RESET switch.
     pub fn joystick(self) -> Joystick {
         let (directions, fire) = match self.0 {
             1 => (0, true),

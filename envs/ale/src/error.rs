@@ -1,16 +1,16 @@
 use thiserror::Error;
 use vcs::CartridgeError;
 
-/// What the Arcade Learning Environment layer can refuse.
+/// An error of the Arcade Learning Environment layer.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum AleError {
     /// No game has this id.
     #[error("unknown game \"{id}\"{}", nearest(.similar))]
     UnknownGame {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// The ids that look most like it.
+        /// The most similar ids.
         similar: Vec<&'static str>,
     },
     /// The game has no such mode.
@@ -18,7 +18,7 @@ pub enum AleError {
     UnknownMode {
         /// The game's id.
         game: &'static str,
-        /// What was asked for.
+        /// The requested mode.
         mode: u32,
         /// The game's modes.
         allowed: &'static [u32],
@@ -28,7 +28,7 @@ pub enum AleError {
     UnknownDifficulty {
         /// The game's id.
         game: &'static str,
-        /// What was asked for.
+        /// The requested difficulty.
         difficulty: u32,
         /// The game's difficulties.
         allowed: &'static [u32],
@@ -38,17 +38,17 @@ pub enum AleError {
     Setting {
         /// The setting's name.
         name: &'static str,
-        /// What was asked for.
+        /// The rejected value.
         value: String,
         /// The allowed range, in words.
         allowed: &'static str,
     },
-    /// The ROM image is no cartridge.
+    /// The ROM image is not a valid cartridge.
     #[error("the ROM of {game} cannot be used: {source}")]
     Cartridge {
         /// The game's id.
         game: String,
-        /// Why.
+        /// The cause.
         source: CartridgeError,
     },
     /// A snapshot belongs to another game, another version, or is damaged.

@@ -4,14 +4,14 @@ use rl_env::{BoxedEnv, EnvSpec, FactoryError, Registry, RegistryError};
 
 use crate::{AtariEnv, AtariOptions, Game, PoweredGame, games};
 
-/// How likely the games that Gymnasium registers repeat an action (Machado et al., 2018).
+/// Probability of sticky actions in the games that ale-py registers (Machado et al., 2018).
 const STICKINESS: f32 = 0.25;
 
 /// Registers every game under Gymnasium's id, such as `ALE/MsPacman-v5`, with the options that ale-py registers:
 /// sticky actions with probability 0.25, and the standard preprocessing of its vector environment.
 ///
-/// `rom` finds the image of a game by its id when an environment is built; for example
-/// [`RomStore::obtain`](crate::roms::RomStore::obtain). Environments of one game share it.
+/// `rom` returns the image of a game by its id when an environment is built; for example
+/// [`RomStore::obtain`](crate::roms::RomStore::obtain). Environments of one game share the image.
 pub fn register<F, E>(registry: &mut Registry, rom: F) -> Result<(), RegistryError>
 where
     F: Fn(&str) -> Result<Arc<[u8]>, E> + Send + Sync + 'static,
@@ -27,7 +27,7 @@ where
             if powered.is_none() {
                 *powered = Some(PoweredGame::new(game, rom(game.id).map_err(Into::into)?)?);
             }
-            let powered = powered.as_ref().expect("just put there");
+            let powered = powered.as_ref().expect("it was just set");
             let options = AtariOptions { repeat_action_probability: STICKINESS, ..AtariOptions::default() };
             Ok(BoxedEnv::new(AtariEnv::new(powered, options, 0)?))
         })?;
@@ -35,7 +35,7 @@ where
     Ok(())
 }
 
-/// `ALE/MsPacman-v5` for `ms_pacman`.
+/// Returns `ALE/MsPacman-v5` for `ms_pacman`.
 fn gymnasium_id(game: &Game) -> String {
     let mut name = String::new();
     let mut before = '_';
@@ -60,7 +60,7 @@ mod tests {
     fn registry() -> Registry {
         let mut registry = Registry::new();
         let rom =
-            |id: &str| roms::built_in(id).map(Arc::from).ok_or_else(|| format!("no ROM of {id} is at hand"));
+            |id: &str| roms::built_in(id).map(Arc::from).ok_or_else(|| format!("there is no ROM of {id}"));
         register(&mut registry, rom).unwrap();
         registry
     }
@@ -81,7 +81,7 @@ mod tests {
         let env = registry().make("ALE/Harvest-v5").unwrap();
         assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
         let error = registry().make("ALE/Pong-v5").err().unwrap().to_string();
-        assert_eq!(error, "environment \"ALE/Pong-v5\" cannot be built: no ROM of pong is at hand");
+        assert_eq!(error, "environment \"ALE/Pong-v5\" cannot be built: there is no ROM of pong");
         let error = registry().make("ALE/Pnog-v5").err().unwrap().to_string();
         assert_eq!(error, "there is no environment \"ALE/Pnog-v5\"; the nearest is \"ALE/Pong-v5\"");
     }

@@ -1,10 +1,10 @@
-//! How a game is brought into a mode: the presses of SELECT and RESET that a person would make.
+//! Mode selection: the presses of SELECT and RESET by which a person would choose a mode.
 
 use serde::Deserialize;
 
 use crate::rules::{Expression, ParseError, Symbols};
 
-/// An operation as a row of the table writes it.
+/// An operation as written in the table of games.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum OperationSource {
@@ -15,7 +15,7 @@ pub(crate) enum OperationSource {
     Until { cond: String, r#do: Vec<OperationSource>, max: Option<u32> },
 }
 
-/// A number or an expression.
+/// An integer or an expression.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Value {
@@ -23,23 +23,23 @@ pub(crate) enum Value {
     Computed(String),
 }
 
-/// One operation. Expressions see RAM, the rules' variables and `mode`, the mode to be reached.
+/// One operation. Expressions can use RAM, the rules' variables and `mode`, the target mode.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// Holds SELECT for `hold` frames without applying the rules, then lets go for one frame with them.
+    /// Holds SELECT for `hold` frames without applying the rules, then releases it for one frame with them.
     Select { hold: Expression },
     /// Holds RESET for four frames.
     Reset,
-    /// Acts `times` times, as an agent would.
+    /// Performs an action `times` times, as an agent would.
     Act { action: Expression, times: u32 },
-    /// Remembers a value.
+    /// Assigns a variable.
     Let { slot: usize, value: Expression },
-    /// Repeats until the condition holds, `max` times at most, and not once the frames are used up.
+    /// Repeats until the condition holds, at most `max` times, and stops when the frames are used up.
     Until { condition: Expression, body: Vec<Operation>, max: u32 },
 }
 
-/// A mode is not looked for any longer than this; an act counts as one frame. With a ROM that is not the game's the
-/// reference would go on for ever.
+/// The limit of a mode selection in frames; an act counts as one. With a ROM of another game the reference would search
+/// forever.
 pub(crate) const MAX_FRAMES: u32 = 20_000;
 
 impl Value {

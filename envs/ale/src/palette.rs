@@ -1,7 +1,7 @@
-//! The colours that a television shows for the screen's bytes.
+//! The colours of the screen's bytes.
 //!
-//! Only the 128 even bytes are colours of the console. PAL sets drop the colour of pictures with an odd number of
-//! lines, which the emulation expresses as odd bytes: the grey of the same brightness.
+//! Only the 128 even bytes are colours of the console. PAL televisions drop the colour of frames with an odd number of
+//! lines; the emulation encodes this as odd bytes, the grey of the same brightness.
 
 use vcs::TvFormat;
 
@@ -15,7 +15,7 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// The palette of a television system.
+    /// Returns the palette of a television system.
     pub fn of(tv: TvFormat) -> &'static Self {
         static NTSC: Palette = Palette::from_colours(&NTSC_COLOURS);
         static PAL: Palette = Palette::from_colours(&PAL_COLOURS);
@@ -27,11 +27,11 @@ impl Palette {
         }
     }
 
-    /// Completes the 128 colours, each `0xRRGGBB`, to all 256 bytes.
+    /// Extends the 128 colours, each `0xRRGGBB`, to all 256 bytes.
     ///
-    /// An odd byte is the grey of its even neighbour in the RGB picture. The *grey* picture shows something else for
-    /// it: ale-py's table interleaves colours and greys, and an odd byte reads the blue part of the next colour. Past
-    /// the last one there is 0.
+    /// In RGB an odd byte is the grey of its even neighbour. In *greyscale* it is something else: ale-py's table
+    /// interleaves colours and greys, and an odd byte reads the blue component of the next colour, or 0 after the last
+    /// one.
     const fn from_colours(colours: &[u32; 128]) -> Self {
         let mut rgb = [[0; 3]; 256];
         let mut grey = [0; 256];
@@ -51,7 +51,7 @@ impl Palette {
     }
 }
 
-/// 0.2989 R + 0.5870 G + 0.1140 B, rounded.
+/// Returns 0.2989 R + 0.5870 G + 0.1140 B, rounded.
 const fn luminance(red: u8, green: u8, blue: u8) -> u8 {
     let scaled = 2989 * red as u32 + 5870 * green as u32 + 1140 * blue as u32;
     ((scaled + 5000) / 10000) as u8

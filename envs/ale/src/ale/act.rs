@@ -9,28 +9,29 @@ use crate::Action;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rendering {
     Immediate,
-    /// When it is asked for, which is cheaper if nobody does.
+    /// Only on request, which is cheaper if there is none.
     Deferred,
 }
 
 impl Ale {
-    /// Performs `action` for the frame skip's number of frames and returns the sum of their rewards. `strength` scales
-    /// the turning of a paddle (continuous actions), 1 otherwise.
+    /// Performs `action` for [`frame_skip`](crate::AleSettings::frame_skip) frames and returns the sum of their rewards.
+    /// `strength` scales the turning of a paddle (continuous actions); it is 1 otherwise.
     ///
-    /// Two random numbers are drawn for every frame, one a player: also without sticky actions and after the end.
+    /// Every frame draws two random numbers, one for each player, even without sticky actions and after the end of the
+    /// episode.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
         let reward = self.act_in(action, strength, Rendering::Immediate);
         self.state.console.draw_screen();
         reward
     }
 
-    /// Like [`act`](Self::act), but the picture is not drawn, which takes less time. [`screen`](Self::screen) may be
-    /// looked at only after the next `act`, or after [`show`](Self::show).
+    /// Like [`act`](Self::act), but does not draw the screen, which takes less time. [`screen`](Self::screen) is valid
+    /// only after the next `act` or after [`show`](Self::show).
     pub fn act_unseen(&mut self, action: Action, strength: f32) -> i32 {
         self.act_in(action, strength, Rendering::Deferred)
     }
 
-    /// Draws the picture of the last frame, if that was not done.
+    /// Draws the screen of the last frame if it has not been drawn yet.
     pub fn show(&mut self) {
         self.state.console.draw_screen();
     }
@@ -49,7 +50,7 @@ impl Ale {
         reward
     }
 
-    /// One frame of the remembered action, unless the episode is over.
+    /// Emulates one frame of the last action, unless the episode is over. Returns its reward.
     fn frame(&mut self, rendering: Rendering) -> i32 {
         if self.game_over() || self.truncated() {
             return 0;
@@ -67,10 +68,10 @@ impl Ale {
         self.state.episode_frame_number = self.state.episode_frame_number.wrapping_add(1);
     }
 
-    /// Emulates frames with this input, applies the game's rules after each, and copies RAM at the end.
+    /// Emulates frames of an action, applies the game's rules after each, and copies RAM at the end.
     ///
-    /// ale-py's rules and its copy of RAM read through the bus. A program notices if it runs in the TIA's addresses, where
-    /// the bus is all there is to fetch (theme "noise" of `tests/synthetic`).
+    /// ale-py's rules and its copy of RAM read through the bus. This affects programs that run at the TIA's addresses,
+    /// where an instruction fetch returns the last byte on the bus (theme "noise" of `tests/synthetic`).
     pub(super) fn emulate(&mut self, action: Action, strength: f32, frames: u32, rendering: Rendering) {
         let game = self.game();
         for _ in 0..frames {

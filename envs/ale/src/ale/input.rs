@@ -1,4 +1,4 @@
-//! From an action to the controllers and switches of the console.
+//! The controllers and switches of the console during an action.
 
 use serde::{Deserialize, Serialize};
 use vcs::{Inputs, Joystick, Paddle, Switches};

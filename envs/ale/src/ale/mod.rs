@@ -1,4 +1,4 @@
-//! The environment's loop: load, reset, act.
+//! The emulated game: loading, state, snapshots.
 
 mod act;
 mod input;
@@ -35,10 +35,10 @@ pub struct Ale {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct State {
     console: Console,
-    /// Draws sticky actions, and adventure's mode selection.
+    /// Generator of sticky actions and of adventure's mode selection.
     random: Mt19937,
     variables: Variables,
-    /// Player A's last action. Player B never acts, but its draws are made.
+    /// Player A's last action. Player B never acts, but its random draws are made.
     last_action: LastAction,
     paddles: Paddles,
     mode: u32,
@@ -48,7 +48,7 @@ struct State {
 }
 
 impl Ale {
-    /// Loads a game and performs its first reset, as ale-py's `loadROM` does with `random_seed` set to `seed`.
+    /// Loads a game and performs its first reset, like ale-py's `loadROM` with `random_seed` set to `seed`.
     pub fn new(powered: &PoweredGame, settings: AleSettings, seed: u32) -> Result<Self, AleError> {
         let game = powered.game();
         settings.check(game)?;
@@ -68,10 +68,11 @@ impl Ale {
         Ok(ale)
     }
 
-    /// Loads the game again: the machine as after power-up, the environment's generator seeded, one reset.
+    /// Loads the game again: restores the machine to its state after power-up, seeds the environment's generator, and
+    /// performs one reset.
     ///
-    /// This reset is made in the default mode, as in ale-py, where a mode can be set only after loading; the settings'
-    /// mode and difficulty count from the next one on.
+    /// As in ale-py, where a mode can be set only after loading, this reset uses the default mode; the mode and
+    /// difficulty of the settings apply from the next reset on.
     pub fn load(&mut self, seed: u32) {
         let game = self.game();
         let state = &mut self.state;
@@ -86,96 +87,97 @@ impl Ale {
         self.state.difficulty = self.settings.difficulty.unwrap_or(0);
     }
 
-    /// The game's row.
+    /// Returns the game.
     pub fn game(&self) -> &'static Game {
         self.powered.game()
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &AleSettings {
         &self.settings
     }
 
-    /// The 128 bytes of RAM.
+    /// Returns the 128 bytes of RAM.
     pub fn ram(&self) -> &[u8; RAM] {
         self.state.console.ram()
     }
 
-    /// Gives up the memory of the screen until [`show`](Self::show) or the next [`act`](Self::act), and that of the one before.
+    /// Releases the frame buffers of the screen and the previous screen until [`show`](Self::show) or the next
+    /// [`act`](Self::act).
     pub(crate) fn release_screens(&mut self) {
         self.state.console.free_screens();
     }
 
-    /// The picture: `height() * 160` palette bytes, row after row.
+    /// Returns the screen: `height() * 160` palette bytes, row by row.
     pub fn screen(&self) -> &[u8] {
         self.state.console.screen()
     }
 
-    /// The screen of the frame before the last one. It is there if both were seen, unless the last one only went on with
-    /// a frame that was [cut off](Self::is_within_frame).
+    /// Returns the screen of the frame before the last one. It is valid if both frames were drawn, unless the last one
+    /// only continued a frame that was [cut off](Self::is_within_frame).
     pub(crate) fn previous_screen(&self) -> &[u8] {
         self.state.console.previous_screen()
     }
 
-    /// Whether the last frame was cut off, and goes on with the next one.
+    /// Returns true if the last frame was cut off and the next one continues it.
     pub(crate) fn is_within_frame(&self) -> bool {
         self.state.console.is_within_frame()
     }
 
-    /// The screen in colour: `height() * 160 * 3` bytes, red, green and blue of each pixel, 0 to 255.
+    /// Returns the screen in colour: `height() * 160 * 3` bytes, red, green and blue of each pixel, 0 to 255.
     pub fn screen_rgb(&self) -> Vec<u8> {
         let rgb = &Palette::of(self.tv()).rgb;
         self.screen().iter().flat_map(|&pixel| rgb[usize::from(pixel)]).collect()
     }
 
-    /// The screen in shades of grey: `height() * 160` bytes, the luminance of each pixel, 0 to 255.
+    /// Returns the screen in greyscale: `height() * 160` bytes, the luminance of each pixel, 0 to 255.
     pub fn screen_grey(&self) -> Vec<u8> {
         let grey = &Palette::of(self.tv()).grey;
         self.screen().iter().map(|&pixel| grey[usize::from(pixel)]).collect()
     }
 
-    /// Rows of the screen.
+    /// Returns the number of rows of the screen.
     pub fn height(&self) -> usize {
         self.powered.height()
     }
 
-    /// The television system, which says which palette the screen's bytes index.
+    /// Returns the television system, which selects the palette of the screen's bytes.
     pub fn tv(&self) -> TvFormat {
         self.powered.tv()
     }
 
-    /// Whether the game's own rules say that it is over.
+    /// Returns true if the game is over by its rules.
     pub fn game_over(&self) -> bool {
         self.state.variables.terminal()
     }
 
-    /// Whether the frame limit has been reached.
+    /// Returns true if the episode has reached its frame limit.
     pub fn truncated(&self) -> bool {
         let limit = self.settings.max_num_frames_per_episode;
         limit > 0 && self.state.episode_frame_number >= limit
     }
 
-    /// Lives that are left, as the game's rules count them.
+    /// Returns the remaining lives by the game's rules.
     pub fn lives(&self) -> i32 {
         self.state.variables.lives()
     }
 
-    /// Frames since the game was loaded, resets not counted.
+    /// Returns the number of frames since the game was loaded, those of resets excluded.
     pub fn frame_number(&self) -> u32 {
         self.state.frame_number
     }
 
-    /// Frames since the last reset.
+    /// Returns the number of frames since the last reset.
     pub fn episode_frame_number(&self) -> u32 {
         self.state.episode_frame_number
     }
 
-    /// The mode that the next reset selects, which the running episode has unless it was set since.
+    /// Returns the mode that the next reset selects. It is the mode of the current episode unless it was set since.
     pub fn mode(&self) -> u32 {
         self.state.mode
     }
 
-    /// The difficulty switches: bit 0 is the left one at A, bit 1 the right one.
+    /// Returns the difficulty switches. Bit 0 set means the left switch is at A; bit 1 is the right switch.
     pub fn difficulty(&self) -> u32 {
         self.state.difficulty
     }
@@ -196,10 +198,11 @@ impl Ale {
         Ok(())
     }
 
-    /// The complete state as bytes: continuing from it equals never having left it.
+    /// Returns the complete state as bytes. A game restored from it continues exactly as this one would.
     pub fn snapshot(&self) -> Vec<u8> {
-        let write =
-            |state: &State| postcard::to_stdvec(&(self.game().id, state)).expect("plain data can be written");
+        let write = |state: &State| {
+            postcard::to_stdvec(&(self.game().id, state)).expect("the state can be serialized")
+        };
         if self.state.console.has_undrawn_screens() {
             let mut state = self.state.clone();
             state.console.draw_screens();
@@ -209,7 +212,7 @@ impl Ale {
         }
     }
 
-    /// Puts a state from [`snapshot`](Self::snapshot) back. On an error nothing has changed.
+    /// Restores a state from [`snapshot`](Self::snapshot). On an error nothing changes.
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };

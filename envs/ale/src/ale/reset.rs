@@ -12,7 +12,7 @@ const SETTLING_FRAMES: u32 = 60;
 const SOFT_RESET_FRAMES: u32 = 4;
 
 impl Ale {
-    /// Starts a new episode. The console's own random numbers continue, so that episodes differ.
+    /// Starts a new episode. The console's random generator continues, so that episodes differ.
     pub fn reset_game(&mut self) {
         let game = self.game();
         self.state.episode_frame_number = 0;
@@ -38,7 +38,7 @@ impl Ale {
         self.state.last_action = LastAction::NOOP;
     }
 
-    /// Mode selection happens in every reset, for the default mode too. Returns what is left of `frames`.
+    /// Selects the mode, in every reset and for the default mode too. Returns how many of `frames` remain.
     fn select_mode(&mut self, operations: &[Operation], mut frames: u32) -> u32 {
         for operation in operations {
             match operation {
@@ -76,7 +76,7 @@ impl Ale {
         expression.value(&mut variables.scope(console, Some(random)))
     }
 
-    /// Holds SELECT for some frames, which the rules do not see; they see the frame in which it is let go. Both frame
+    /// Holds SELECT for some frames without applying the rules, then releases it for one frame with them. Both frame
     /// counters advance by one.
     fn press_select(&mut self, frames: u32) {
         let mut inputs = self.inputs(Action::NOOP);

@@ -1,4 +1,4 @@
-//! The games: a table with one row each.
+//! The games: a table with one row per game.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -11,12 +11,12 @@ use crate::action::ACTIONS;
 use crate::mode_select::{Operation, OperationSource};
 use crate::rules::{ParseError, Rules, RulesSource};
 
-/// The games of the Atari 2600's own ROMs.
+/// The games whose ROMs ale-py ships.
 const TABLE: &str = include_str!("games.toml");
-/// The built-in open game, whose row stands beside its source.
+/// The built-in open game; its row is next to its source.
 const OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
 
-/// The row of a game that is in no table, but for its bank switching.
+/// The row of a ROM that is not in the table, without its bank switching.
 const UNKNOWN: &str = r#"
 id = "unknown"
 title = "Unknown ROM"
@@ -28,16 +28,16 @@ start_lives = 0
 rules = { init = { lives = 0 }, step = [] }
 "#;
 
-/// What the Arcade Learning Environment knows about a game.
+/// A game: hardware facts, actions, modes, rewards and the end of its episodes.
 #[derive(Clone, Debug)]
 pub struct Game {
-    /// The `snake_case` name by which the game is asked for.
+    /// The `snake_case` name of the game.
     pub id: &'static str,
     /// The name on the box.
     pub title: &'static str,
-    /// Who published it, where known.
+    /// The publisher, where known.
     pub publisher: Option<&'static str>,
-    /// When, where known.
+    /// The year of publication, where known.
     pub year: Option<u16>,
     /// The cartridge's bank switching.
     pub bankswitch: Scheme,
@@ -45,51 +45,51 @@ pub struct Game {
     pub tv: TvFormat,
     /// The first visible scanline.
     pub ystart: u16,
-    /// Number of visible scanlines, the height of the screen.
+    /// The number of visible scanlines, the height of the screen.
     pub height: u16,
     /// The controllers.
     pub wiring: Wiring,
-    /// Whether HMOVE blanks the beginning of lines.
+    /// True if HMOVE blanks the beginning of lines.
     pub hmove_blanks: bool,
-    /// Smallest and largest resistance of a paddle in ohms; `None` for joystick games.
+    /// The smallest and largest resistance of a paddle in ohms; `None` for joystick games.
     pub paddle_range: Option<(i32, i32)>,
-    /// The codes of the actions that do something in the game.
+    /// The codes of the actions that have an effect in the game.
     pub minimal_actions: &'static [u8],
-    /// The codes of the actions that may be given at all; others become NOOP.
+    /// The codes of the actions that the game accepts; others become NOOP.
     pub legal_actions: &'static [u8],
-    /// The game's modes (its SELECT switch).
+    /// The game's modes, chosen by the SELECT switch.
     pub modes: &'static [u32],
-    /// The mode unless another is asked for.
+    /// The mode in effect unless another is set.
     pub default_mode: u32,
-    /// The values of the difficulty switches that the game knows. Bit 0 is the left switch at A, bit 1 the right one.
-    /// The value in force is 0 until one is set, even where 0 is not listed.
+    /// The values of the difficulty switches that the game supports. Bit 0 set means the left switch is at A; bit 1 is
+    /// the right switch. The value in effect is 0 until another is set, even if 0 is not listed.
     pub difficulties: &'static [u32],
-    /// Lives right after a reset in the default mode.
+    /// The lives right after a reset in the default mode.
     pub start_lives: i32,
-    /// Member of the 57-game set of Bellemare et al. (2013) as used since Nature DQN.
+    /// True for the 57-game set of Bellemare et al. (2013) as used since Nature DQN.
     pub atari57: bool,
-    /// Member of the 26-game set of Kaiser et al. (2019).
+    /// True for the 26-game set of Kaiser et al. (2019).
     pub atari100k: bool,
-    /// Member of the 5-game set of Aitchison et al. (2023), whose scores predict those of the 57 games.
+    /// True for the 5-game set of Aitchison et al. (2023), whose scores predict those of the 57 games.
     pub atari5: bool,
-    /// Mean score of a random player with 30 no-op starts (Wang et al., 2016), for normalisation.
+    /// The mean score of a random player with up to 30 no-ops at the start (Wang et al., 2016), for normalisation.
     pub random_score: Option<f64>,
-    /// Mean score of a human tester under the same conditions.
+    /// The mean score of a human tester under the same conditions.
     pub human_score: Option<f64>,
-    /// The highest score that can be reached, where the game has one that is known.
+    /// The highest possible score, where known.
     pub best_score: Option<f64>,
-    /// What is odd about the game.
+    /// A remark on unusual rules.
     pub note: Option<&'static str>,
-    /// Actions played at the end of every reset, with the number of frames each.
+    /// The actions at the end of every reset, each with its number of frames.
     pub(crate) starting_actions: Vec<(u8, u32)>,
     pub(crate) mode_select: Vec<Operation>,
     pub(crate) rules: Rules,
 }
 
 impl Game {
-    /// A game that the table does not know: a joystick in each port, and neither rewards nor lives nor an end.
+    /// Returns the game for a ROM that is not in the table: a joystick in each port, no rewards, no lives, no end.
     pub fn without_rules(rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
-        /// One game for each scheme that was asked for, so that the leaked memory is bounded.
+        /// One game per scheme, so that the leaked memory is bounded.
         static GAMES: Mutex<Vec<&Game>> = Mutex::new(Vec::new());
         let scheme = Cartridge::detect(Arc::clone(rom))?.scheme();
         let mut games = GAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,12 +104,12 @@ impl Game {
         Ok(game)
     }
 
-    /// Whether paddles are plugged in: then actions turn them instead of moving a joystick.
+    /// Returns true if the game is played with paddles. Actions then turn a paddle instead of moving a joystick.
     pub fn has_paddles(&self) -> bool {
         self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
     }
 
-    /// Whether the game has this mode.
+    /// Returns an error unless the game has this mode.
     pub(crate) fn check_mode(&self, mode: u32) -> Result<(), AleError> {
         if self.modes.contains(&mode) {
             return Ok(());
@@ -117,7 +117,7 @@ impl Game {
         Err(AleError::UnknownMode { game: self.id, mode, allowed: self.modes })
     }
 
-    /// Whether the game knows these difficulty switches.
+    /// Returns an error unless the game supports this setting of the difficulty switches.
     pub(crate) fn check_difficulty(&self, difficulty: u32) -> Result<(), AleError> {
         if self.difficulties.contains(&difficulty) {
             return Ok(());
@@ -125,15 +125,15 @@ impl Game {
         Err(AleError::UnknownDifficulty { game: self.id, difficulty, allowed: self.difficulties })
     }
 
-    /// The cartridge of this game with the given ROM image.
+    /// Builds the cartridge of this game from a ROM image.
     pub(crate) fn cartridge(&self, rom: Arc<[u8]>) -> Result<Cartridge, CartridgeError> {
         Cartridge::new(rom, self.bankswitch)
     }
 
-    /// How the console is built for it.
+    /// Returns the options of the game's console.
     pub(crate) fn console_options(&self) -> ConsoleOptions {
         let default = ConsoleOptions::default();
-        // The console itself makes the picture higher once it has found out that the game is for PAL.
+        // The console increases the height once it detects a PAL game.
         let height = if self.tv == TvFormat::Ntsc { self.height } else { default.height };
         ConsoleOptions {
             wiring: self.wiring,
@@ -144,32 +144,32 @@ impl Game {
         }
     }
 
-    /// The score as a share of the way from a random to a human player.
+    /// Returns the human-normalised score: 0 is a random player, 1 a human one.
     pub fn human_normalised(&self, score: f64) -> Option<f64> {
         let (random, human) = (self.random_score?, self.human_score?);
         Some((score - random) / (human - random))
     }
 }
 
-/// The name of a set of games, and which games are in it.
+/// The name of a set of games, and its membership test.
 pub type GameSet = (&'static str, fn(&Game) -> bool);
 
-/// The named sets of games. Who is in them is said in the games' rows.
+/// The named sets of games. The rows of the games define their members.
 pub const GAME_SETS: [GameSet; 3] =
     [("atari57", |game| game.atari57), ("atari100k", |game| game.atari100k), ("atari5", |game| game.atari5)];
 
-/// All games in the order of the table.
+/// Returns all games in the order of the table.
 pub fn games() -> &'static [Game] {
     static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
         [TABLE, OPEN_GAME]
             .into_iter()
-            .flat_map(|table| parse(table).unwrap_or_else(|error| panic!("the table of games: {error}")))
+            .flat_map(|table| parse(table).unwrap_or_else(|error| panic!("invalid table of games: {error}")))
             .collect()
     });
     &GAMES
 }
 
-/// The game with this id.
+/// Returns the game with this id.
 pub fn game(id: &str) -> Result<&'static Game, AleError> {
     games().iter().find(|game| game.id == id).ok_or_else(|| unknown(id))
 }
@@ -185,7 +185,7 @@ struct Table {
     game: Vec<Row>,
 }
 
-/// A row as it is written. What is left out has the commonest value.
+/// A row as written in the table. Omitted fields take the most common value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -277,7 +277,7 @@ impl Row {
         let mode_select = Operation::compile(&self.mode_select, &mut symbols)?;
         rules.finish(&symbols);
         Ok(Game {
-            // The table lives as long as the program; leaking it spares every user a lifetime.
+            // The table lives as long as the program; leaking it avoids a lifetime parameter everywhere.
             id: self.id.leak(),
             title: self.title.leak(),
             publisher: self.publisher.map(|text| &*text.leak()),

@@ -1,7 +1,7 @@
-//! The inner loops of the preprocessing for processors with AVX2. What they compute is what the plain loops compute,
-//! bit for bit; those run on all other processors.
+//! The inner loops of the preprocessing for processors with AVX2. They produce the same bits as the scalar loops, which
+//! run on all other processors.
 
-/// Grey values of the even screen bytes, sixteen to a row: what a byte shuffle can look up at once.
+/// Grey values of the even screen bytes, in rows of sixteen, the size of a byte shuffle's table.
 pub(super) type EvenGreys = [[u8; 16]; 8];
 
 #[cfg(target_arch = "x86_64")]
@@ -30,38 +30,38 @@ mod x86_64 {
     #[derive(Clone, Copy, Debug)]
     pub(in crate::preprocess) struct Avx2(());
 
-    #[allow(clippy::unused_self)] // Having the value is what allows the call.
+    #[allow(clippy::unused_self)] // The value is the proof that the call is sound.
     impl Avx2 {
         pub(in crate::preprocess) fn detect() -> Option<Self> {
             is_x86_feature_detected!("avx2").then_some(Self(()))
         }
 
-        /// Writes the larger grey of two rows of screen bytes. False, and nothing is written, if a byte is odd.
+        /// Writes the maximum grey of two rows of screen bytes. Returns false and writes nothing if a byte is odd.
         pub(in crate::preprocess) fn pool(
             self,
             greys: &EvenGreys,
             rows: [&Row; 2],
             pooled: &mut Row,
         ) -> bool {
-            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            // SAFETY: a value of this type exists only if `detect` found AVX2.
             #[allow(unsafe_code)]
             unsafe {
                 pool(greys, rows, pooled)
             }
         }
 
-        /// The weighted sums of a row of bytes, a vector from each gather.
+        /// Writes the weighted sums of a row of bytes, one vector per gather.
         pub(in crate::preprocess) fn sum_row(self, gathers: &[Avx2Gather], pixels: &[u8], sums: &mut [f32]) {
-            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            // SAFETY: a value of this type exists only if `detect` found AVX2.
             #[allow(unsafe_code)]
             unsafe {
                 sum_row(gathers, pixels, sums);
             }
         }
 
-        /// The plain [`sum_columns`](scalar::sum_columns), compiled for AVX2.
+        /// The scalar [`sum_columns`](scalar::sum_columns), compiled for AVX2.
         pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
-            // SAFETY: the value `self` exists only where `detect` has found AVX2.
+            // SAFETY: a value of this type exists only if `detect` found AVX2.
             #[allow(unsafe_code)]
             unsafe {
                 sum_columns_avx2(rows, weights, target);
@@ -88,13 +88,13 @@ mod x86_64 {
         true
     }
 
-    /// Looks 32 even bytes up, sixteen table entries at a time.
+    /// Looks up 32 even bytes, sixteen table entries at a time.
     ///
-    /// A shuffle takes the low four bits of an index and gives zero where bit 7 is set. With the number of the
-    /// sixteen subtracted by XOR, adding 0x70 sets bit 7 exactly in the indices that belong to other sixteens.
+    /// A shuffle uses the low four bits of an index and gives zero if bit 7 is set. XOR with the number of the current
+    /// sixteen clears the high bits of the indices that belong to it; adding 0x70 then sets bit 7 in all others.
     #[target_feature(enable = "avx2")]
     fn look_up(greys: &EvenGreys, bytes: __m256i) -> __m256i {
-        // There is no shift of bytes; the mask removes what came over from the neighbour.
+        // There is no byte shift; the mask clears the bit that crosses over from the neighbouring byte.
         let indices = _mm256_and_si256(_mm256_srli_epi16::<1>(bytes), _mm256_set1_epi8(0x7f));
         let mut found = _mm256_setzero_si256();
         for (number, sixteen) in greys.iter().enumerate() {
@@ -116,7 +116,7 @@ mod x86_64 {
                 let (shuffle, weights): (&__m256i, &__m256) =
                     (cast_ref(&tap.elements), cast_ref(&tap.weights));
                 let elements = _mm256_cvtepi32_ps(_mm256_shuffle_epi8(windows, *shuffle));
-                // Not fused: the product is rounded before it is added.
+                // Not a fused multiply-add: the product is rounded before the addition.
                 sum = _mm256_add_ps(sum, _mm256_mul_ps(elements, *weights));
             }
             *sums = cast(sum);
@@ -124,7 +124,7 @@ mod x86_64 {
     }
 
     fn window(pixels: &[u8], start: usize) -> [u8; Avx2Gather::WINDOW] {
-        *pixels[start..].first_chunk().expect("windows lie inside the row")
+        *pixels[start..].first_chunk().expect("a window lies within the row")
     }
 
     #[target_feature(enable = "avx2")]
@@ -139,7 +139,7 @@ mod elsewhere {
     use crate::preprocess::gather::Avx2Gather;
     use crate::preprocess::screen::Row;
 
-    /// A processor without AVX2 has no value of this.
+    /// Uninhabited on other processors.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::preprocess) enum Avx2 {}
 

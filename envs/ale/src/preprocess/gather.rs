@@ -1,46 +1,46 @@
-//! Sums along a row by vectors: which bytes of the row come into which lane.
+//! The layout of vectorised sums along a row: the source bytes and weights of each vector lane.
 
 use std::ops::Range;
 
-/// A vector of 8 sums; each half of it is made from 16 neighbouring bytes.
+/// A vector of 8 sums; each half is computed from 16 neighbouring bytes.
 pub(super) type Avx2Gather = Gather<8, 2, 16>;
-/// A vector of 16 sums, made from 64 neighbouring bytes.
+/// A vector of 16 sums, computed from 64 neighbouring bytes.
 pub(super) type Avx512Gather = Gather<16, 1, 64>;
 
-/// Lanes that all vectors' are divisors of.
+/// The lanes of the widest vector, a multiple of those of all others.
 pub(super) const MAX_LANES: usize = 16;
 
-/// How to make a vector of weighted sums from a row of bytes. Each of the vector's parts has its window of the row, and for
-/// every tap there are the bytes to take from the windows, and their weights.
+/// The plan of one vector of weighted sums over a row of bytes. Each part of the vector reads from a window of the row;
+/// each tap lists the bytes to take from the windows, and their weights.
 #[derive(Clone, Debug)]
 pub(super) struct Gather<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> {
-    /// Where the windows begin.
+    /// The first byte of each window.
     pub(super) windows: [usize; WINDOWS],
     pub(super) taps: Vec<Tap<LANES>>,
 }
 
-/// One source element of each lane. Aligned so that each field is a vector where it stands.
+/// One source element of each lane. Aligned so that each field can be loaded as a vector.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Tap<const LANES: usize> {
-    /// For each lane its byte's place in the window, and three [`NONE`](Self::NONE).
+    /// For each lane the index of its byte in the window, then three [`NONE`](Self::NONE).
     pub(super) elements: [[u8; 4]; LANES],
     pub(super) weights: [f32; LANES],
 }
 
 impl<const LANES: usize> Tap<LANES> {
-    /// No element: a byte shuffle of AVX2 makes it zero.
+    /// The index of no element: a byte shuffle of AVX2 gives zero for it.
     const NONE: u8 = 0x80;
 }
 
-/// For every tap the source elements of the sums and their weights; where the weight is 0 the element does not matter.
+/// For every tap the source elements of the sums and their weights. An element of weight 0 is ignored.
 #[derive(Clone, Copy)]
 pub(super) struct Elements<'a> {
     pub(super) sources: &'a [usize],
     pub(super) weights: &'a [f32],
-    /// Sums of a row: elements of a tap.
+    /// The number of sums of a row, and of elements of a tap.
     pub(super) sums: usize,
-    /// Elements of a source row.
+    /// The number of elements of a source row.
     pub(super) source_len: usize,
 }
 
@@ -49,7 +49,7 @@ impl Elements<'_> {
         self.sources.chunks_exact(self.sums).zip(self.weights.chunks_exact(self.sums))
     }
 
-    /// Where a window of `len` bytes with all elements of the sums `lanes` begins.
+    /// Returns the start of a window of `len` bytes that holds all elements of the sums `lanes`, if there is one.
     fn window(&self, lanes: &Range<usize>, len: usize) -> Option<usize> {
         let used = || {
             self.taps().flat_map(|(sources, weights)| {
@@ -63,10 +63,10 @@ impl Elements<'_> {
 }
 
 impl<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> Gather<LANES, WINDOWS, WINDOW> {
-    /// Bytes of a window.
+    /// The length of a window in bytes.
     pub(super) const WINDOW: usize = WINDOW;
 
-    /// The gathers of a row of sums; `None` if the elements of some part lie too far apart.
+    /// Plans a row of sums. Returns `None` if the elements of some part lie too far apart for its window.
     pub(super) fn all(elements: Elements<'_>) -> Option<Box<[Self]>> {
         (0..elements.sums).step_by(LANES).map(|first| Self::new(elements, first)).collect()
     }

@@ -1,7 +1,8 @@
-//! From the console's pictures to observations: colours, maximum of two frames, area resize, stack of frames.
+//! From the console's screens to observations: colours, maximum of two frames, area resize, frame stack.
 //!
-//! Everything is made anew in every step, in one pass over the rows: what would be kept of the last step to save work
-//! would not fit the caches beside the pictures of other environments. Rows that equal the row above are made once.
+//! Every step processes the whole screen in one pass over its rows. Results of the previous step are not cached for
+//! reuse: beside the frame buffers of other environments they would not fit the processor's caches. A row that equals
+//! the row above is processed once.
 
 mod avx2;
 mod avx512;
@@ -23,44 +24,44 @@ pub(crate) use screen::SCREEN_WIDTH;
 use screen::rows;
 pub(crate) use stack::FrameStack;
 
-/// How pictures become observations.
+/// The settings of the preprocessing.
 #[derive(Clone, Debug)]
 pub(crate) struct Preprocessing {
-    /// Rows of the console's picture.
+    /// Rows of the console's screen.
     pub(crate) screen_height: usize,
     pub(crate) palette: &'static Palette,
     pub(crate) grayscale: bool,
-    /// Take the larger value of the last two frames (games flicker to show more than the hardware can).
+    /// True to take the maximum of the last two frames: games flicker to show more objects than the hardware can.
     pub(crate) maxpool: bool,
     pub(crate) target: Size,
     pub(crate) stack_num: usize,
 }
 
 impl Preprocessing {
-    /// Bytes of a pixel of the observation.
+    /// Returns the number of bytes per pixel of the observation.
     pub(crate) fn channels(&self) -> usize {
         if self.grayscale { 1 } else { 3 }
     }
 }
 
-/// The pictures of one environment on their way to the observation.
+/// The preprocessing of one environment.
 ///
-/// Two pictures make an observation: the *last* frame of a step and the one *before* it. They are pooled after the
-/// conversion to grey or RGB and before the resize. The pooled picture replaces the last frame, as in ale-py: a step that
-/// ends before its last frame shows the pooled picture of the step before, pooled once more with the frame before the last
-/// where it has come so far.
+/// An observation is made from two frames: the *last* frame of a step and the *previous* one. They are pooled after the
+/// conversion to greyscale or RGB and before the resize. As in ale-py, the pooled image replaces the last frame: a step
+/// that ends before its last frame shows the pooled image of the step before, pooled with its own previous frame if it
+/// reached that.
 #[derive(Clone, Debug)]
 pub(crate) struct Preprocessor {
     settings: Preprocessing,
     pooled: Pooled,
-    /// The frame before the last one, where the console has overwritten it; else empty.
+    /// The previous frame if the console has overwritten it, else empty.
     saved_previous: Vec<u8>,
     pool: Pool,
     resizer: Resizer,
     stack: FrameStack,
 }
 
-/// What continuing exactly needs; everything else follows from it.
+/// The state that an exact continuation needs; everything else is derived.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PreprocessorState {
     pooled: Vec<u8>,
@@ -68,7 +69,7 @@ pub(crate) struct PreprocessorState {
 }
 
 impl Preprocessor {
-    /// A preprocessor whose pictures are all black.
+    /// Returns a preprocessor whose images are all black.
     pub(crate) fn new(settings: Preprocessing) -> Self {
         let source = Size { height: settings.screen_height, width: SCREEN_WIDTH };
         Self {
@@ -84,19 +85,19 @@ impl Preprocessor {
         }
     }
 
-    /// Starts an episode: the stack is empty but for this picture, and there is no frame before it.
+    /// Starts an episode: clears the stack and pushes this screen, which has no previous frame.
     pub(crate) fn restart(&mut self, screen: &[u8]) {
         self.stack.clear();
         self.process(Some(screen), None);
     }
 
-    /// Keeps the frame before the last one of a step for the next call of [`process`](Self::process).
+    /// Saves the previous frame of a step for the next call of [`process`](Self::process).
     pub(crate) fn save_previous(&mut self, screen: &[u8]) {
         self.saved_previous.extend_from_slice(screen);
     }
 
-    /// Makes the newest frame of the stack from the last frame of a step and the one before it, as far as the step has
-    /// come to them: screen bytes.
+    /// Pushes a frame onto the stack, made from the screen bytes of the last and the previous frame of a step. A frame
+    /// that the step did not reach is `None`.
     pub(crate) fn process(&mut self, last: Option<&[u8]>, previous: Option<&[u8]>) {
         let saved = std::mem::take(&mut self.saved_previous);
         let previous = if saved.is_empty() { previous } else { Some(&*saved) };
@@ -118,7 +119,7 @@ impl Preprocessor {
         self.stack.write(observation);
     }
 
-    /// The frames of the observation.
+    /// Returns the frames of the observation.
     pub(crate) fn stack_mut(&mut self) -> &mut FrameStack {
         &mut self.stack
     }
@@ -129,12 +130,12 @@ impl Preprocessor {
         PreprocessorState { pooled: self.pooled.pixels(), stack }
     }
 
-    /// Whether a state is one of a preprocessor of the same sizes.
+    /// Returns true if a state comes from a preprocessor of the same sizes.
     pub(crate) fn fits(&self, state: &PreprocessorState) -> bool {
         state.pooled.len() == self.pooled.byte_len() && state.stack.len() == self.stack.byte_len()
     }
 
-    /// Puts a state back that [`fits`](Self::fits).
+    /// Restores a state that [`fits`](Self::fits).
     pub(crate) fn restore(&mut self, state: &PreprocessorState) {
         self.pooled.set(&state.pooled);
         self.stack.read(&state.stack);

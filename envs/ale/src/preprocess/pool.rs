@@ -5,7 +5,7 @@ use super::avx512::{self, Avx512};
 use super::screen::Row;
 use crate::palette::Palette;
 
-/// Converts rows of screen bytes to grey or RGB and takes the maximum of two.
+/// Converts rows of screen bytes to greyscale or RGB and takes the maximum of two.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     palette: &'static Palette,
@@ -24,7 +24,7 @@ impl Pool {
         Self { palette, grayscale, even_greys, avx2: Avx2::detect(), avx512: Avx512::detect() }
     }
 
-    /// Replaces `pooled` by `last`, where there is one, then by its maximum with `previous`, where there is one.
+    /// Replaces `pooled` by `last` if given, then by the maximum of itself and `previous` if given.
     pub(super) fn row(&self, last: Option<&Row>, previous: Option<&Row>, pooled: &mut [u8]) {
         if !self.grayscale {
             return pool(&self.palette.rgb, last, previous, pooled);
@@ -58,7 +58,7 @@ fn pool<const N: usize>(
     for (pixel, &byte) in pixels.iter_mut().zip(last.into_iter().flatten()) {
         *pixel = colours[usize::from(byte)];
     }
-    // Most rows show no flicker.
+    // Most rows do not flicker.
     for (pixel, &byte) in pixels.iter_mut().zip(previous.filter(|_| previous != last).into_iter().flatten()) {
         for (value, colour) in pixel.iter_mut().zip(colours[usize::from(byte)]) {
             *value = colour.max(*value);
@@ -78,7 +78,7 @@ mod tests {
         let narrow = Pool { avx512: None, ..with.clone() };
         let without = Pool { avx2: None, ..narrow.clone() };
         let row = |step: usize, mask: u8| -> Row { std::array::from_fn(|x| (x * step) as u8 & mask) };
-        // Even bytes only, then odd ones too, which the shuffles do not know.
+        // Only even bytes, then odd ones too, which the vector code does not handle.
         for mask in [0xfe, 0xff] {
             for step in 0..256 {
                 let (last, previous) = (row(step, mask), row(step / 2 + 3, mask));

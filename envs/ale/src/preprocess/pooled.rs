@@ -2,18 +2,18 @@ use super::pool::Pool;
 use super::resize::Rows;
 use super::screen::Row;
 
-/// The picture before the resize, in grey or RGB.
+/// The pooled image before the resize, in greyscale or RGB.
 #[derive(Clone, Debug)]
 pub(super) struct Pooled {
-    /// Row after row; some hold something else.
+    /// The pixels of each row. Only rows that are their own holder are valid.
     rows: Box<[u8]>,
     row_len: usize,
-    /// For each row the one that holds its pixels: itself, or an equal one above it.
+    /// For each row the row that holds its pixels: itself, or an equal row above.
     holders: Box<[u16]>,
 }
 
 impl Pooled {
-    /// A black picture.
+    /// Returns a black image.
     pub(super) fn new(height: usize, row_len: usize) -> Self {
         let holders = (0..height as u16).collect();
         Self { rows: vec![0; height * row_len].into(), row_len, holders }
@@ -23,12 +23,12 @@ impl Pooled {
         self.rows.len()
     }
 
-    /// The picture's pixels.
+    /// Returns the pixels of the image.
     pub(super) fn pixels(&self) -> Vec<u8> {
         self.holders.iter().flat_map(|&holder| self.held(holder)).copied().collect()
     }
 
-    /// Replaces the picture.
+    /// Replaces the image.
     pub(super) fn set(&mut self, pixels: &[u8]) {
         self.rows.copy_from_slice(pixels);
         for (row, holder) in self.holders.iter_mut().enumerate() {
@@ -36,7 +36,7 @@ impl Pooled {
         }
     }
 
-    /// Takes the maximum with another frame.
+    /// Replaces the image by its maximum with another frame.
     pub(super) fn pool_again(&mut self, pool: &Pool, frame: &[Row]) {
         let pixels = self.pixels();
         self.set(&pixels);
@@ -56,7 +56,7 @@ impl Rows for Pooled {
     }
 }
 
-/// The frames of a whole step, from which its picture is made.
+/// The frames of a step, pooled row by row while they are resized.
 pub(super) struct Frames<'a> {
     pub(super) last: &'a [Row],
     pub(super) previous: Option<&'a [Row]>,

@@ -1,24 +1,24 @@
-/// The newest frames, in a ring.
+/// The newest frames in a ring buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameStack {
     frames: Box<[u8]>,
     frame_bytes: usize,
-    /// Index of the newest frame; the oldest comes after it.
+    /// The index of the newest frame; the oldest follows it.
     newest: usize,
 }
 
 impl FrameStack {
-    /// A stack of `depth` black frames.
+    /// Returns a stack of `depth` black frames.
     pub(crate) fn new(depth: usize, frame_bytes: usize) -> Self {
         Self { frames: vec![0; depth * frame_bytes].into(), frame_bytes, newest: 0 }
     }
 
-    /// Makes all frames black.
+    /// Sets all frames to black.
     pub(crate) fn clear(&mut self) {
         self.frames.fill(0);
     }
 
-    /// Makes the oldest frame the newest and returns it, to be overwritten.
+    /// Turns the oldest frame into the newest and returns it for overwriting.
     pub(crate) fn push(&mut self) -> &mut [u8] {
         self.newest = (self.newest + 1) % (self.frames.len() / self.frame_bytes);
         &mut self.frames[self.newest * self.frame_bytes..][..self.frame_bytes]
@@ -31,7 +31,7 @@ impl FrameStack {
         self.frames.copy_within(from..from + self.frame_bytes, self.newest * self.frame_bytes);
     }
 
-    /// Makes all frames equal to the newest.
+    /// Replaces all frames by copies of the newest.
     pub(crate) fn fill_with_newest(&mut self) {
         let from = self.newest * self.frame_bytes;
         for to in (0..self.frames.len()).step_by(self.frame_bytes) {
@@ -39,7 +39,7 @@ impl FrameStack {
         }
     }
 
-    /// Bytes of all frames.
+    /// Returns the number of bytes of all frames.
     pub(crate) fn byte_len(&self) -> usize {
         self.frames.len()
     }
@@ -52,7 +52,7 @@ impl FrameStack {
         last.copy_from_slice(up_to_newest);
     }
 
-    /// Takes frames over, oldest first.
+    /// Replaces the frames, oldest first.
     pub(crate) fn read(&mut self, frames: &[u8]) {
         self.frames.copy_from_slice(frames);
         self.newest = self.frames.len() / self.frame_bytes - 1;

@@ -16,7 +16,7 @@ fn preprocessor(grayscale: bool, maxpool: bool) -> Preprocessor {
     })
 }
 
-/// The first byte of each frame of the observation.
+/// Returns the first byte of each frame of the observation.
 fn corners(preprocessor: &Preprocessor) -> [u8; 2] {
     let mut observation = vec![0; 2 * PIXELS * preprocessor.settings.channels()];
     preprocessor.observe(&mut observation);
@@ -38,7 +38,7 @@ fn max_pools_the_last_two_frames() {
     preprocessor.restart(&[0; PIXELS]);
     preprocessor.process(Some(&[2; PIXELS]), Some(&[4; PIXELS]));
     assert_eq!(corners(&preprocessor), [0, 111]);
-    // The next step does not remember the frame before.
+    // The next step does not use the frames of this one.
     preprocessor.process(Some(&[2; PIXELS]), Some(&[0; PIXELS]));
     assert_eq!(corners(&preprocessor), [111, 74]);
 }
@@ -47,13 +47,13 @@ fn max_pools_the_last_two_frames() {
 fn a_step_that_ends_early_pools_into_the_previous_result() {
     let mut preprocessor = preprocessor(true, true);
     preprocessor.restart(&[2; PIXELS]);
-    // It ends before either frame.
+    // The step ends before either frame.
     preprocessor.process(None, None);
     assert_eq!(corners(&preprocessor), [74, 74]);
-    // It ends between the two.
+    // The step ends between the two.
     preprocessor.process(None, Some(&[6; PIXELS]));
     assert_eq!(corners(&preprocessor), [74, 142]);
-    // The next whole step forgets that picture.
+    // The next complete step does not use that image.
     preprocessor.process(Some(&[2; PIXELS]), Some(&[0; PIXELS]));
     assert_eq!(corners(&preprocessor), [142, 74]);
 }
@@ -96,7 +96,7 @@ fn a_restored_state_continues_identically() {
     for preprocessor in [&mut original, &mut copy] {
         assert_eq!(corners(preprocessor), [74, 142]);
         preprocessor.process(None, Some(&[2; PIXELS]));
-        assert_eq!(corners(preprocessor), [142, 142], "the pooled picture is still there");
+        assert_eq!(corners(preprocessor), [142, 142], "the pooled image is part of the state");
         preprocessor.process(Some(&[2; PIXELS]), Some(&[2; PIXELS]));
         assert_eq!(corners(preprocessor), [142, 74]);
     }

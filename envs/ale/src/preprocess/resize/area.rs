@@ -8,10 +8,10 @@ use crate::preprocess::avx512::Avx512;
 use crate::preprocess::gather::{Avx2Gather, Avx512Gather, Elements, MAX_LANES};
 use crate::preprocess::scalar;
 
-/// Weighted sums of the pixels that a target pixel covers, partly or wholly.
+/// Weighted sums of the source pixels that a target pixel covers in part or in full.
 ///
-/// Sums are made in `f32`, first along the rows, then down the columns, in increasing order of the source, each
-/// product and each sum rounded by itself. A fused multiply-add or a wider type would change pixels.
+/// Sums are computed in `f32`, first along the rows, then down the columns, in increasing order of the source, rounding
+/// each product and each sum. A fused multiply-add or a wider type would change pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Area {
     tables: Arc<Tables>,
@@ -23,7 +23,7 @@ pub(super) struct Area {
 struct RowSums {
     /// The source rows of one target row after the horizontal sums.
     rows: Box<[f32]>,
-    /// The elements of one source row, a run for each tap.
+    /// Working memory of the scalar code: the elements of one source row, a run for each tap.
     gathered: Box<[f32]>,
     avx2: Option<Avx2>,
     avx512: Option<Avx512>,
@@ -31,18 +31,18 @@ struct RowSums {
 
 #[derive(Debug)]
 struct Tables {
-    /// Elements (pixels times channels) of a target row.
+    /// The number of elements (pixels times channels) of a target row.
     target_len: usize,
-    /// Elements of a row of sums: those of the target row, and zeros up to a whole number of vectors.
+    /// The number of elements of a row of sums: those of a target row, padded with zeros to whole vectors.
     sums_len: usize,
-    /// For the first source element of every sum, then for the second, and so on: the element's index.
+    /// The indices of the source elements: the first one of every sum, then the second one, and so on.
     sources: Box<[usize]>,
-    /// Its weight. Sums with fewer elements than others have weight 0 for the rest, which adds nothing.
+    /// Their weights, 0 for the missing elements of sums with fewer elements than others.
     weights: Box<[f32]>,
-    /// The same for AVX2 and AVX-512, unless elements of a vector lie too far apart.
+    /// The same for AVX2 and AVX-512, unless the elements of a vector lie too far apart.
     avx2_gathers: Option<Box<[Avx2Gather]>>,
     avx512_gathers: Option<Box<[Avx512Gather]>>,
-    /// For each target row its source rows and their weights.
+    /// The source rows and their weights for each target row.
     vertical: Box<[Taps]>,
 }
 
@@ -54,7 +54,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// The taps of target element `index`. Weights are computed in `f64`, and rounded once.
+    /// Returns the taps of target element `index`. Weights are computed in `f64` and rounded once.
     fn new(axis: &Axis, index: usize) -> Self {
         /// An edge closer than this to a pixel's border does not touch the pixel.
         const TOUCH: f64 = 1e-3;

@@ -1,6 +1,6 @@
 use super::rows::Rows;
 
-/// The mean of blocks of whole pixels.
+/// The means of blocks of whole pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     /// Rows of a block.
@@ -8,11 +8,11 @@ pub(super) struct Blocks {
     /// Columns of a block.
     columns: usize,
     channels: usize,
-    /// Elements (pixels times channels) of a target row.
+    /// The number of elements (pixels times channels) of a target row.
     target_len: usize,
-    /// One target row of sums.
+    /// The sums of one target row.
     sums: Box<[u32]>,
-    /// What the newest source row adds to it.
+    /// The contribution of the newest source row.
     row_sums: Box<[u32]>,
 }
 
@@ -39,7 +39,7 @@ impl Blocks {
         }
     }
 
-    /// Sums the pixels of each block in one row.
+    /// Sums the pixels of each block in one source row.
     fn sum_row(&mut self, pixels: &[u8]) {
         self.row_sums.fill(0);
         let blocks = pixels.chunks_exact(self.columns * self.channels);
@@ -52,7 +52,7 @@ impl Blocks {
         }
     }
 
-    /// Two by two blocks are rounded half up, all others in `f32` and half to even.
+    /// Divides the sums. Blocks of two by two round half up in integers, all others half to even in `f32`.
     fn divide(&self, target: &mut [u8]) {
         let halves_up = (self.rows, self.columns) == (2, 2);
         let factor = 1.0 / (self.rows * self.columns) as f32;

@@ -3,13 +3,13 @@ use std::sync::Arc;
 use super::axis::Axis;
 use super::rows::Rows;
 
-/// One in the weights' 11-bit fixed point.
+/// One in the 11-bit fixed point of the weights.
 const ONE: f32 = 2048.0;
 
 /// A weighted mean of two neighbours in each direction, in integers.
 ///
-/// `OpenCV` enlarges like this, with positions that continue the area rule. It also shrinks one direction like this when
-/// the other grows.
+/// `OpenCV` enlarges this way, with positions that extend the area rule, and also shrinks one direction this way if the
+/// other grows.
 #[derive(Clone, Debug)]
 pub(super) struct Linear {
     tables: Arc<Tables>,
@@ -19,7 +19,7 @@ pub(super) struct Linear {
 
 #[derive(Debug)]
 struct Tables {
-    /// Elements (pixels times channels) of a target row.
+    /// The number of elements (pixels times channels) of a target row.
     target_len: usize,
     horizontal: Box<[Pair]>,
     vertical: Box<[Pair]>,
@@ -35,7 +35,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The pair of target pixel `index`.
+    /// Returns the pair of target pixel `index`.
     fn new(axis: &Axis, index: usize) -> Self {
         let last = axis.source - 1;
         let first = (index as f64 * axis.scale).floor() as usize;
@@ -49,7 +49,7 @@ impl Pair {
         }
     }
 
-    /// The pair of the same pixels' elements in `channel` of `channels`.
+    /// Returns the pair of the same pixels' elements in `channel` of `channels`.
     fn in_channel(self, channel: usize, channels: usize) -> Self {
         Self { first: self.first * channels + channel, second: self.second * channels + channel, ..self }
     }
@@ -93,7 +93,7 @@ impl Linear {
     }
 }
 
-/// The weighted mean of two rows. The shifts drop bits at the same places as `OpenCV`'s.
+/// Writes the weighted mean of two rows. The shifts drop the same bits as `OpenCV`'s.
 fn mix(pair: &Pair, first: &[i32], second: &[i32], target: &mut [u8]) {
     for ((target, &first), &second) in target.iter_mut().zip(first).zip(second) {
         let first = (pair.first_weight * (first >> 4)) >> 16;

@@ -1,11 +1,11 @@
 //! `OpenCV`'s area resize (`INTER_AREA`), bit for bit.
 //!
-//! Which arithmetic `OpenCV` uses depends on the two scales, source size by target size:
+//! The arithmetic depends on the two scales, source size divided by target size:
 //!
 //! | scales                       | arithmetic                                              |
 //! |------------------------------|---------------------------------------------------------|
 //! | both 1                       | a copy                                                  |
-//! | both whole numbers           | [`blocks`]: the mean of a block of pixels               |
+//! | both integers                | [`blocks`]: the mean of a block of pixels               |
 //! | both at least 1              | [`area`]: weighted sums in `f32`                        |
 //! | one below 1                  | [`linear`]: two neighbours with 11-bit weights          |
 
@@ -21,14 +21,14 @@ use blocks::Blocks;
 use linear::Linear;
 pub(crate) use rows::Rows;
 
-/// Height and width of a picture in pixels.
+/// The height and width of an image in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) height: usize,
     pub(crate) width: usize,
 }
 
-/// Resizes pictures of one size to another. Clones share the tables.
+/// Resizes images of one size to another. Clones share the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Resizer {
     kernel: Kernel,
@@ -43,7 +43,7 @@ enum Kernel {
 }
 
 impl Resizer {
-    /// A resizer from `source` to `target` for pixels of `channels` bytes.
+    /// Returns a resizer from `source` to `target` for pixels of `channels` bytes.
     pub(crate) fn new(source: Size, target: Size, channels: usize) -> Self {
         let rows = Axis::new(source.height, target.height);
         let columns = Axis::new(source.width, target.width);
@@ -59,7 +59,7 @@ impl Resizer {
         Self { kernel }
     }
 
-    /// Resizes a picture.
+    /// Resizes an image.
     pub(crate) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
         match &mut self.kernel {
             Kernel::Copy { row_len } => copy(source, target, *row_len),

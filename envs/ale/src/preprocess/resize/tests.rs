@@ -1,6 +1,6 @@
 use super::*;
 
-/// A whole picture. Notes that its rows are asked for in order.
+/// An image that checks that its rows are read in order.
 pub(super) struct Picture<'a> {
     rows: Vec<&'a [u8]>,
     next: usize,
@@ -14,13 +14,13 @@ impl<'a> Picture<'a> {
 
 impl Rows for Picture<'_> {
     fn row(&mut self, row: usize) -> Option<&[u8]> {
-        assert_eq!(row, self.next, "every row once, in order");
+        assert_eq!(row, self.next, "every row is read once, in order");
         self.next += 1;
         (row == 0 || self.rows[row] != self.rows[row - 1]).then(|| self.rows[row])
     }
 }
 
-/// Bytes of the generator `SplitMix64`, each output's least significant byte first.
+/// Returns the bytes of the generator `SplitMix64`, the least significant byte of each output first.
 fn picture(seed: u64, len: usize) -> Vec<u8> {
     let output = |index: u64| {
         let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
@@ -31,7 +31,7 @@ fn picture(seed: u64, len: usize) -> Vec<u8> {
     (1..).flat_map(|index| output(index).to_le_bytes()).take(len).collect()
 }
 
-/// The recorded results of `OpenCV`: the resizer, the bytes of a source row, of source and target, the seed, the checksum.
+/// The recorded results of `OpenCV`: line, resizer, bytes of a source row, bytes of source and target, seed, checksum.
 fn recorded() -> impl Iterator<Item = (String, Resizer, usize, [usize; 2], u64, u32)> {
     let lines = include_str!("../../../tests/data/resize.txt").lines();
     lines.filter(|line| !line.starts_with('#')).map(|line| {
