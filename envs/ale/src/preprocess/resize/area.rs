@@ -182,7 +182,7 @@ impl RowSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preprocess::resize::tests::Picture;
+    use crate::preprocess::resize::tests::Image;
 
     /// 160 columns to 84: a target pixel covers 1.904... source pixels.
     #[test]
@@ -222,7 +222,7 @@ mod tests {
             let mut resized = |change: fn(&mut Area)| {
                 change(&mut area);
                 let mut target = vec![0; 84 * 84 * channels];
-                area.resize(&mut Picture::new(&source, 160 * channels), &mut target);
+                area.resize(&mut Image::new(&source, 160 * channels), &mut target);
                 target
             };
             let widest = resized(|_| ());
@@ -240,7 +240,7 @@ mod tests {
         let byte = |i: usize| ((i / 160 * 13 / 31) * 7 + i % 160 * (i % 160)) as u8;
         let source: Vec<u8> = (0..210 * 160).map(byte).collect();
         let mut target = vec![0; 84 * 84];
-        area.resize(&mut Picture::new(&source, 160), &mut target);
+        area.resize(&mut Image::new(&source, 160), &mut target);
         let mut sums = vec![0.0; 210 * area.tables.sums_len];
         for (pixels, sums) in source.chunks_exact(160).zip(sums.chunks_exact_mut(area.tables.sums_len)) {
             scalar::sum_row(

@@ -1,18 +1,18 @@
 use super::*;
 
 /// An image that checks that its rows are read in order.
-pub(super) struct Picture<'a> {
+pub(super) struct Image<'a> {
     rows: Vec<&'a [u8]>,
     next: usize,
 }
 
-impl<'a> Picture<'a> {
+impl<'a> Image<'a> {
     pub(super) fn new(pixels: &'a [u8], row_len: usize) -> Self {
         Self { rows: pixels.chunks_exact(row_len).collect(), next: 0 }
     }
 }
 
-impl Rows for Picture<'_> {
+impl Rows for Image<'_> {
     fn row(&mut self, row: usize) -> Option<&[u8]> {
         assert_eq!(row, self.next, "every row is read once, in order");
         self.next += 1;
@@ -21,7 +21,7 @@ impl Rows for Picture<'_> {
 }
 
 /// Returns the bytes of the generator `SplitMix64`, the least significant byte of each output first.
-fn picture(seed: u64, len: usize) -> Vec<u8> {
+fn image(seed: u64, len: usize) -> Vec<u8> {
     let output = |index: u64| {
         let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
         let z = (z ^ z >> 30).wrapping_mul(0xBF58476D1CE4E5B9);
@@ -55,10 +55,10 @@ fn recorded() -> impl Iterator<Item = (String, Resizer, usize, [usize; 2], u64, 
 fn equals_opencv_on_random_images() {
     for (line, mut resizer, row_len, [source_len, target_len], seed, expected) in recorded() {
         let mut target = vec![0; target_len];
-        let picture = picture(seed, source_len);
-        let mut picture = Picture::new(&picture, row_len);
-        resizer.resize(&mut picture, &mut target);
-        assert_eq!(picture.next, picture.rows.len(), "{line}");
+        let image = image(seed, source_len);
+        let mut image = Image::new(&image, row_len);
+        resizer.resize(&mut image, &mut target);
+        assert_eq!(image.next, image.rows.len(), "{line}");
         assert_eq!(crc32fast::hash(&target), expected, "{line}");
     }
 }
