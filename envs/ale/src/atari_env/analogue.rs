@@ -5,19 +5,19 @@ use vcs::Joystick;
 
 use crate::Action;
 
-/// Radius, angle and button.
+/// Returns the action space: radius, angle and button.
 pub(super) fn space() -> Space {
     Space::float_ranges(&[(0.0, 1.0), (-PI, PI), (0.0, 1.0)])
 }
 
-/// How an analogue stick and its button are read as an action and the strength with which it turns a paddle.
+/// Converts the position of an analogue stick and its button to an action and the strength with which it turns a paddle.
 ///
-/// The stick's position is given by its distance from the centre and its angle, 0 to the right and growing upwards. It is
-/// held in a direction if it is further out in it than `threshold`. Positions outside the space are taken as they are.
-/// Everything is computed in single precision, as in ale-py, which decides cases at the very threshold.
+/// The position is the distance from the centre and the angle, 0 to the right and growing counterclockwise. A direction
+/// is held if its component exceeds `threshold`. Positions outside the space are accepted. As in ale-py, all arithmetic
+/// is in single precision, which decides positions exactly at the threshold.
 pub(super) fn read(&[radius, angle, button]: &[f32; 3], threshold: f32) -> (Action, f32) {
     let (x, y) = (radius * angle.cos(), radius * angle.sin());
-    // With a negative threshold the stick may be held both ways; then it is held neither way.
+    // With a negative threshold both of two opposite directions may be held; they then cancel.
     let further_than = |one_way: f32| one_way > threshold && -one_way <= threshold;
     let held = Joystick {
         up: further_than(y),

@@ -14,45 +14,46 @@ pub use options::AtariOptions;
 use uniform::Uniform;
 use view::{View, ViewState};
 
-/// What an Atari environment reports beside observation and reward, after every reset and step.
+/// The information that an Atari environment reports beside observation and reward after every reset and step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtariInfo {
-    /// Lives that are left.
+    /// Remaining lives.
     pub lives: i32,
-    /// Frames since the ROM was loaded (which a seeded reset does), those of resets' no-ops included.
+    /// Frames since the ROM was loaded, which a seeded reset does again. Includes the no-ops of resets.
     pub frame_number: u32,
     /// Frames since the last reset.
     pub episode_frame_number: u32,
     /// The game's mode.
     pub mode: u32,
-    /// The difficulty switches: bit 0 is the left one at A, bit 1 the right one.
+    /// The difficulty switches. Bit 0 set means the left switch is at A; bit 1 is the right switch.
     pub difficulty: u32,
 }
 
-/// A picture in colours, as a television would show it but for the shape of its pixels.
+/// A screen in colour, as a television would show it except for the shape of its pixels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RgbImage {
     /// Rows.
     pub height: usize,
     /// Columns.
     pub width: usize,
-    /// `height * width` triples of red, green and blue, row after row.
+    /// `height * width` triples of red, green and blue, row by row.
     pub pixels: Vec<u8>,
 }
 
 /// One Atari game with the usual preprocessing (Mnih et al., 2015; Machado et al., 2018).
 ///
 /// It equals one environment of ale-py 0.12.1's `AtariVectorEnv` bit for bit. Observations are `stack_num` frames,
-/// oldest first, of `img_height` by `img_width` grey bytes or RGB triples (or of RAM); an episode's first ones are filled
-/// up with black. Actions are indices into [`action_codes`](Self::action_codes). One step is `frameskip` emulated frames.
+/// oldest first, of `img_height` by `img_width` grey bytes or RGB triples (or of RAM); the first observations of an
+/// episode are padded with black frames. Actions are indices into [`action_codes`](Self::action_codes). One step is
+/// `frameskip` emulated frames.
 ///
-/// Continuous actions are an analogue stick's distance from the centre, its angle (0 to the right, growing upwards) and
-/// its button: `[0, -pi, 0]` to `[1, pi, 1]`, though anything finite is taken. The stick is held in each direction in
-/// which it is further out than `continuous_action_threshold`, and a paddle turns as fast as it is far out. In
-/// `skiing` and `lost_luggage`, which do not know all eighteen actions, ale-py 0.12.1 mistakes codes for indices and
-/// fails; here a stick does there what it does elsewhere.
+/// Continuous actions are the distance of an analogue stick from the centre, its angle (0 to the right, growing
+/// counterclockwise) and its button: `[0, -pi, 0]` to `[1, pi, 1]`, though any finite values are accepted. A direction
+/// is held if its component exceeds `continuous_action_threshold`, and the speed of a paddle is proportional to the
+/// distance. In `skiing` and `lost_luggage`, which lack some of the eighteen actions, ale-py 0.12.1 mistakes codes for
+/// indices and fails; here they behave like other games.
 ///
-/// A clone is an environment of its own in the same state; it shares the ROM and the tables.
+/// A clone is an independent environment in the same state; it shares the ROM and the tables.
 #[derive(Clone, Debug)]
 pub struct AtariEnv {
     options: AtariOptions,
@@ -61,17 +62,17 @@ pub struct AtariEnv {
     action_codes: &'static [u8],
     ale: Ale,
     view: View,
-    /// Draws the numbers of no-ops.
+    /// Generator of the number of no-ops.
     random: Mt19937,
-    /// Draws the episodes' modes and difficulties, where there are several.
+    /// Generator of the mode and difficulty of each episode, if there are several.
     variants: Mt19937,
-    /// Frames of the episode that count towards the limit.
+    /// Frames of the episode that count towards its limit.
     elapsed: u32,
-    /// Lives at the end of the last step, against which losses are judged.
+    /// Lives at the end of the last step, to detect losses.
     lives: i32,
 }
 
-/// Everything that changes, but for the emulator, which writes its own state.
+/// Everything that changes. The emulator serializes its state itself.
 #[derive(Serialize, Deserialize)]
 struct State {
     ale: Vec<u8>,
@@ -83,7 +84,7 @@ struct State {
 }
 
 impl AtariEnv {
-    /// An environment of a game. Both random generators start from `seed` until a reset gives another.
+    /// Creates an environment of a game. Its random generators start from `seed` until a reset gives another one.
     pub fn new(powered: &PoweredGame, options: AtariOptions, seed: u64) -> Result<Self, AleError> {
         let game = powered.game();
         options.check(game)?;
@@ -106,7 +107,7 @@ impl AtariEnv {
         Ok(env)
     }
 
-    /// Another environment of the same game, as a new one with this seed. It shares the ROM and the tables.
+    /// Creates another environment of the same game with this seed. It shares the ROM and the tables.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut other = self.clone();
@@ -114,36 +115,36 @@ impl AtariEnv {
         other
     }
 
-    /// Loads the game again with its random numbers, and all that are drawn at resets, beginning at `seed`.
+    /// Loads the game again and seeds all random generators.
     fn seed(&mut self, seed: u64) {
-        // The generators take 32 bits. Seeds that fit are taken as they are.
+        // The generators take 32 bits. Smaller seeds are used unchanged.
         let seed = (seed ^ seed >> 32) as u32;
         self.ale.load(seed);
         self.random = Mt19937::new(seed);
         self.variants = Mt19937::new(seed);
     }
 
-    /// The game.
+    /// Returns the game.
     pub fn game(&self) -> &'static Game {
         self.ale.game()
     }
 
-    /// The code of every action that can be reached, by its index: the game's minimal actions, or all its legal ones.
+    /// Returns the code of every available action by index: the game's minimal actions or all its legal ones.
     pub fn action_codes(&self) -> &'static [u8] {
         self.action_codes
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &AtariOptions {
         &self.options
     }
 
-    /// The emulated game. Its screen is not there; [`render`](Self::render) shows it.
+    /// Returns the emulated game. Its screen is not drawn; use [`render`](Self::render).
     pub fn ale(&self) -> &Ale {
         &self.ale
     }
 
-    /// The picture on the screen: the whole of the last frame, whatever observations show.
+    /// Renders the whole screen of the last frame, whatever the observation shows.
     pub fn render(&self) -> RgbImage {
         let mut ale = self.ale.clone();
         ale.show();
@@ -151,7 +152,7 @@ impl AtariEnv {
         RgbImage { height, width: ale.screen().len() / height, pixels: ale.screen_rgb() }
     }
 
-    /// Draws the mode and the difficulty of the coming episode.
+    /// Draws the mode and the difficulty of the next episode.
     fn draw_variant(&mut self) -> Result<(), AleError> {
         let mut choose = |values: &[u32]| {
             let index =
@@ -165,7 +166,7 @@ impl AtariEnv {
 
     /// Resets the game and plays the frames before the agent's first decision: FIRE, then no-ops.
     fn begin_episode(&mut self) {
-        self.draw_variant().expect("the options have been checked");
+        self.draw_variant().expect("the options were checked");
         self.ale.reset_game();
         let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
         if fire {
@@ -183,10 +184,9 @@ impl AtariEnv {
         self.lives = self.ale.lives();
     }
 
-    /// Emulates the frames of one step and makes the newest frame of the observation.
+    /// Emulates the frames of one step and adds the newest frame to the observation.
     ///
-    /// A step that ends the episode does not look at its last frame, so that its observation shows older ones; as in
-    /// ale-py.
+    /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones.
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
         let mut has_previous = false;
@@ -196,7 +196,7 @@ impl AtariEnv {
             reward = reward.wrapping_add(act(&mut self.ale, action, strength));
             self.elapsed = self.elapsed.saturating_add(1);
             over = self.ale.game_over();
-            // A game may show no lives before it is over; that is no loss of a life.
+            // A game may report zero lives before it is over; that does not count as the loss of a life.
             life_lost = (1..self.lives).contains(&self.ale.lives());
             ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
             if ends {
@@ -227,7 +227,7 @@ impl AtariEnv {
         self.elapsed >= self.options.max_num_frames_per_episode
     }
 
-    /// The action that is meant, and its strength.
+    /// Returns the action and its strength.
     fn decode(&self, action: EnvAction<'_>) -> Result<(Action, f32), EnvError> {
         let known = match action {
             EnvAction::Discrete(&[index]) if !self.options.continuous => {
@@ -303,7 +303,7 @@ impl Env for AtariEnv {
             elapsed: self.elapsed,
             lives: self.lives,
         };
-        postcard::to_stdvec(&state).expect("plain data can be written")
+        postcard::to_stdvec(&state).expect("the state can be serialized")
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
@@ -314,7 +314,7 @@ impl Env for AtariEnv {
             return Err(bad("it is too long"));
         }
         if !self.view.fits(&state.view) {
-            return Err(bad("its observations have another size"));
+            return Err(bad("its observations have a different size"));
         }
         self.ale.restore(&state.ale).map_err(|error| EnvError::BadSnapshot(error.to_string()))?;
         self.view.restore(&state.view);

@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use super::uniform::Uniform;
 use crate::{AleError, AleSettings, Game};
 
-/// How a game becomes an environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `ram`, `fill_stack`,
-/// `modes` and `difficulties` are beyond it.
+/// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `ram`, `fill_stack`,
+/// `modes` and `difficulties` are additions.
 ///
-/// The defaults play deterministically. Sticky actions as Machado et al. (2018) recommend them, and as Gymnasium's
-/// registered games have them, are `repeat_action_probability` 0.25.
+/// The defaults are deterministic. For sticky actions as recommended by Machado et al. (2018) and used by the games that
+/// ale-py registers with Gymnasium, set `repeat_action_probability` to 0.25.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AtariOptions {
@@ -15,44 +15,44 @@ pub struct AtariOptions {
     pub img_height: usize,
     /// Columns of the observation, 1 to 4096.
     pub img_width: usize,
-    /// One grey byte a pixel instead of red, green and blue.
+    /// True for one grey byte per pixel instead of red, green and blue.
     pub grayscale: bool,
     /// Frames in an observation, 1 to 64.
     pub stack_num: usize,
-    /// Emulated frames in one step, at least 1.
+    /// Emulated frames per step, at least 1.
     pub frameskip: u32,
-    /// The observation shows the larger value of the last two frames of a step.
+    /// True to take the maximum of the last two frames of a step.
     pub maxpool: bool,
     /// A reset plays fewer NOOP frames than this, drawn uniformly; 0 plays none.
     pub noop_max: u32,
-    /// The loss of a life ends the episode, and the game is reset.
+    /// True if the loss of a life ends the episode. The game is then reset.
     pub episodic_life: bool,
-    /// The loss of a life is reported as a termination, but the episode continues.
+    /// True if the loss of a life is reported as a termination although the episode continues.
     pub life_loss_info: bool,
-    /// Rewards are clipped to -1..=1.
+    /// True to clip rewards to -1..=1.
     pub reward_clipping: bool,
-    /// A reset presses FIRE for one frame before the NOOPs, in games that know it.
+    /// True if a reset presses FIRE for one frame before the NOOPs, in games that have that action.
     pub use_fire_reset: bool,
     /// An episode is truncated after this many frames, at least 1. Frames of the reset do not count.
     pub max_num_frames_per_episode: u32,
-    /// How likely each frame repeats the action before, 0 to 1.
+    /// Probability that a frame repeats the previous action (sticky actions), 0 to 1.
     pub repeat_action_probability: f32,
-    /// All legal actions instead of those that do something in the game.
+    /// True for all legal actions instead of those that have an effect in the game.
     pub full_action_space: bool,
-    /// Actions are three floats, the position of an analogue stick and the button, instead of an index: see
-    /// [`AtariEnv`](crate::AtariEnv). All legal actions can be reached, and `full_action_space` changes nothing.
+    /// True for actions of three floats, the position of an analogue stick and its button, instead of an index: see
+    /// [`AtariEnv`](crate::AtariEnv). They reach all legal actions, so `full_action_space` has no effect.
     pub continuous: bool,
-    /// How far the stick must be pushed, and the button be pressed, to count; finite.
+    /// Threshold above which a direction or the button counts as held; finite.
     pub continuous_action_threshold: f32,
-    /// Observations are the 128 bytes of RAM instead of pictures; `img_height`, `img_width`, `grayscale` and `maxpool`
-    /// change nothing then.
+    /// True to observe the 128 bytes of RAM instead of the screen; `img_height`, `img_width`, `grayscale` and `maxpool`
+    /// then have no effect.
     pub ram: bool,
-    /// An episode's first observation shows its first frame `stack_num` times, as in `EnvPool`, instead of black ones
-    /// before it.
+    /// True if the first observation of an episode repeats its first frame, as in `EnvPool`, instead of padding with
+    /// black frames.
     pub fill_stack: bool,
-    /// The game's modes, of which each episode draws one. One alone is simply the mode; none stands for the default.
+    /// The modes of which each episode draws one; empty for the game's default mode.
     pub modes: Vec<u32>,
-    /// The settings of the difficulty switches, of which each episode draws one. None stands for 0.
+    /// The settings of the difficulty switches of which each episode draws one; empty for 0.
     pub difficulties: Vec<u32>,
 }
 
@@ -84,7 +84,7 @@ impl Default for AtariOptions {
 }
 
 impl AtariOptions {
-    /// Checks what the emulator does not check itself.
+    /// Checks the options that the emulator does not check.
     pub(super) fn check(&self, game: &'static Game) -> Result<(), AleError> {
         let check = |fine: bool, name, value: &dyn ToString, allowed| {
             if fine { Ok(()) } else { Err(AleError::Setting { name, value: value.to_string(), allowed }) }
@@ -102,7 +102,7 @@ impl AtariOptions {
         self.difficulties.iter().try_for_each(|&difficulty| game.check_difficulty(difficulty))
     }
 
-    /// The emulator's part of the options. It runs frame by frame; skip and limit are the environment's.
+    /// Returns the settings of the emulator. It runs frame by frame; the environment handles frame skip and limit.
     pub(super) fn emulator(&self) -> AleSettings {
         AleSettings {
             repeat_action_probability: self.repeat_action_probability,
@@ -113,12 +113,12 @@ impl AtariOptions {
         }
     }
 
-    /// Even without no-ops a number is drawn.
+    /// Returns the distribution of the number of no-ops. It is drawn from even without no-ops.
     pub(super) fn noop_draw(&self) -> Uniform {
         Uniform::below(self.noop_max.max(1))
     }
 
-    /// The codes of the actions that can be reached, which indices refer to.
+    /// Returns the codes of the available actions by index.
     pub(super) fn action_codes(&self, game: &'static Game) -> &'static [u8] {
         if self.full_action_space || self.continuous { game.legal_actions } else { game.minimal_actions }
     }

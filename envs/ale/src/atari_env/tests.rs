@@ -13,7 +13,7 @@ fn harvest(options: AtariOptions) -> AtariEnv {
     AtariEnv::new(&powered, options, 0).unwrap()
 }
 
-/// Steps with some action until a step satisfies a condition; the number of that step and the step.
+/// Steps with one action until a step satisfies a condition. Returns the number of that step and the step.
 fn play_until(env: &mut AtariEnv, condition: impl Fn(&Step) -> bool) -> (u32, Step) {
     let mut observation = vec![0; env.observation_space().byte_len()];
     for number in 1..=1000 {
@@ -22,7 +22,7 @@ fn play_until(env: &mut AtariEnv, condition: impl Fn(&Step) -> bool) -> (u32, St
             return (number, step);
         }
     }
-    panic!("it never came");
+    panic!("no step satisfies the condition");
 }
 
 fn reset(env: &mut AtariEnv, seed: Option<u64>) -> Vec<u8> {
@@ -137,7 +137,7 @@ fn each_episode_draws_its_mode_and_difficulty() {
     for &mode in &modes {
         for &difficulty in &difficulties {
             let of_this = drawn.iter().find(|(m, d, _)| (*m, *d) == (mode, difficulty));
-            let (.., observation) = of_this.expect("40 episodes draw each of eight");
+            let (.., observation) = of_this.expect("40 episodes draw all eight combinations");
             assert_eq!(*observation, play(&[mode], &[difficulty], 1)[0].2);
         }
     }
@@ -196,7 +196,7 @@ fn a_lost_life_ends_the_episode_only_if_episodic_life_is_set() {
 fn a_seeded_reset_restarts_the_generators_and_an_unseeded_one_continues_them() {
     let mut env = harvest(AtariOptions { use_fire_reset: false, ..AtariOptions::default() });
     reset(&mut env, Some(1));
-    // The first draws of seeds 1 and 2, and the one that follows the first of seed 1.
+    // 12 and 13 are the first draws of seeds 1 and 2.
     assert_eq!(env.info().frame_number, 12);
     reset(&mut env, None);
     let second = env.info();

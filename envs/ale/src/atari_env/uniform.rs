@@ -1,16 +1,16 @@
 use vcs::Mt19937;
 
-/// Draws whole numbers uniformly from a range that begins at 0.
+/// Draws integers uniformly from a range that starts at 0.
 ///
-/// The draw is that of the C++ standard library that ale-py is built with: Lemire's multiplication (2019), which
-/// rejects the few outputs that would favour some results.
+/// The algorithm is that of the C++ standard library that ale-py is built with: Lemire's multiplication (2019), which
+/// rejects the few outputs that would bias the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Uniform {
     range: u32,
 }
 
 impl Uniform {
-    /// Numbers below `range`, which is at least 1.
+    /// Returns the distribution over the integers below `range`, which is at least 1.
     pub(super) fn below(range: u32) -> Self {
         Self { range }
     }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn rejects_outputs_that_would_bias_the_draw() {
-        // 2^32 mod 3000000000 outputs, about 30 %, are rejected: the draws run ahead of the generator's outputs.
+        // 2^32 mod 3000000000 outputs, about 30 %, are rejected: a draw may take several outputs.
         let (mut random, mut outputs) = (Mt19937::new(1), Mt19937::new(1));
         let draw = Uniform::below(3_000_000_000);
         for _ in 0..100 {
@@ -49,6 +49,6 @@ mod tests {
         }
         assert_eq!(random, outputs);
         assert_eq!(Uniform::below(1).draw(&mut random), 0);
-        assert_ne!(random, outputs, "a number is drawn all the same");
+        assert_ne!(random, outputs, "a draw below 1 takes an output too");
     }
 }

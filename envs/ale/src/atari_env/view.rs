@@ -7,19 +7,19 @@ use crate::palette::Palette;
 use crate::preprocess::{FrameStack, Preprocessing, Preprocessor, PreprocessorState, Size};
 use crate::{Ale, PoweredGame};
 
-/// What of the console an observation shows.
-// An environment has one view and nobody moves it about.
+/// The part of the console that an observation shows.
+// An environment has one view, and it is never moved.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(super) enum View {
-    /// The last image, preprocessed.
+    /// The preprocessed screens of the last steps.
     Image(Preprocessor),
-    /// The RAM at the ends of the last steps.
+    /// The RAM at the end of each of the last steps.
     Ram(FrameStack),
 }
 
 impl View {
-    /// The view that the options ask for.
+    /// Returns the view that the options select.
     pub(super) fn new(powered: &PoweredGame, options: &AtariOptions) -> Self {
         if options.ram {
             return Self::Ram(FrameStack::new(options.stack_num, RAM));
@@ -34,8 +34,8 @@ impl View {
         }))
     }
 
-    /// The space that its observations lie in: `[stack_num, img_height, img_width]`, with a last axis of 3 for colours,
-    /// or `[stack_num, 128]`.
+    /// Returns the observation space: `[stack_num, img_height, img_width]`, with a last axis of 3 for RGB, or
+    /// `[stack_num, 128]` for RAM.
     pub(super) fn space(options: &AtariOptions) -> Space {
         let mut shape = vec![options.stack_num];
         if options.ram {
@@ -47,7 +47,7 @@ impl View {
         Space::bytes(shape)
     }
 
-    /// Starts an episode: the newest frame is the present one; the others are black, or the same if `fill` says so.
+    /// Starts an episode: the newest frame is the current one; the others are black, or copies of it if `fill` is true.
     pub(super) fn restart(&mut self, ale: &Ale, fill: bool) {
         let stack = match self {
             Self::Image(image) => {
@@ -65,7 +65,7 @@ impl View {
         }
     }
 
-    /// The frame before the last one of a step is over. A picture that the last frame goes on with is kept.
+    /// Ends the previous frame of a step. Saves its screen if it was cut off, since the last frame then overwrites it.
     pub(super) fn finish_previous_frame(&mut self, ale: &Ale) {
         if let Self::Image(image) = self
             && ale.is_within_frame()
@@ -74,8 +74,8 @@ impl View {
         }
     }
 
-    /// Makes the last picture of a step and the one before it, as far as it has come to them, or the present RAM, the newest
-    /// frame.
+    /// Ends a step: adds the newest frame, made from the current RAM or from the screens of the last and the previous
+    /// frame, if the step reached them.
     pub(super) fn finish_step(&mut self, ale: &Ale, has_last: bool, has_previous: bool) {
         match self {
             Self::Image(image) => {
@@ -105,7 +105,7 @@ impl View {
         }
     }
 
-    /// Whether a state is one of a view of the same kind and sizes.
+    /// Returns true if a state comes from a view of the same kind and sizes.
     pub(super) fn fits(&self, state: &ViewState) -> bool {
         match (self, state) {
             (Self::Image(image), ViewState::Image(state)) => image.fits(state),
@@ -114,7 +114,7 @@ impl View {
         }
     }
 
-    /// Puts a state back that [`fits`](Self::fits).
+    /// Restores a state that [`fits`](Self::fits).
     pub(super) fn restore(&mut self, state: &ViewState) {
         match (self, state) {
             (Self::Image(image), ViewState::Image(state)) => image.restore(state),
@@ -124,7 +124,7 @@ impl View {
     }
 }
 
-/// What continuing a [`View`] exactly needs.
+/// The state that an exact continuation of a [`View`] needs.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ViewState {
     Image(PreprocessorState),

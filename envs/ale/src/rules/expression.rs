@@ -2,7 +2,7 @@
 
 use vcs::{Mt19937, RAM};
 
-/// What rules can see of the machine.
+/// The parts of the machine that rules can read.
 pub(crate) trait Memory {
     /// The 128 bytes of RAM.
     fn ram(&self) -> &[u8; RAM];
@@ -20,16 +20,16 @@ impl Memory for vcs::Console {
     }
 }
 
-/// Where names get their values from while an expression is evaluated.
+/// The values of names while an expression is evaluated.
 pub(crate) struct Scope<'a, M> {
     pub(crate) memory: &'a M,
     /// Current values by slot.
     pub(crate) current: &'a [i32],
     /// Values before the step, by slot.
     pub(crate) old: &'a [i32],
-    /// The environment's generator; 0 is drawn where there is none.
+    /// The environment's random generator; without one `rng()` is 0.
     pub(crate) random: Option<&'a mut Mt19937>,
-    /// The byte of RAM or of the cartridge that was read last.
+    /// The last byte that was read from RAM or cartridge.
     pub(crate) last_read: Option<u8>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Expression {
     Constant(i32),
     Current(usize),
     Old(usize),
-    /// The RAM byte that a `sum` or `count` is at.
+    /// The current RAM byte of a `sum` or `count`.
     Element,
     Ram(Box<Self>),
     Cartridge(Box<Self>),
@@ -96,7 +96,7 @@ pub(crate) enum Binary {
 }
 
 impl Expression {
-    /// The expression's value. Arithmetic wraps, and division by zero gives zero: no content of RAM can fail.
+    /// Returns the value. Arithmetic wraps and division by zero gives zero, so that evaluation never fails.
     pub(crate) fn value<M: Memory>(&self, scope: &mut Scope<'_, M>) -> i32 {
         self.value_at(scope, 0)
     }
@@ -162,7 +162,7 @@ impl Expression {
                 };
                 range.filter(each).count() as i32
             }
-            // Without its top bit, so that the value is not negative.
+            // The top bit is cleared so that the value is not negative.
             Self::Random => {
                 scope.random.as_deref_mut().map_or(0, |random| random.next_u32() & 0x7FFF_FFFF) as i32
             }
@@ -174,7 +174,7 @@ impl Expression {
                     Unary::Complement => !value,
                 }
             }
-            // No expression but `rng()` has side effects, so that both sides may always be evaluated.
+            // Only `rng()` has side effects, so both sides may always be evaluated.
             Self::Binary(operator, a, b) => {
                 let (a, b) = (eval(a), eval(b));
                 binary(*operator, a, b)

@@ -1,4 +1,4 @@
-//! From text to [`Expression`] by recursive descent, one level of precedence after another.
+//! A recursive-descent parser of [`Expression`]s, one level of precedence after another.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct ParseError {
 pub(crate) struct Symbols(BTreeMap<String, usize>);
 
 impl Symbols {
-    /// The slot of `name`, a new one for a new name.
+    /// Returns the slot of `name`, allocating one for a new name.
     pub(crate) fn slot(&mut self, name: &str) -> usize {
         let next = self.0.len();
         *self.0.entry(name.to_owned()).or_insert(next)
@@ -30,7 +30,7 @@ impl Symbols {
         self.0.len()
     }
 
-    /// Parses an expression. Names may be used that the table does not know yet.
+    /// Parses an expression. New names get a slot.
     pub(crate) fn parse(&mut self, text: &str) -> Result<Expression, ParseError> {
         let mut parser = Parser { text, rest: text, symbols: self };
         let expression = parser.expression()?;
@@ -57,7 +57,7 @@ impl Symbols {
     }
 }
 
-/// The binary operators from the loosest to the tightest level. Longer ones stand before their prefixes.
+/// The binary operators from the loosest to the tightest level. Longer ones come before their prefixes.
 const LEVELS: [&[(&str, Binary)]; 9] = [
     &[("||", Binary::Or)],
     &[("&&", Binary::And)],
@@ -107,7 +107,7 @@ impl<'t> Parser<'t, '_> {
         Ok(left)
     }
 
-    /// Takes one of the operators, but not the first character of a longer one (`|` of `||`, `<` of `<<`).
+    /// Takes one of the operators, but not a prefix of a longer one (`|` of `||`, `<` of `<<`).
     fn operator(&mut self, operators: &[(&str, Binary)]) -> Option<Binary> {
         self.skip_blanks();
         let all = LEVELS.iter().copied().flatten();
@@ -165,7 +165,7 @@ impl<'t> Parser<'t, '_> {
         Ok(index.into())
     }
 
-    /// A function's arguments up to the closing parenthesis; the opening one has been taken.
+    /// Parses the arguments of a function and the closing parenthesis; the opening one has been taken.
     fn call(&mut self, name: &str) -> Result<Expression, ParseError> {
         let mut arguments = Vec::new();
         while !self.take(")") {

@@ -1,4 +1,4 @@
-//! A game's rules, ready to run.
+//! The rules of a game, compiled and ready to run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::expression::{Expression, Memory, Scope};
 use super::parser::{ParseError, Symbols};
 
-/// Rules as a row of the table writes them.
+/// Rules as written in the table of games.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesSource {
@@ -17,7 +17,7 @@ pub(crate) struct RulesSource {
     step: Vec<String>,
 }
 
-/// Rules whose names are resolved.
+/// Rules whose names are resolved to slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     init: Vec<(usize, i32)>,
@@ -25,22 +25,22 @@ pub(crate) struct Rules {
     slots: usize,
 }
 
-/// The values of a game's names: all of its state outside the machine.
+/// The values of the variables of a game: all of its state outside the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Variables {
     current: Vec<i32>,
     old: Vec<i32>,
 }
 
-// The outputs have the first slots.
+// The slots of the outputs come first.
 const REWARD: usize = 0;
 const TERMINAL: usize = 1;
 const LIVES: usize = 2;
-/// The mode that mode selection is to reach.
+/// The target of mode selection.
 const MODE: usize = 3;
 
 impl Rules {
-    /// Resolves a row's rules. The symbols serve for the row's mode selection too; `finish` must follow.
+    /// Compiles rules. The returned symbols also serve to compile the mode selection; then `finish` must follow.
     pub(crate) fn compile(source: &RulesSource) -> Result<(Self, Symbols), ParseError> {
         let mut symbols = Symbols::default();
         for (slot, name) in ["reward", "terminal", "lives", "mode"].into_iter().enumerate() {
@@ -49,33 +49,33 @@ impl Rules {
         for name in &source.keep {
             symbols.slot(name);
         }
-        // A reset clears reward and terminal where the row does not say otherwise.
+        // A reset clears reward and terminal unless the rules say otherwise.
         let mut init = vec![(REWARD, 0), (TERMINAL, 0)];
         init.extend(source.init.iter().map(|(name, &value)| (symbols.slot(name), value)));
         let step = source.step.iter().map(|line| symbols.parse_assignment(line)).collect::<Result<_, _>>()?;
         Ok((Self { init, step, slots: 0 }, symbols))
     }
 
-    /// Ends compilation: from now on there are as many slots as names.
+    /// Ends compilation: fixes the number of slots.
     pub(crate) fn finish(&mut self, symbols: &Symbols) {
         self.slots = symbols.len();
     }
 
-    /// The variables of a new environment.
+    /// Returns the variables of a new environment.
     pub(crate) fn variables(&self) -> Variables {
         let mut variables = Variables { current: vec![0; self.slots], old: vec![0; self.slots] };
         self.reset(&mut variables);
         variables
     }
 
-    /// Gives the variables in `init` their values; those in `keep` stay.
+    /// Sets the variables in `init`; all others keep their values.
     pub(crate) fn reset(&self, variables: &mut Variables) {
         for &(slot, value) in &self.init {
             variables.current[slot] = value;
         }
     }
 
-    /// Applies the rules to the machine at the end of a frame. Returns the last byte that they read.
+    /// Applies the rules at the end of a frame. Returns the last byte that they read from the machine.
     pub(crate) fn step(&self, variables: &mut Variables, memory: &impl Memory) -> Option<u8> {
         let Variables { current, old } = variables;
         old.copy_from_slice(current);
@@ -89,24 +89,24 @@ impl Rules {
         last_read
     }
 
-    /// Whether variables from a snapshot can be those of these rules.
+    /// Returns true if variables from a snapshot fit these rules.
     pub(crate) fn accepts(&self, variables: &Variables) -> bool {
         variables.current.len() == self.slots && variables.old.len() == self.slots
     }
 }
 
 impl Variables {
-    /// The reward of the last frame.
+    /// Returns the reward of the last frame.
     pub(crate) fn reward(&self) -> i32 {
         self.current[REWARD]
     }
 
-    /// Whether the game is over.
+    /// Returns true if the game is over.
     pub(crate) fn terminal(&self) -> bool {
         self.current[TERMINAL] != 0
     }
 
-    /// The lives that are left.
+    /// Returns the remaining lives.
     pub(crate) fn lives(&self) -> i32 {
         self.current[LIVES]
     }
@@ -119,7 +119,7 @@ impl Variables {
         self.current[slot] = value;
     }
 
-    /// The values as an expression outside of a step sees them.
+    /// Returns the scope of an expression outside of a step.
     pub(crate) fn scope<'a, M: Memory>(
         &'a self,
         memory: &'a M,
