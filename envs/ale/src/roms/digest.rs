@@ -3,17 +3,17 @@ use std::fmt;
 use md5::{Digest, Md5};
 use serde::{Deserialize, Deserializer, de};
 
-/// The MD5 sum of a ROM image: the name by which the field identifies it. Not a protection against forgery.
+/// The MD5 sum of a ROM image, its customary identifier. It does not protect against forgery.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Md5Sum([u8; 16]);
 
 impl Md5Sum {
-    /// The sum of `bytes`.
+    /// Computes the sum of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Md5::digest(bytes).into())
     }
 
-    /// Reads 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     pub fn parse(digits: &str) -> Option<Self> {
         if digits.len() != 32 || !digits.is_ascii() {
             return None;
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Md5Sum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let digits = String::deserialize(deserializer)?;
         Self::parse(&digits)
-            .ok_or_else(|| de::Error::custom(format!("'{digits}' is no MD5 sum (32 hexadecimal digits)")))
+            .ok_or_else(|| de::Error::custom(format!("'{digits}' is not an MD5 sum of 32 hexadecimal digits")))
     }
 }
 

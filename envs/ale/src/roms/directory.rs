@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::RomError;
 
-/// The environment variable that names the ROM folder.
+/// The environment variable that names the ROM directory.
 pub(super) const DIRECTORY_VARIABLE: &str = "ALE_TRAIN_ROMS";
 
-/// Where ROMs are kept: the given folder, else `ALE_TRAIN_ROMS`, else `ale-train/roms` in the user's data folder.
+/// Returns the ROM directory: the chosen one, else `ALE_TRAIN_ROMS`, else `ale-train/roms` in the user's data directory.
 ///
-/// The data folder is `XDG_DATA_HOME`, else `~/.local/share`, as the XDG base directory specification says; on
-/// Windows `LOCALAPPDATA`.
+/// The data directory is `XDG_DATA_HOME`, else `~/.local/share`, following the XDG base directory specification, or
+/// `LOCALAPPDATA` on Windows.
 pub(super) fn locate(chosen: Option<&Path>) -> Result<PathBuf, RomError> {
     from(chosen, |name| env::var_os(name).filter(|value| !value.is_empty()))
 }

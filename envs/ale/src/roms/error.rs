@@ -6,27 +6,27 @@ use thiserror::Error;
 use super::digest::Md5Sum;
 use super::wheel::WHEEL;
 
-/// What can go wrong between a game's name and its ROM image. Each message is one sentence that says what to do.
+/// An error between the name of a game and its ROM image. Each message is one sentence that says how to proceed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RomError {
-    /// No ROM of this id is known.
+    /// The id is unknown.
     #[error("unknown game '{id}'{}", suggestion(.nearest))]
     Unknown {
-        /// The id as it was given.
+        /// The given id.
         id: String,
-        /// Known ids that look alike, the closest first.
+        /// Similar known ids, the closest first.
         nearest: Vec<String>,
     },
-    /// The image is known but not in the store.
-    #[error("the ROM of {id} is missing: there is no {}; `ale-train roms fetch` downloads it, `ale-train roms import` takes a copy that you have", path.display())]
+    /// The image is known but missing from the store.
+    #[error("the ROM of {id} is missing: {} does not exist; `ale-train roms fetch` downloads it, `ale-train roms import` copies a file of yours", path.display())]
     Missing {
         /// The game.
         id: String,
-        /// Where the image should be.
+        /// The expected path of the image.
         path: PathBuf,
     },
-    /// The file in the store is not the image that its name says.
+    /// The file in the store is not the image of its game.
     #[error("the ROM of {id} is damaged: {} has MD5 {found}, expected {expected}; `ale-train roms fetch` or `ale-train roms import` replaces it", path.display())]
     Damaged {
         /// The game.
@@ -38,54 +38,54 @@ pub enum RomError {
         /// The MD5 in the manifest.
         expected: Md5Sum,
     },
-    /// A file or folder cannot be read.
+    /// A file or directory cannot be read.
     #[error("cannot read {}: {reason}", path.display())]
     Unreadable {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         reason: io::Error,
     },
-    /// The store's folder cannot be written.
-    #[error("cannot write the ROM folder {}: {reason}; choose another with --rom-dir or ALE_TRAIN_ROMS", path.display())]
+    /// The directory of the store cannot be written.
+    #[error("cannot write the ROM directory {}: {reason}; choose another one with --rom-dir or ALE_TRAIN_ROMS", path.display())]
     Unwritable {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         reason: io::Error,
     },
-    /// Neither a flag nor the environment says where ROMs are kept.
+    /// Neither a flag nor the environment names a directory for ROMs.
     #[error(
-        "no place for ROMs is known: none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; choose a folder with --rom-dir"
+        "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; choose one with --rom-dir"
     )]
     NoDirectory,
-    /// A file to import from is no zip archive although its name says so.
+    /// A file with the name of a zip archive or wheel cannot be read as one.
     #[error("{} is not a readable zip archive or wheel: {reason}", path.display())]
     BadArchive {
         /// The file.
         path: PathBuf,
-        /// What the zip reader says.
+        /// The message of the zip reader.
         reason: String,
     },
-    /// No known ROM was among the files to import.
-    #[error("no known ROM among the {files} files of {}; ROMs are recognised by their MD5, `ale-train roms list` shows which are known", path.display())]
+    /// The files to import include no known ROM.
+    #[error("none of the {files} files in {} is a known ROM; ROMs are recognised by their MD5, and `ale-train roms list` shows the known ones", path.display())]
     NothingToImport {
-        /// The folder or archive.
+        /// The directory or archive.
         path: PathBuf,
-        /// Number of files that were looked at.
+        /// The number of files examined.
         files: usize,
     },
-    /// There is no Python interpreter to download with.
+    /// There is no Python interpreter to run pip.
     #[error(
-        "fetching ROMs needs Python 3 with pip, but none of {tried} can be started; install Python 3, or use `ale-train roms import` with files that you have"
+        "fetching ROMs needs Python 3 with pip, but none of {tried} can be started; install Python 3, or use `ale-train roms import` with your own files"
     )]
     NoPython {
-        /// The names that were tried.
+        /// The names of the interpreters tried.
         tried: String,
     },
     /// The Python interpreter has no pip.
     #[error(
-        "fetching ROMs needs pip, but `{python} -m pip` does not exist; install it (Debian: python3-pip), or use `ale-train roms import` with files that you have"
+        "fetching ROMs needs pip, but `{python} -m pip` does not work; install it (Debian: python3-pip), or use `ale-train roms import` with your own files"
     )]
     NoPip {
         /// The interpreter.
@@ -93,32 +93,32 @@ pub enum RomError {
     },
     /// pip could not reach the package index.
     #[error(
-        "pip cannot reach the package index to download {WHEEL} ({detail}); check the network, or use `ale-train roms import` with files that you have"
+        "pip cannot reach the package index to download {WHEEL} ({detail}); check the network, or use `ale-train roms import` with your own files"
     )]
     NoNetwork {
-        /// pip's own words.
+        /// The message of pip.
         detail: String,
     },
     /// pip failed for another reason.
     #[error("pip cannot download {WHEEL}: {detail}")]
     PipFailed {
-        /// pip's own words.
+        /// The message of pip.
         detail: String,
     },
-    /// The downloaded wheel lacks ROMs that it should hold.
+    /// The downloaded wheel lacks ROMs of the manifest.
     #[error("the downloaded {WHEEL} lacks {} of {expected} ROMs: {}", missing.len(), missing.join(", "))]
     IncompleteWheel {
-        /// The games whose images were not found.
+        /// The games whose images are missing.
         missing: Vec<String>,
-        /// Number of images in the manifest.
+        /// The number of images in the manifest.
         expected: usize,
     },
 }
 
-/// ` (did you mean 'a' or 'b'?)`, or nothing.
+/// Returns the end of the message about an unknown id: similar ids, or where to find them.
 fn suggestion(nearest: &[String]) -> String {
     if nearest.is_empty() {
-        return "; `ale-train games` lists the known ones".to_owned();
+        return "; `ale-train games` lists the known games".to_owned();
     }
     let quoted: Vec<_> = nearest.iter().map(|name| format!("'{name}'")).collect();
     format!(", did you mean {}?", quoted.join(" or "))

@@ -6,8 +6,8 @@ use super::pip::Pip;
 use super::store::{RomState, RomStore};
 
 impl RomStore {
-    /// The image of a game. A missing one is fetched first where `pip` is given; a damaged one stays an error, since
-    /// something happened to a file that was good.
+    /// Returns the image of a game, fetching it first if it is missing and `pip` is given. A damaged image is an error,
+    /// because something happened to a file that was good.
     pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
         match (self.read(id), pip) {
             (Err(RomError::Missing { .. }), Some(pip)) => {
@@ -18,8 +18,9 @@ impl RomStore {
         }
     }
 
-    /// Downloads the ale-py wheel with the user's pip and imports its images; fails unless all of the manifest are there
-    /// afterwards. Waits for another process that is downloading, and downloads nothing when none is missing any more.
+    /// Downloads the ale-py wheel with the user's pip and imports its images. It is an error if images of the manifest
+    /// are still missing afterwards. Waits while another process downloads, and then downloads only if images are still
+    /// missing.
     pub fn fetch(&self, pip: &Pip) -> Result<Imported, RomError> {
         let _lock = self.lock()?;
         if self.absent()?.is_empty() {
@@ -34,7 +35,7 @@ impl RomStore {
         Err(RomError::IncompleteWheel { missing, expected: self.manifest().len() })
     }
 
-    /// The games whose images are missing or damaged.
+    /// Returns the games whose images are missing or damaged.
     fn absent(&self) -> Result<Vec<String>, RomError> {
         let states = self.list()?;
         let absent = states.into_iter().filter(|(_, state)| *state != RomState::Present);

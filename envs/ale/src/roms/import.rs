@@ -7,20 +7,20 @@ use zip::ZipArchive;
 use super::error::RomError;
 use super::store::RomStore;
 
-/// What an import or a download did.
+/// The outcome of an import or a download.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Number of files that were looked at.
+    /// The number of files examined.
     pub files: usize,
-    /// The games whose images were written, in the order in which they were found.
+    /// The games whose images were written, in the order found.
     pub written: Vec<String>,
-    /// Number of images found that the store had already.
+    /// The number of images found that the store already had.
     pub already_present: usize,
 }
 
 impl RomStore {
-    /// Takes every known image out of a file, a folder (with its subfolders) or a zip archive (a wheel is one), whatever
-    /// the files are called. Images that the store already has are left alone, damaged ones replaced.
+    /// Imports every known image from a file, a directory and its subdirectories, or a zip archive such as a wheel,
+    /// whatever the names of the files. Skips images that the store already has and replaces damaged ones.
     pub fn import(&self, source: &Path) -> Result<Imported, RomError> {
         let mut search = Search { store: self, imported: Imported::default() };
         let metadata = fs::metadata(source).map_err(unreadable(source))?;
@@ -43,7 +43,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Every file below `folder`. Links to folders are not followed, so the walk ends.
+    /// Examines every file below a directory. Links to directories are not followed, so that the walk ends.
     fn directory(&mut self, directory: &Path) -> Result<(), RomError> {
         let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
         while let Some(directory) = waiting.pop() {
@@ -69,7 +69,7 @@ impl Search<'_> {
         self.image(image.as_deref())
     }
 
-    /// Every file in a zip archive; a wheel is one.
+    /// Examines every file in a zip archive.
     fn archive(&mut self, path: &Path, file: File) -> Result<(), RomError> {
         let bad = |reason: String| RomError::BadArchive { path: path.to_owned(), reason };
         let mut archive =
@@ -84,8 +84,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The contents of a file, unless it is longer than any image. Never reads more than that, whatever the file or
-    /// the archive says about its length.
+    /// Returns the content of a file unless it is longer than any image. Never reads more than that, whatever length the
+    /// file or the archive claims.
     fn read_image(&self, reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         let largest = self.store.manifest().largest();
         let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ impl Search<'_> {
             return Ok(());
         };
         if self.store.read(id).is_ok() {
-            // The same image may lie in the source twice; it was written, not found present, then.
+            // The source may contain an image twice; the second one does not count as already present.
             self.imported.already_present +=
                 usize::from(!self.imported.written.iter().any(|written| written == id));
         } else {

@@ -7,18 +7,18 @@ use serde::Deserialize;
 use super::digest::Md5Sum;
 use super::error::RomError;
 
-/// What identifies a ROM image.
+/// The identification of a ROM image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RomEntry {
-    /// MD5 of the image.
+    /// The MD5 of the image.
     pub md5: Md5Sum,
-    /// Length of the image in bytes.
+    /// The length of the image in bytes.
     pub size: usize,
 }
 
 impl RomEntry {
-    /// Whether `bytes` are this image.
+    /// Returns true if `bytes` are this image.
     pub fn matches(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.size && Md5Sum::of(bytes) == self.md5
     }
@@ -34,34 +34,34 @@ pub struct Manifest {
 const SHIPPED: &str = include_str!("../../../../roms/manifest.toml");
 
 impl Manifest {
-    /// The images of ale-py 0.12.1.
+    /// Returns the images of ale-py 0.12.1.
     pub fn shipped() -> &'static Self {
         static MANIFEST: LazyLock<Manifest> =
-            LazyLock::new(|| Manifest::parse(SHIPPED).expect("a test reads the shipped manifest"));
+            LazyLock::new(|| Manifest::parse(SHIPPED).expect("a test parses the shipped manifest"));
         &MANIFEST
     }
 
-    /// Reads the form of `roms/manifest.toml`: one line a ROM, `id = { md5 = "..", size = .. }`.
+    /// Parses the format of `roms/manifest.toml`: one line per ROM, `id = { md5 = "..", size = .. }`.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text).map(|entries| Self { entries })
     }
 
-    /// Number of images.
+    /// Returns the number of images.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no image is listed.
+    /// Returns true if no image is listed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Ids and entries in alphabetical order.
+    /// Returns the ids and entries in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RomEntry)> {
         self.entries.iter().map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The entry of a game.
+    /// Returns the entry of a game.
     pub fn entry(&self, id: &str) -> Result<&RomEntry, RomError> {
         self.entries.get(id).ok_or_else(|| RomError::Unknown {
             id: id.to_owned(),
@@ -72,9 +72,9 @@ impl Manifest {
         })
     }
 
-    /// The game whose image `bytes` are.
+    /// Returns the game whose image `bytes` are.
     pub fn identify(&self, bytes: &[u8]) -> Option<&str> {
-        // Only a file of the right length is worth hashing.
+        // Hashes only files of a possible length.
         if !self.entries.values().any(|entry| entry.size == bytes.len()) {
             return None;
         }
@@ -82,7 +82,7 @@ impl Manifest {
         self.iter().find(|(_, entry)| entry.md5 == md5).map(|(id, _)| id)
     }
 
-    /// Length of the largest image in bytes.
+    /// Returns the length of the largest image in bytes.
     pub fn largest(&self) -> usize {
         self.entries.values().map(|entry| entry.size).max().unwrap_or(0)
     }

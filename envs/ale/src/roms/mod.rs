@@ -1,10 +1,11 @@
-//! ROM images: which ones are known, where they are kept, and how they get there.
+//! ROM images: the known ones, the directory that holds them, and the ways to fill it.
 //!
-//! A ROM is recognised by the MD5 of its bytes, never by its file name. The [`Manifest`] lists the images that ale-py
-//! 0.12.1 ships; a [`RomStore`] is a folder with checked copies of them. Images come from files that the user has
-//! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's own pip ([`RomStore::fetch`]).
+//! A ROM is recognised by the MD5 of its content, never by its file name. The [`Manifest`] lists the images that ale-py
+//! 0.12.1 ships; a [`RomStore`] is a directory with verified copies of them. Images come from files of the user
+//! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's pip ([`RomStore::fetch`]).
 //!
-//! This module prints nothing and knows no command line.
+//! Nothing here prints: [`Pip`] passes its one message to a callback. Error messages name the commands of `ale-train`
+//! that help.
 
 mod builtin;
 mod digest;

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use super::error::RomError;
 use super::wheel::{WHEEL, Wheel};
 
-/// The wheel that is asked for when none fits the user's own Python or platform. Its ROMs are the same.
+/// The options for the wheel of another platform, if there is none for the user's. Its ROMs are the same.
 const ANY_PLATFORM: [&str; 5] = [
     "--only-binary=:all:",
     "--platform=manylinux_2_28_x86_64",
@@ -15,7 +15,7 @@ const ANY_PLATFORM: [&str; 5] = [
     "--abi=cp311",
 ];
 
-/// What pip writes when the index cannot be reached.
+/// The words in pip's output if it cannot reach the index.
 const NETWORK_SIGNS: [&str; 6] = [
     "NewConnectionError",
     "NameResolutionError",
@@ -25,7 +25,7 @@ const NETWORK_SIGNS: [&str; 6] = [
     "Max retries exceeded",
 ];
 
-/// The user's own pip.
+/// The user's pip.
 #[derive(Clone, Debug)]
 pub struct Pip {
     interpreters: Vec<OsString>,
@@ -33,19 +33,19 @@ pub struct Pip {
 }
 
 impl Pip {
-    /// The pip of `python3`, else of `python`. `announce` is called with one line before anything is downloaded.
+    /// Returns the pip of `python3`, else of `python`. `announce` is called with one line before a download.
     pub fn new(announce: fn(&str)) -> Self {
         Self { interpreters: ["python3", "python"].map(OsString::from).to_vec(), announce }
     }
 
-    /// The same with the given interpreter in the place of `python3`.
+    /// Returns the same with the given interpreter instead of `python3` and `python`.
     #[must_use]
     pub fn with_interpreter(mut self, interpreter: impl Into<OsString>) -> Self {
         self.interpreters = vec![interpreter.into()];
         self
     }
 
-    /// Downloads the wheel into a temporary folder.
+    /// Downloads the wheel into a temporary directory.
     pub(super) fn download(&self) -> Result<Wheel, RomError> {
         let directory = tempfile::tempdir()
             .map_err(|reason| RomError::Unwritable { path: std::env::temp_dir(), reason })?;
@@ -71,7 +71,7 @@ impl Pip {
             match command.output() {
                 Ok(output) if output.status.success() => return Ok(()),
                 Ok(output) => return Err(explain(&interpreter.to_string_lossy(), &output)),
-                // The next name may exist.
+                // Try the next name.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     return Err(RomError::PipFailed {
@@ -85,7 +85,7 @@ impl Pip {
     }
 }
 
-/// What pip's failure means, by its own words.
+/// Classifies a failure of pip by its output.
 fn explain(python: &str, output: &Output) -> RomError {
     let words = String::from_utf8_lossy(&output.stderr);
     if words.contains("No module named pip") {

@@ -9,9 +9,9 @@ use super::directory;
 use super::error::RomError;
 use super::manifest::Manifest;
 
-/// A folder with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
+/// A directory with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
 ///
-/// Several processes may use the same folder at once: images appear by renaming a complete file, and downloads take
+/// Several processes may use the same directory at once: images appear by renaming a complete file, and downloads take
 /// a lock.
 #[derive(Clone, Debug)]
 pub struct RomStore {
@@ -19,14 +19,14 @@ pub struct RomStore {
     manifest: Arc<Manifest>,
 }
 
-/// What is in the store in the place of an image.
+/// The state of an image in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RomState {
-    /// The image itself.
+    /// The image is there.
     Present,
-    /// Nothing.
+    /// There is no file.
     Missing,
-    /// A file with other contents.
+    /// The file has different content.
     Damaged {
         /// The file's MD5.
         found: Md5Sum,
@@ -34,33 +34,33 @@ pub enum RomState {
 }
 
 impl RomStore {
-    /// The user's store: in `chosen`, else in `ALE_TRAIN_ROMS`, else in the user's data folder
-    /// (`$XDG_DATA_HOME/ale-train/roms` or `~/.local/share/ale-train/roms`). Touches no file.
+    /// Returns the user's store: in `chosen`, else in `ALE_TRAIN_ROMS`, else in the user's data directory
+    /// (`$XDG_DATA_HOME/ale-train/roms` or `~/.local/share/ale-train/roms`). Accesses no file.
     pub fn locate(chosen: Option<&Path>) -> Result<Self, RomError> {
         Ok(Self::new(directory::locate(chosen)?, Manifest::shipped().clone()))
     }
 
-    /// A store in `folder` for the images of `manifest`. Touches no file.
+    /// Returns a store in `directory` for the images of `manifest`. Accesses no file.
     pub fn new(directory: PathBuf, manifest: Manifest) -> Self {
         Self { directory, manifest: Arc::new(manifest) }
     }
 
-    /// The folder, which need not exist yet.
+    /// Returns the directory, which may not exist yet.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The images that the store is for.
+    /// Returns the manifest of the store.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Where the image of a game lies, or would lie.
+    /// Returns the path of a game's image, which may not exist.
     pub fn path(&self, id: &str) -> PathBuf {
         self.directory.join(format!("{id}.bin"))
     }
 
-    /// The image of a game, its MD5 checked. Those of the open games are always at hand.
+    /// Returns the image of a game after checking its MD5. The images of the open games are always available.
     pub fn read(&self, id: &str) -> Result<Arc<[u8]>, RomError> {
         if let Some(image) = built_in(id) {
             return Ok(image.into());
@@ -79,7 +79,7 @@ impl RomStore {
         }
     }
 
-    /// The state of every image, in alphabetical order.
+    /// Returns the state of every image in alphabetical order.
     pub fn list(&self) -> Result<Vec<(&str, RomState)>, RomError> {
         let state = |id: &str| match self.read(id) {
             Ok(_) => Ok(RomState::Present),
@@ -90,8 +90,8 @@ impl RomStore {
         self.manifest.iter().map(|(id, _)| Ok((id, state(id)?))).collect()
     }
 
-    /// Writes an image: to a temporary file in the same folder, flushed to the disk, then renamed. After a crash at any
-    /// moment there is either the old file or the new one.
+    /// Writes an image to a temporary file in the same directory, flushes it to disk and renames it. After a crash there
+    /// is either the old file or the new one.
     pub(super) fn write(&self, id: &str, bytes: &[u8]) -> Result<(), RomError> {
         self.create_directory()?;
         let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
@@ -110,7 +110,7 @@ impl RomStore {
             .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 
-    /// Waits until no other process downloads into this folder. The lock ends with the returned file.
+    /// Waits until no other process downloads into this directory. Dropping the returned file releases the lock.
     pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_directory()?;
         let lock = || -> io::Result<File> {
@@ -122,7 +122,7 @@ impl RomStore {
     }
 }
 
-/// The contents of a file, or nothing where there is none.
+/// Returns the content of a file, or `None` if it does not exist.
 fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -131,7 +131,7 @@ fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
     }
 }
 
-/// A temporary file that anyone may read once it is renamed: a store may be shared by the users of a machine.
+/// Creates a temporary file that everyone may read: a store may be shared by the users of a machine.
 fn temporary_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".partial-");
@@ -140,7 +140,7 @@ fn temporary_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(directory)
 }
 
-/// A renamed file is only safe once its folder is on the disk too. Windows has no such operation.
+/// Flushes a directory to disk, without which a rename in it may be lost. Windows has no such operation.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(directory)?.sync_all()?;

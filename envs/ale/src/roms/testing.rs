@@ -4,17 +4,16 @@ use std::sync::Arc;
 use super::pip::Pip;
 use super::store::RomStore;
 
-/// With this environment variable at `1`, tests whose ROM is not at hand are skipped instead of failing.
+/// If this environment variable is `1`, tests whose ROM is missing are skipped instead of failing.
 pub const WITHOUT_ROMS: &str = "ALE_TRAIN_TESTS_WITHOUT_ROMS";
 
-/// The ROM of a game for a test: from the user's store, fetched first where it is missing.
+/// Returns the ROM of a game for a test, from the user's store, fetching it first if it is missing.
 ///
-/// Nothing where [`WITHOUT_ROMS`] is `1` and the store lacks the image: the test then prints that it was skipped and
-/// returns.
+/// Returns `None` and prints that the test is skipped if [`WITHOUT_ROMS`] is `1` and the store lacks the image.
 ///
 /// # Panics
 ///
-/// Where the image cannot be had: a test that cannot run has not passed.
+/// If the image is unavailable otherwise: a test that cannot run must not pass.
 pub fn for_tests(id: &str) -> Option<Arc<[u8]>> {
     let without_roms = env::var_os(WITHOUT_ROMS).is_some_and(|value| value == "1");
     let pip = Pip::new(|line| eprintln!("{line}"));

@@ -1,4 +1,4 @@
-//! The store with images of our own making, and a pip that is a shell script.
+//! The store with made-up images, and a shell script in place of pip.
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +31,7 @@ fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {
     path
 }
 
-/// Everything in the folder of the store but the images.
+/// Returns the names of all files in the directory of the store except images and the lock.
 fn leftovers(store: &RomStore) -> Vec<String> {
     let names = fs::read_dir(store.directory())
         .unwrap()
@@ -73,7 +73,7 @@ fn rejects_a_source_without_known_images_and_writes_nothing() {
     assert!(matches!(error, RomError::NothingToImport { files: 2, .. }), "{error}");
     assert!(!store.directory().exists());
 
-    fs::write(temp.path().join("broken.whl"), "no archive").unwrap();
+    fs::write(temp.path().join("broken.whl"), "not an archive").unwrap();
     let error = store.import(&temp.path().join("broken.whl")).unwrap_err();
     assert!(matches!(error, RomError::BadArchive { .. }), "{error}");
     let error = store.import(&temp.path().join("nowhere")).unwrap_err();
@@ -122,14 +122,14 @@ fn reports_a_missing_image_if_there_is_no_pip() {
 #[test]
 fn reports_a_directory_that_cannot_be_created() {
     let temp = TempDir::new().unwrap();
-    fs::write(temp.path().join("roms"), "a file where the folder should be").unwrap();
+    fs::write(temp.path().join("roms"), "a file instead of a directory").unwrap();
     fs::write(temp.path().join("alpha"), ALPHA).unwrap();
     let error = store(temp.path()).import(&temp.path().join("alpha")).unwrap_err();
-    // Looking below a file already fails on some systems, writing below it on the others.
+    // Some systems fail when reading below a file, others only when writing.
     assert!(matches!(error, RomError::Unwritable { .. } | RomError::Unreadable { .. }), "{error}");
 }
 
-/// Downloads, with a shell script in the place of Python.
+/// Downloads with a shell script in place of Python.
 #[cfg(unix)]
 mod downloads {
     use std::process::Command;
@@ -138,9 +138,9 @@ mod downloads {
     use super::super::Pip;
     use super::*;
 
-    /// A `python3` that runs `script`, in which `$dest` is the folder to download into.
+    /// Returns a `python3` that runs `script`, in which `$dest` is the target directory of the download.
     ///
-    /// Another process writes the file: were it open here while a parallel test starts a child, that child would
+    /// Another process writes the file. If it were open here while a parallel test starts a child, the child would
     /// inherit it and running it would fail with "text file busy".
     fn python(directory: &Path, script: &str) -> Pip {
         let path = directory.join("python3");
