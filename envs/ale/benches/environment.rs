@@ -1,7 +1,7 @@
-//! What the parts of an environment cost: a frame of the console, an observation, a step, a reset.
+//! The cost of the parts of an environment: a frame of the console, an observation, a step, a reset.
 //!
-//! `cargo bench -p ale` measures the open game, and some others whose ROMs are at hand. Everything is warmed up first, so
-//! that hot code is translated.
+//! `cargo bench -p ale` measures the open game and, if their ROMs are in the store, some others. A warm-up makes sure that
+//! hot code is translated.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use preprocess::{Preprocessing, Preprocessor, Size};
 use rl_env::{Action as EnvAction, Env, Space};
 
-/// The preprocessing is no public part of the crate, so it is compiled into this program once more.
+/// The preprocessing is not public, so it is compiled into this program again.
 #[path = "../src/preprocess/mod.rs"]
-// Much of it is not called here, and its unit tests are compiled but do not run.
+// Much of it is not called here, and its unit tests are compiled but not run.
 #[allow(dead_code, unused_imports)]
 mod preprocess;
 
-/// What the preprocessing takes from the rest of its crate.
+/// The part of the crate that the preprocessing uses.
 mod palette {
     pub(crate) use ale::Palette;
 }
 
-/// With few objects and with many, of 2 KB and of 8.
+/// Games with few and many objects, of 2 KB to 8 KB.
 const GAMES: [&str; 5] = ["harvest", "pong", "breakout", "ms_pacman", "beam_rider"];
 const WARM_UP_FRAMES: usize = 12_000;
-/// Actions are held for so many frames or steps.
+/// The number of frames or steps for which an action is held.
 const HELD: usize = 8;
 
-/// The games whose ROMs are there; none is fetched.
+/// Returns the games whose ROMs are in the store. Fetches none.
 fn games_at_hand() -> Vec<PoweredGame> {
-    let store = roms::RomStore::locate(None).expect("a place for ROMs");
+    let store = roms::RomStore::locate(None).expect("there is a ROM directory");
     let powered = |id| PoweredGame::new(game(id).ok()?, store.read(id).ok()?).ok();
     GAMES.into_iter().filter_map(powered).collect()
 }
 
-/// A game that is played, the same way every time.
+/// A game with a fixed sequence of actions.
 struct Play {
     ale: Ale,
     frames: usize,
@@ -62,7 +62,7 @@ impl Play {
     }
 }
 
-/// One frame: emulation and rules, the picture drawn or not.
+/// One frame: emulation and rules, with and without drawing the screen.
 fn frame(criterion: &mut Criterion) {
     let mut group = group(criterion, "frame");
     for powered in games_at_hand() {
@@ -73,8 +73,8 @@ fn frame(criterion: &mut Criterion) {
     }
 }
 
-/// The last two pictures of a step become a row of 84x84: in a game, where little changes from step to step, and with
-/// pictures that have nothing in common.
+/// Preprocessing of the last two frames of a step to 84x84: in games, where little changes from step to step, and with
+/// unrelated frames.
 fn preprocess(criterion: &mut Criterion) {
     let mut group = group(criterion, "preprocess");
     for powered in games_at_hand() {
@@ -86,12 +86,12 @@ fn preprocess(criterion: &mut Criterion) {
     let picture =
         |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
     let steps: Vec<_> = (0..STEPS).map(|step| [picture(2 * step), picture(2 * step + 1)]).collect();
-    observe(&mut group, "nothing in common", powered, &steps);
+    observe(&mut group, "unrelated frames", powered, &steps);
 }
 
 const STEPS: usize = 64;
 
-/// The last two pictures of successive steps of a game.
+/// Returns the last two screens of successive steps of a game.
 fn pictures(powered: &PoweredGame) -> Vec<[Vec<u8>; 2]> {
     let mut play = Play::warmed_up(powered);
     let mut picture = |skipped| {
@@ -125,7 +125,7 @@ fn observe(
     });
 }
 
-/// A step of an environment: four frames, two of them drawn, and the observation written.
+/// A step of an environment: four frames, two of them drawn, and the observation.
 fn step(criterion: &mut Criterion) {
     let mut group = group(criterion, "step");
     for powered in games_at_hand() {
@@ -145,7 +145,7 @@ fn step(criterion: &mut Criterion) {
     }
 }
 
-/// A reset with its no-ops: to a seed, as if the game had just been loaded, and going on with the random numbers.
+/// A reset with its no-ops, seeded (which loads the game again) and unseeded.
 fn reset(criterion: &mut Criterion) {
     const WARM_UP: u64 = 60;
     let mut group = group(criterion, "reset");
@@ -173,7 +173,7 @@ fn environment(powered: &PoweredGame) -> (AtariEnv, Vec<u8>) {
     (env, observation)
 }
 
-/// Each bench takes a second or two.
+/// Returns a benchmark group whose benchmarks take a second or two each.
 fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group

@@ -1,9 +1,9 @@
-//! A fixed piece of work, whose instructions `benches/instructions` counts: always the same steps of the same game.
+//! A fixed workload for `benches/instructions`, which counts its instructions: the same steps of the same game each time.
 //!
 //! `cargo run -p ale --example fixed_trace -- GAME`
 //!
-//! One environment with the standard preprocessing plays fixed actions. The first steps, in which hot code becomes
-//! native code, are not counted.
+//! One environment with the standard preprocessing plays fixed actions. The first steps, during which hot code is
+//! translated to native code, are not counted.
 
 use std::error::Error;
 
@@ -11,9 +11,9 @@ use ale::roms::RomStore;
 use ale::{AtariEnv, AtariOptions, PoweredGame, game};
 use rl_env::{Action, Env, Space};
 
-/// Steps before the count begins.
+/// Steps before counting starts.
 const WARM_UP: usize = 2_000;
-/// Steps that are counted, four frames each.
+/// Counted steps of four frames each.
 const STEPS: usize = 250;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,13 +27,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     counted(&mut env, &mut observation)
 }
 
-/// The counter is switched on and off by the name of this function.
+/// The counter recognises this function by its name.
 #[inline(never)]
 fn counted(env: &mut AtariEnv, observation: &mut [u8]) -> Result<(), Box<dyn Error>> {
     play(env, WARM_UP..WARM_UP + STEPS, observation)
 }
 
-/// Each action is held for eight steps.
+/// Plays some steps, holding each action for eight of them.
 fn play(
     env: &mut AtariEnv,
     steps: std::ops::Range<usize>,

@@ -1,4 +1,4 @@
-//! Every game at seven points of a run of 1800 acts, compared with what ale-py shows there (`checkpoints.toml`).
+//! Every game at seven points of a run of 1800 acts, compared with ale-py (`checkpoints.toml`).
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 
-/// CRC-32s of RAM and screen as hexadecimal digits.
+/// The CRC-32s of RAM and screen in hexadecimal.
 type Picture = [String; 2];
 /// The same, then the sum of rewards and the number of resets.
 type Point = (String, String, i64, u32);
@@ -70,5 +70,5 @@ fn picture(ale: &Ale) -> Picture {
 }
 
 fn equal<T: PartialEq + std::fmt::Debug>(point: &str, got: &T, expected: &T) -> Result<(), Failed> {
-    if got == expected { Ok(()) } else { Err(format!("{point}: {got:?} instead of {expected:?}").into()) }
+    if got == expected { Ok(()) } else { Err(format!("{point}: got {got:?}, expected {expected:?}").into()) }
 }

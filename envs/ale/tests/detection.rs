@@ -1,4 +1,4 @@
-//! Bank switching is told from the image alone as the table of games says it.
+//! The bank switching detected from each image equals that in the table of games.
 
 use ale::{games, roms};
 use vcs::Cartridge;
@@ -10,7 +10,7 @@ fn detects_the_scheme_of_every_image() {
         let Some(rom) = roms::for_tests(game.id) else { continue };
         let detected = Cartridge::detect(rom).expect("a cartridge").scheme();
         if detected != game.bankswitch {
-            wrong.push(format!("{}: {detected} instead of {}", game.id, game.bankswitch));
+            wrong.push(format!("{}: detected {detected}, expected {}", game.id, game.bankswitch));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join(", "));

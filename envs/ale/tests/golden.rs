@@ -1,6 +1,6 @@
-//! Every game, compared with traces recorded from ale-py (see `golden/record.py`), a test a game.
+//! Every game compared with traces recorded from ale-py (see `golden/record.py`), one test per game.
 //!
-//! A failure names the run, the first act that differs, and whether the machine's state or its picture does.
+//! A failure names the run, the first act that differs, and the checksums of state and screen.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 
-/// How a run was recorded.
+/// The settings of a recorded run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -21,7 +21,7 @@ struct Run {
     acts: usize,
 }
 
-/// The checks after one act: running CRC-32s, cut to 16 bits.
+/// The checks after one act: running CRC-32s, truncated to 16 bits.
 #[derive(Debug, PartialEq)]
 struct Check {
     state: u16,
@@ -33,7 +33,7 @@ const CHECK_BYTES: usize = 4;
 fn main() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut traces: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("the folder of traces")
+        .expect("the directory of traces")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "trace"))
         .collect();
@@ -51,7 +51,7 @@ fn compare(id: &str, path: &Path) -> Result<(), Failed> {
     };
     let powered = PoweredGame::new(game(id)?, rom)?;
     if powered.tv() != powered.game().tv || powered.height() != usize::from(powered.game().height) {
-        return Err(format!("{} lines of {:?} instead of the table's", powered.height(), powered.tv()).into());
+        return Err(format!("{} lines of {:?} differ from the table of games", powered.height(), powered.tv()).into());
     }
     let trace = fs::read(path)?;
     let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
@@ -64,11 +64,11 @@ fn compare(id: &str, path: &Path) -> Result<(), Failed> {
         for (act, check) in replay(&powered, run)?.into_iter().enumerate() {
             let expected = checks.next().ok_or("the trace ends early")?;
             if check != expected {
-                return Err(format!("act {act} of {run:?}: {check:x?} instead of {expected:x?}").into());
+                return Err(format!("act {act} of {run:?}: got {check:x?}, expected {expected:x?}").into());
             }
         }
     }
-    if checks.next().is_some() { Err("the trace goes on".into()) } else { Ok(()) }
+    if checks.next().is_some() { Err("the trace has more acts".into()) } else { Ok(()) }
 }
 
 fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
@@ -97,7 +97,7 @@ fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
     Ok(checks.collect())
 }
 
-/// The actions of `golden/record.py`: each held for 1 to 16 acts.
+/// Returns the actions of `golden/record.py`, each held for 1 to 16 acts.
 fn actions(seed: u32, legal: &'static [u8]) -> impl Iterator<Item = Action> {
     let mut state = seed.wrapping_mul(2654435761) | 1;
     std::iter::repeat_with(move || {

@@ -1,5 +1,5 @@
-//! Harvest, the built-in open game: its rules on the machine, and the proof that its best possible score is possible.
-//! Addresses and quantities are those of roms/open/README.md.
+//! Harvest, the built-in open game: its rules, and a proof that its best score can always be reached. Addresses and
+//! quantities are those of roms/open/README.md.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ const LANDING: u8 = 72;
 const DROP_INTERVAL: u8 = 40;
 const EMPTY: u8 = 0x80;
 
-/// The RAM of the game, by name.
+/// The variables of the game in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Orchard {
     score: u8,
@@ -53,8 +53,8 @@ impl Orchard {
         }
     }
 
-    /// A perfect player. It looks at nothing but the thing that lands next: goes under a fruit, steps aside from a
-    /// hornet, and rests otherwise.
+    /// Returns the action of a perfect player. It considers only the thing that lands next: it moves under a fruit,
+    /// avoids a hornet, and otherwise rests.
     fn best_action(&self) -> u8 {
         let falling = self.things.iter().filter(|thing| thing.age < LANDING);
         let Some(next) = falling.max_by_key(|thing| thing.age) else {
@@ -93,7 +93,7 @@ fn the_image_matches_its_source() {
     let sum = Md5Sum::of(rom).to_string();
     assert!(
         include_str!("../../../roms/open/harvest.toml").contains(&sum),
-        "the row names another image than {sum}"
+        "the row of harvest does not name the sum {sum}"
     );
     // Without dasm the script checks nothing and says so.
     let output = Command::new("sh").arg("../../roms/open/assemble").output().unwrap();
@@ -138,18 +138,19 @@ fn a_perfect_player_reaches_the_best_score() {
             }
             let frames = ale.episode_frame_number();
             assert_eq!((score, ale.lives(), frames), (BEST_SCORE, 3, LONGEST_GAME), "{no_ops} no-ops");
-            // The drop in the no-ops may have been a hornet.
+            // The drop during the no-ops may have been a hornet.
             assert!((HORNETS - 1..=HORNETS).contains(&hornets));
             ale.reset_game();
         }
     }
 }
 
-/// The proof by exhaustion for a player who decides every fourth frame: wherever the basket is at the first decision
-/// after a landing, whatever lands next and wherever, it is in time. So no history of a game can spoil it.
+/// A proof by exhaustion for a player who decides every fourth frame: from every position of the basket at the first
+/// decision after a landing, the next landing can be reached in time, whatever lands and wherever. The argument needs no
+/// assumption about the game so far.
 ///
-/// The basket starts in the middle and moves 12 pixels a decision, so it is at 4, 16, ... 124 whenever it decides; up
-/// to three of the 40 frames between two landings are gone by then.
+/// The basket starts in the middle and moves 12 pixels per decision, so it is at 4, 16, ... 124 at each of them. Up to
+/// three of the 40 frames between two landings have then passed.
 #[test]
 fn every_landing_can_be_reached() {
     const FRAME_SKIP: u8 = 4;
@@ -169,7 +170,7 @@ fn every_landing_can_be_reached() {
             for late in 0..FRAME_SKIP {
                 let ram = console.ram_mut();
                 (ram[0x00], ram[0x01], ram[0x03], ram[0x05]) = (0, 3, basket, 0);
-                // Slot 0 will land; slot 1 is empty and the next drop comes after the landing.
+                // The thing in slot 0 is falling, slot 1 is empty, and the next drop follows the landing.
                 (ram[0x06], ram[0x08], ram[0x09]) =
                     (DROP_INTERVAL + 8, LANDING - DROP_INTERVAL + late, EMPTY);
                 (ram[0x0A], ram[0x0C]) = (12 + 8 * column, kind);
@@ -207,7 +208,7 @@ fn a_random_player_scores_a_sixth_and_loses_lives() {
         ale.reset_game();
     }
     println!("mean score {} unhurt {unhurt} dead {dead}", f64::from(total) / f64::from(EPISODES));
-    // 10 to 25 percent of the best score.
+    // 10 to 25 % of the best score.
     assert!((36 * EPISODES / 10..=36 * EPISODES / 4).contains(&total), "{total}");
     assert!(unhurt < EPISODES / 4, "{unhurt}");
     assert!(dead > EPISODES / 4, "{dead}");
@@ -237,14 +238,14 @@ fn drops_depend_only_on_the_actions() {
             assert_ne!(one, other, "{j} and {i} no-ops");
         }
     }
-    // RAM outlives a reset, so the next episode differs too.
+    // RAM survives a reset, so the next episode differs too.
     let mut ale = harvest(1);
     let first = columns(0, &mut ale);
     ale.reset_game();
     assert_ne!(first, columns(0, &mut ale));
 }
 
-/// Every frame is drawn at the same place: a column of pixels that nothing falls through never changes.
+/// Every frame has the same position: a column of pixels that nothing falls through never changes.
 #[test]
 fn the_screen_is_steady() {
     let mut ale = harvest(1);

@@ -1,4 +1,4 @@
-//! The screen in colour and in grey, as ale-py gives it (see `data/record_screens.py`).
+//! The screen in colour and greyscale, compared with ale-py (see `data/record_screens.py`).
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn colour_and_grey_screens_equal_those_of_ale_py() {
     }
 }
 
-/// Nothing that a program does gives SECAM away, so ale-py never detects it either.
+/// SECAM cannot be detected from a program's frames, and ale-py never detects it either.
 #[test]
 fn a_chosen_television_system_sets_height_and_colours() {
     let rom: Arc<[u8]> = roms::built_in("harvest").expect("the open game").into();
@@ -50,7 +50,7 @@ fn a_chosen_television_system_sets_height_and_colours() {
         assert_eq!(byte, 0x9A, "the sky");
         assert_eq!((&rgb[3 * pixel..][..3], grey[pixel]), (&palette.rgb[byte][..], palette.grey[byte]));
     }
-    // As ale-py's palettes have it.
+    // The colours in ale-py's palettes.
     let sky = [TvFormat::Ntsc, TvFormat::Pal, TvFormat::Secam].map(|tv| Palette::of(tv).rgb[0x9A]);
     assert_eq!(sky, [[101, 160, 225], [104, 186, 220], [127, 255, 255]]);
 }

@@ -1,5 +1,5 @@
-//! Every game, left and entered again: continuing from a restored state equals never having left it. What damaged
-//! snapshots do is tried in `fuzz`.
+//! Snapshots of every game: a restored game continues exactly like the original. Damaged snapshots are tested in
+//! `fuzz`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use ale::{Action, Ale, AleError, AleSettings, PoweredGame, game, games, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use vcs::Mt19937;
 
-/// Acts between two snapshots, and after the last one.
+/// Acts between two snapshots and after the last one.
 const ACTS: u32 = 40;
 const SNAPSHOTS: u32 = 2;
 
@@ -37,7 +37,7 @@ fn start(powered: &PoweredGame, frame_skip: u32, seed: u32) -> Result<Ale, AleEr
     Ale::new(powered, settings, seed)
 }
 
-/// Everything that can be seen of a game while random actions are played.
+/// Plays random actions. Returns everything observable after each.
 fn play(ale: &mut Ale, random: &mut Mt19937, acts: u32) -> Vec<impl PartialEq + Debug + use<>> {
     let legal = ale.game().legal_actions;
     let act = |_| {
@@ -57,8 +57,8 @@ fn play(ale: &mut Ale, random: &mut Mt19937, acts: u32) -> Vec<impl PartialEq + 
     (0..acts).map(act).collect()
 }
 
-/// Plays on from several moments, then returns to each of them: in the game that went on, in a copy, and in another
-/// game that has played something else.
+/// Takes snapshots during a game and continues; restores each of them in a copy and in another game that has played
+/// differently, and expects the same continuation.
 fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
     let powered = power_on(id, rom)?;
     for frame_skip in [1, 4] {
@@ -73,15 +73,15 @@ fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
             let after = ale.snapshot();
 
             if play(&mut fork, &mut random.clone(), ACTS) != expected {
-                return Err(format!("a copy differs after snapshot {snapshot}").into());
+                return Err(format!("a copy continues differently after snapshot {snapshot}").into());
             }
             for returning in [&mut fork, &mut other] {
                 returning.restore(&bytes)?;
                 if returning.snapshot() != bytes {
-                    return Err(format!("snapshot {snapshot} is another one once it is restored").into());
+                    return Err(format!("snapshot {snapshot} changes when it is restored").into());
                 }
                 if play(returning, &mut random.clone(), ACTS) != expected || returning.snapshot() != after {
-                    return Err(format!("a restored game differs after snapshot {snapshot}").into());
+                    return Err(format!("a restored game continues differently after snapshot {snapshot}").into());
                 }
             }
         }
@@ -89,8 +89,8 @@ fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program of 4 KB that waits for ever, counting, so that every snapshot is taken in the middle of a frame. It draws
-/// with what it counts and never touches VSYNC.
+/// Returns a program of 4 KB that counts in an endless loop without VSYNC, so that every snapshot is taken within a
+/// frame. It draws with its counter.
 fn endless() -> Arc<[u8]> {
     #[rustfmt::skip]
     let program = [
@@ -124,7 +124,7 @@ fn a_rejected_snapshot_changes_nothing() -> Result<(), Failed> {
     let before = ale.snapshot();
     let foreign = start(&power_on("venture", &endless())?, 1, 1)?.snapshot();
     for bad in [&foreign[..], &before[..before.len() - 1], &[]] {
-        let error = ale.restore(bad).expect_err("not a state of this game");
+        let error = ale.restore(bad).expect_err("a state of this game is expected");
         assert_eq!(error.to_string(), "the snapshot does not belong to harvest or is damaged");
         assert!(ale.snapshot() == before);
     }

@@ -1,4 +1,4 @@
-//! The environment's loop: generators, sticky actions, ports, paddles, mode selection.
+//! The environment's loop: random generators, sticky actions, ports, paddles, mode selection.
 
 use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
 use vcs::registers::VBLANK;
@@ -23,7 +23,7 @@ fn start(id: &str, image: Vec<u8>, repeat_action_probability: f32, seed: u32) ->
     Ale::new(&powered, settings, seed).expect("good settings")
 }
 
-/// What the joystick's port shows for each direction.
+/// Returns the value of the joystick port for each direction.
 fn swcha(code: u8) -> u8 {
     match code {
         UP => 0xEF,
@@ -34,8 +34,8 @@ fn swcha(code: u8) -> u8 {
     }
 }
 
-/// A program that copies the joysticks' port to $80, and ends venture's episode when the joystick is up: its rules
-/// look for $C6 = 0, $CD = $FF and bit 7 of $BF.
+/// Returns a program that copies the joystick port to $80, and ends venture's episode when the joystick is up: its
+/// rules test $C6 = 0, $CD = $FF and bit 7 of $BF.
 fn joystick_reader() -> Vec<u8> {
     #[rustfmt::skip]
     let end = [
@@ -115,7 +115,7 @@ fn swapped_ports_put_player_a_on_the_right_port() {
     }
 }
 
-/// A program of 2 KB that counts in $80 the lines until a paddle is charged.
+/// Returns a program of 2 KB that counts in $80 the lines until a paddle is charged.
 fn paddle_meter(input: u8) -> Vec<u8> {
     #[rustfmt::skip]
     let meter = [
@@ -126,7 +126,7 @@ fn paddle_meter(input: u8) -> Vec<u8> {
         0xE8, 0x85, 0x02,               // loop: INX, STA WSYNC
         0xA5, input, 0x10, 0xF9,        // LDA INPTn (cycle 3), BPL loop
         0x86, 0x80,                     // STX $80
-        // A frame ends.
+        // End of the frame.
         0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, 0xA9, 0x00, 0x85, 0x00,
         0x4C, 0x00, 0xF8,
     ];
@@ -142,14 +142,14 @@ fn a_paddle_turns_23000_ohms_a_frame_between_its_limits() {
     const INPT0: u8 = 0x08;
     let lines = |actions: &[(u8, u32)]| {
         let mut ale = start("breakout", paddle_meter(INPT0), 0.0, 0);
-        // One more act to see where the last one has put the paddle; that act does not turn it.
+        // One more act, which does not turn the paddle, shows the position after the last one.
         for &(code, times) in actions.iter().chain([&(0, 1)]) {
             (0..times).for_each(|_| _ = ale.act(action(code), 1.0));
         }
         assert!(!ale.game_over());
         ale.ram()[0]
     };
-    // 408,823 ohms in the middle: 7,784 cycles. One step more to the left: 8,221. To the right: 7,346 and 6,908.
+    // Middle: 408,823 ohms, 7,784 cycles. One step to the left: 8,221 cycles. One and two to the right: 7,346 and 6,908.
     assert_eq!(lines(&[]), 103);
     assert_eq!(lines(&[(LEFT, 1)]), 109);
     assert_eq!(lines(&[(RIGHT, 1)]), 97);
@@ -157,7 +157,7 @@ fn a_paddle_turns_23000_ohms_a_frame_between_its_limits() {
     // 790,196 ohms: 15,045 cycles. 27,450 ohms: 522 cycles.
     assert_eq!(lines(&[(LEFT, 40)]), 198);
     assert_eq!(lines(&[(RIGHT, 40)]), 7);
-    // From the limit back: 767,196 ohms, 14,607 cycles.
+    // One step back from the limit: 767,196 ohms, 14,607 cycles.
     assert_eq!(lines(&[(LEFT, 40), (RIGHT, 1)]), 193);
     assert_eq!(lines(&[(UP, 3), (DOWN, 5)]), 103);
 }
@@ -175,7 +175,7 @@ fn swapped_paddles_put_player_a_on_the_second_pin() {
     assert_eq!(lines("breakout", LEFT), 103);
 }
 
-/// The frame counters show it: a press of SELECT counts one frame, an act counts its own.
+/// The frame counters show the selection: a press of SELECT counts one frame, and so does an act.
 #[test]
 fn every_reset_selects_the_mode() {
     for (id, frames) in [("human_cannonball", 16), ("name_this_game", 134), ("berzerk", 20)] {

@@ -1,4 +1,4 @@
-//! How frames begin and end, and what the picture shows of those that do not end.
+//! The beginning and end of frames, and the screen after frames that do not end.
 
 use ale::Palette;
 use vcs::registers::{COLUBK, VSYNC};
@@ -70,7 +70,7 @@ fn a_short_frame_leaves_the_frame_before_last_below_it() {
         .frame(262, &filled(0x40))
         .frame(100, &filled(0x60))
         .frame(262, &filled(0x80));
-    // After the reset, which takes 68 frames, comes the first again; the third act ends with the short one.
+    // The first act after the reset, which takes 68 frames, emulates the first frame; the third one the short frame.
     let ale = program.play("short_frame", 3);
     assert_eq!(runs(ale.screen(), 99), [(160, 0x60)]);
     for line in [101, 150, 243] {
@@ -90,8 +90,8 @@ fn a_frame_is_cut_off_after_25000_instructions_and_continues_on_the_next_call() 
     ]);
     let cartridge = vcs::Cartridge::detect(counter.clone().into()).expect("a cartridge");
     let mut console = vcs::Console::new(cartridge, &ntsc());
-    // A count to 256 takes 514 instructions. The first request has 24,997 left: 48 of these, 162 pairs, and one INC.
-    // The second ends after 49,997 in all: 97 of these, 69 pairs, and one INC.
+    // A count to 256 takes 514 instructions. The first call has 24,997 left: 48 of these, 162 pairs, and one INC.
+    // The second one ends after a total of 49,997: 97 of these, 69 pairs, and one INC.
     for expected in [48 * 256 + 163, 97 * 256 + 70] {
         console.run_frame();
         assert_eq!(u16::from_le_bytes([console.ram()[0], console.ram()[1]]), expected);
@@ -110,10 +110,10 @@ fn an_unfinished_frame_fades_to_grey_once() {
         .frame(262, &filled(0x2C))
         .frame(262, &filled(0x4C))
         .frame(262, &jams);
-    // The reset has 68 requests: 64 of them are for the fifth frame.
+    // The reset makes 68 calls, 64 of which are for the fifth frame.
     let ale = program.play("grey_out", 2);
     assert_eq!(runs(ale.screen(), 99), [(160, 0x60)]);
-    // Of the picture from two frames ago 6 remains, the half of 0xC. Were it greyed twice, it would be 3.
+    // Of the frame before last, grey 6 remains, half of 0xC. Fading twice would give 3.
     for line in [101, 243] {
         assert_eq!(runs(ale.screen(), line), [(160, 0x06)], "line {line}");
     }
@@ -124,10 +124,10 @@ fn pal_loses_colour_after_a_frame_with_an_odd_number_of_lines() {
     let ale = |lines| Program::new(&[(COLUBK, 0x42)]).frame(lines, &[]).play(&format!("pal_{lines}"), 2);
     assert_eq!(row(ale(312).screen(), 50), [0x42; 160]);
     assert_eq!(row(ale(313).screen(), 50), [0x43; 160]);
-    // NTSC does not.
+    // NTSC keeps its colour.
     let ntsc = Program::new(&[(COLUBK, 0x42)]).frame(263, &[]).play("ntsc_263", 2);
     assert_eq!(row(ntsc.screen(), 50), [0x42; 160]);
-    // The colour is the grey of its brightness; the grey picture shows the next colour's blue.
+    // In RGB it is the grey of the same brightness; in greyscale the blue of the next colour.
     let palette = Palette::of(TvFormat::Pal);
     let [red, green, blue] = palette.rgb[0x43];
     assert_eq!((red, green), (green, blue));

@@ -1,4 +1,4 @@
-//! HMOVE: distances, the comb, strobes that it disturbs, the Cosmic Ark's stars.
+//! HMOVE: distances, the comb, displaced strobes, the stars of Cosmic Ark.
 
 use vcs::registers::{
     COLUBK, COLUP0, COLUP1, COLUPF, ENABL, ENAM0, ENAM1, GRP0, HMM0, HMOVE, HMP0, RESBL, RESM0, RESM1, RESP0,
@@ -10,7 +10,7 @@ use crate::program::{Event, Program, pixels, runs, strobe, write};
 const SKY: u8 = 0x10;
 const OBJECT: u8 = 0x20;
 
-/// How far HMOVE at `cycle` moves player 0 with `nibble` in HMP0. Right is positive.
+/// Returns the distance by which HMOVE at `cycle` moves player 0 with `nibble` in HMP0. Right is positive.
 fn distance(name: &str, cycle: u32, nibble: u8) -> i32 {
     // RESP0 at cycle 35, colour clock 105 of the line, puts the player at 105 - 68 + 5 = 42.
     let program = Program::new(&[(COLUBK, SKY), (COLUP0, OBJECT), (GRP0, 0x80), (HMP0, nibble << 4)])
@@ -84,7 +84,7 @@ fn hmove_in_the_last_cycle_of_a_line_moves_the_full_distance() {
     }
 }
 
-/// HMOVE in line 20, which nobody sees, and in line 50.
+/// Returns a program with HMOVE in line 20, which is not displayed, and in line 50.
 fn combed() -> Program {
     Program::new(&[(COLUBK, SKY)]).frame(262, &[strobe(20, 3, HMOVE), strobe(50, 3, HMOVE)])
 }
@@ -104,7 +104,7 @@ fn the_comb_of_an_undisplayed_line_carries_into_the_first_displayed_line() {
     }
 }
 
-/// Four games have it switched off (`ms_pacman`, asteroids, `battle_zone`, darkchambers).
+/// Four games disable it: `ms_pacman`, asteroids, `battle_zone`, darkchambers.
 #[test]
 fn a_game_property_disables_the_comb() {
     let options =
@@ -141,12 +141,12 @@ fn hmove_displaces_missile_and_ball_strobes_that_follow_it() {
         assert_eq!(position("strobe_after_hmove", Some(hmove), register, cycle), [disturbed]);
         assert_eq!(position("strobe_alone", None, register, cycle), [normal]);
     }
-    // The same cycles after HMOVE do nothing to the other missile.
+    // The same cycles after HMOVE have no effect on the other missile.
     assert_eq!(position("strobe_after_hmove_other", Some(3), RESM1, 23), [5]);
     assert_eq!(position("strobe_after_hmove_other", Some(3), RESM0, 6), [2]);
 }
 
-/// `journey_escape` moves its stars like this all the time.
+/// `journey_escape` moves its stars this way.
 #[test]
 fn a_motion_interrupted_21_cycles_after_hmove_makes_the_missile_drift() {
     let program = |cycle| {
@@ -162,7 +162,7 @@ fn a_motion_interrupted_21_cycles_after_hmove_makes_the_missile_drift() {
         )
     };
     let ale = program(24).play("cosmic_ark", 1);
-    // From line to line 33, 0, 17 and 18 pixels to the left; two wide after 33, invisible after 0.
+    // Moves by 33, 0, 17 and 18 pixels to the left from line to line; two pixels wide after 33, invisible after 0.
     let stars: [&[usize]; 10] =
         [&[116], &[83, 84], &[], &[66], &[48], &[15, 16], &[], &[158], &[140], &[107, 108]];
     for (line, star) in (34..).zip(stars) {

@@ -1,4 +1,4 @@
-//! What registers of players, missiles and playfield do when they are written in the middle of a visible line.
+//! Writes to the registers of players, missiles and playfield in the middle of a visible line.
 
 use vcs::registers::{
     COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, ENAM0, GRP0, GRP1, NUSIZ0, PF0, PF1, PF2, RESM0, RESMP0, RESP0,
@@ -12,13 +12,13 @@ const FIRST: u8 = 0x20;
 const SECOND: u8 = 0x30;
 const FIELD: u8 = 0x40;
 
-/// A program with a colour for everything and some more writes before its first frame.
+/// Returns a program that sets a colour for each object, then does some more writes before its first frame.
 fn coloured(setup: &[(u16, u8)]) -> Program {
     let colours = [(COLUBK, SKY), (COLUP0, FIRST), (COLUP1, SECOND), (COLUPF, FIELD)];
     Program::new(&[&colours, setup].concat())
 }
 
-/// Player 0 goes from where a strobe at `old` (a cycle of line 5) puts it to 42 (a strobe at cycle 35 of line 50).
+/// Moves player 0 from the position of a strobe at cycle `old` of line 5 to pixel 42, by a strobe at cycle 35 of line 50.
 /// Returns its pixels on lines 50 and 51.
 fn repositioned(name: &str, old: u32, copies: u8) -> [Vec<usize>; 2] {
     let program = coloured(&[(GRP0, 0xFF), (NUSIZ0, copies)])
@@ -46,7 +46,7 @@ fn a_player_strobed_while_displayed_continues_for_up_to_eleven_clocks_without_a_
 #[test]
 fn a_player_strobed_elsewhere_shows_no_first_copy_until_the_next_line() {
     assert_eq!(repositioned("resp_neither", 61, 0), [vec![], eight_from(42)]);
-    // The other copies of the new position are there at once.
+    // The other copies appear at the new position in the same line.
     let both = [eight_from(42), eight_from(58)].concat();
     assert_eq!(repositioned("resp_neither_copies", 61, 1), [eight_from(58), both]);
 }
@@ -66,12 +66,13 @@ fn a_players_copies_change_within_a_line_eight_clocks_after_the_write() {
         let ale = program.play(&format!("nusiz_{cycle}"), 1);
         [50, 51].map(|line| pixels(ale.screen(), line, FIRST))
     };
-    // Colour clocks 117 + 8 - 68 = 57 and 120 + 8 - 68 = 60, before and behind the second copy at 58.
+    // Colour clocks 117 + 8 - 68 = 57 and 120 + 8 - 68 = 60, before and after the second copy at 58.
     assert_eq!(changed(39), [vec![42, 58], vec![42, 58]]);
     assert_eq!(changed(40), [vec![42], vec![42, 58]]);
 }
 
-/// The leftmost cell of the playfield, and CTRLPF's reflection bit written at a cycle of line 50.
+/// Sets the leftmost cell of the playfield and writes the reflection bit of CTRLPF at a cycle of line 50. Returns the
+/// pixels of the playfield on lines 50 and 51.
 fn reflected(cycle: u32) -> [Vec<usize>; 2] {
     let program = coloured(&[(PF0, 0x10)])
         .frame(262, &[write(20, 5, CTRLPF, 0), write(50, cycle, CTRLPF, 1), write(60, 5, CTRLPF, 0)]);
@@ -102,7 +103,7 @@ fn vblank_blanks_and_unblanks_within_a_line() {
     assert_eq!(runs(ale.screen(), 51), [(23, 0), (160, SKY)]);
 }
 
-/// A whole playfield, player 0 at 42 and player 1 at 102, under one value of CTRLPF.
+/// Draws a full playfield, player 0 at 42 and player 1 at 102, with a value of CTRLPF. Returns the runs of a line.
 fn layered(name: &str, ctrlpf: u8, players: u8) -> Vec<(usize, u8)> {
     let field = [(CTRLPF, ctrlpf), (PF0, 0xFF), (PF1, 0xFF), (PF2, 0xFF), (GRP0, players), (GRP1, players)];
     let program = coloured(&field).frame(262, &[strobe(5, 35, RESP0), strobe(5, 55, RESP1)]);
@@ -119,14 +120,14 @@ fn players_cover_the_playfield_unless_it_has_priority() {
 #[test]
 fn score_mode_colours_the_playfield_by_player_above_player_1_and_below_player_0() {
     assert_eq!(layered("score", 0x02, 0x00), [(80, FIRST), (160, SECOND)]);
-    // Player 1 has the colour of the right half: put it into the left one to see who is in front.
+    // Player 1 has the colour of the right half; in the left half it shows which is in front.
     let program = coloured(&[(CTRLPF, 0x02), (PF1, 0xFF), (GRP1, 0xFF)]).frame(262, &[strobe(5, 35, RESP1)]);
     let ale = program.play("score_left", 1);
     // PF1 covers pixels 16 to 47, the player 42 to 49.
     assert_eq!(
         runs(ale.screen(), 50)[..4],
         [(16, SKY), (48, FIRST), (50, SECOND), (96, SKY)],
-        "the field hides player 1 from 42 to 47"
+        "the playfield hides player 1 from 42 to 47"
     );
 }
 
@@ -173,10 +174,10 @@ fn a_frame_cut_off_in_a_line_shows_up_to_three_pixels_too_many() {
             35,
             &[write(10, 5, COLUBK, SKY)],
         );
-        // After the reset, which takes 68 frames, follows the third.
+        // The act after the reset, which takes 68 frames, emulates the third.
         runs(program.play(name, 1).screen(), 100)
     };
-    // The reference paints a lone playfield by fours.
+    // The reference draws a playfield without other objects in units of four pixels.
     assert_eq!(cut("cut_off_field", 0x10), [(4, FIELD), (40, SKY), (80, OLD), (84, FIELD), (160, OLD)]);
     assert_eq!(cut("cut_off", 0x00), [(37, SKY), (160, OLD)]);
 }

@@ -1,4 +1,4 @@
-//! Programs that do things at a given cycle of a given scanline.
+//! Programs that act at a given cycle of a given scanline.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -6,7 +6,7 @@ use std::{env, fs};
 use ale::{Action, Ale, AleSettings, PoweredGame, game};
 use vcs::{Cartridge, Console, ConsoleOptions, registers};
 
-/// The game whose name and rules the programs borrow, as in `verify.py`: a joystick game of 4 KB without mode selection.
+/// The game whose name and rules the programs use, as in `verify.py`: a joystick game of 4 KB without mode selection.
 const HOST: &str = "venture";
 const SIZE: usize = 4096;
 const ORIGIN: u16 = 0xF000;
@@ -24,16 +24,16 @@ const BIT_ZERO_PAGE: u8 = 0x24;
 const NOP: u8 = 0xEA;
 const JMP: u8 = 0x4C;
 
-/// Something that a frame does on a scanline.
+/// An action of a frame on a scanline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<'a> {
-    /// Writes a value so that the write falls on the cycle.
+    /// Writes a value to a register at the cycle.
     Write { line: u32, cycle: u32, register: u16, value: u8 },
-    /// Writes whatever the accumulator holds.
+    /// Writes the accumulator to a register at the cycle.
     Strobe { line: u32, cycle: u32, register: u16 },
-    /// Reads on the cycle and stores the byte in RAM.
+    /// Reads at the cycle and stores the byte in RAM.
     Read { line: u32, cycle: u32, address: u16, to: u8 },
-    /// Any other code, with the cycles that it takes.
+    /// Any other code, with its duration in cycles.
     Code { line: u32, bytes: &'a [u8], cycles: u32 },
 }
 
@@ -53,16 +53,16 @@ pub(crate) fn code(line: u32, bytes: &[u8], cycles: u32) -> Event<'_> {
     Event::Code { line, bytes, cycles }
 }
 
-/// A program of some frames that it repeats for ever.
+/// A program that repeats some frames forever.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     code: Vec<u8>,
-    /// Where the first frame begins.
+    /// The offset of the first frame.
     frames: Option<usize>,
 }
 
 impl Program {
-    /// A program that begins with these writes.
+    /// Returns a program that starts with these writes.
     pub(crate) fn new(setup: &[(u16, u8)]) -> Self {
         assert!(setup.len() < 14, "the setup must fit into one line");
         let mut program = Self::default();
@@ -72,7 +72,7 @@ impl Program {
         program
     }
 
-    /// Adds a frame of `lines` scanlines. It begins at cycle 5 of line 0, where VSYNC ended the one before.
+    /// Adds a frame of `lines` scanlines. It starts at cycle 5 of line 0, where VSYNC ended the previous one.
     pub(crate) fn frame(self, lines: u32, events: &[Event<'_>]) -> Self {
         self.cut_frame(lines, 5, events)
     }
@@ -98,18 +98,18 @@ impl Program {
         image(&code)
     }
 
-    /// The console right after power-up and detection of the television system.
+    /// Returns the console right after power-up and detection of the television system.
     pub(crate) fn console(&self, options: &ConsoleOptions) -> Console {
         Console::new(Cartridge::detect(self.image().into()).expect("a cartridge"), options)
     }
 
-    /// The program as a game, after the reset that comes with loading and `acts` acts of NOOP.
+    /// Returns the program as a game after loading, with its reset, and `acts` acts of NOOP.
     pub(crate) fn play(&self, name: &str, acts: u32) -> Ale {
         play(name, self.image(), acts)
     }
 }
 
-/// An image of 4 KB that begins with this code.
+/// Returns an image of 4 KB that starts with this code.
 pub(crate) fn image(code: &[u8]) -> Vec<u8> {
     let mut image = vec![NOP; SIZE];
     image[..code.len()].copy_from_slice(code);
@@ -117,8 +117,8 @@ pub(crate) fn image(code: &[u8]) -> Vec<u8> {
     image
 }
 
-/// Runs an image under the host's rules. With `CHECKLIST_IMAGES=FOLDER` the image and what became of it are written
-/// there, for `verify.py` to repeat in ale-py.
+/// Runs an image with the host's rules. With `CHECKLIST_IMAGES=DIRECTORY` it writes the image and the result there, for
+/// `verify.py` to compare with ale-py.
 pub(crate) fn play(name: &str, image: Vec<u8>, acts: u32) -> Ale {
     let powered = PoweredGame::new(game(HOST).expect("a game"), image.clone().into()).expect("a cartridge");
     let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
@@ -128,14 +128,14 @@ pub(crate) fn play(name: &str, image: Vec<u8>, acts: u32) -> Ale {
     }
     if let Some(folder) = env::var_os("CHECKLIST_IMAGES").map(PathBuf::from) {
         let (ram, screen) = (crc32fast::hash(ale.ram()), crc32fast::hash(ale.screen()));
-        fs::write(folder.join(format!("{name}.bin")), image).expect("the folder can be written");
+        fs::write(folder.join(format!("{name}.bin")), image).expect("the directory can be written");
         fs::write(folder.join(format!("{name}.txt")), format!("{acts} {ram:08x} {screen:08x}"))
-            .expect("the folder can be written");
+            .expect("the directory can be written");
     }
     ale
 }
 
-/// Where the program is while it is written.
+/// The position of the beam while a program is written.
 struct Beam<'a> {
     code: &'a mut Vec<u8>,
     line: u32,
@@ -180,20 +180,20 @@ impl Beam<'_> {
         assert!(self.line <= line, "line {line} has passed");
         while self.line < line {
             self.code.extend([STA_ZERO_PAGE, registers::WSYNC as u8]);
-            // A WSYNC that is written beyond the line's end waits for the end of the next one.
+            // A WSYNC written after the end of the line waits for the end of the next line.
             self.line += if self.cycle + 3 > 76 { 2 } else { 1 };
             self.cycle = 0;
         }
         assert_eq!(self.line, line, "a line was lost");
     }
 
-    /// The cycles left over before an instruction of `cost` cycles that ends at `cycle`.
+    /// Returns the spare cycles before an instruction of `cost` cycles that ends at `cycle`.
     fn spare(&self, cycle: u32, cost: u32) -> u32 {
         cycle.checked_sub(self.cycle + cost).unwrap_or_else(|| panic!("no time for cycle {cycle}"))
     }
 
     fn wait(&mut self, mut cycles: u32) {
-        assert_ne!(cycles, 1, "nothing takes one cycle");
+        assert_ne!(cycles, 1, "no instruction takes one cycle");
         if cycles % 2 == 1 {
             self.code.extend([BIT_ZERO_PAGE, 0x80]);
             cycles -= 3;
@@ -215,12 +215,12 @@ impl Beam<'_> {
     }
 }
 
-/// The row of the picture that shows a scanline.
+/// Returns the row of the screen that shows a scanline.
 pub(crate) fn row(screen: &[u8], line: usize) -> &[u8] {
     &screen[(line - YSTART) * WIDTH..][..WIDTH]
 }
 
-/// The runs of one colour in a row: where each ends, and its colour.
+/// Returns the runs of equal colour in a row: the end and the colour of each.
 pub(crate) fn runs(screen: &[u8], line: usize) -> Vec<(usize, u8)> {
     let mut end = 0;
     let runs = row(screen, line).chunk_by(|a, b| a == b).map(|run| {
@@ -230,7 +230,7 @@ pub(crate) fn runs(screen: &[u8], line: usize) -> Vec<(usize, u8)> {
     runs.collect()
 }
 
-/// The pixels of a row that have this colour.
+/// Returns the pixels of a row that have this colour.
 pub(crate) fn pixels(screen: &[u8], line: usize, colour: u8) -> Vec<usize> {
     (0..WIDTH).filter(|&x| row(screen, line)[x] == colour).collect()
 }

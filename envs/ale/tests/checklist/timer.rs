@@ -1,4 +1,4 @@
-//! The RIOT: its timer before and after it expires, its flag, and what a reset leaves behind.
+//! The RIOT: its timer before and after expiry, its flag, and the effect of a reset.
 
 use vcs::registers::VBLANK;
 use vcs::{Console, ConsoleOptions, Controller, Inputs, Paddle, TvFormat, Wiring};
@@ -16,14 +16,14 @@ fn ntsc() -> ConsoleOptions {
     ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() }
 }
 
-/// Sets TIM8T to 2 at cycle 6 of a line and reads what is asked for; returns the first bytes of RAM.
+/// Sets TIM8T to 2 at cycle 6 of a line and does some reads. Returns the first bytes of RAM.
 fn timed(name: &str, reads: &[Event<'_>]) -> [u8; 8] {
     let events = [&[code(50, &SET_TIMER, 6)], reads].concat();
     let ale = Program::new(&[]).frame(262, &events).play(name, 1);
     *ale.ram().first_chunk().expect("eight bytes")
 }
 
-/// A read at cycle `c` sees `c - 7` cycles gone: the timer shows 1 for eight of them, 0 for eight, and has expired.
+/// A read at cycle `c` comes `c - 7` cycles later: the timer is 1 for eight cycles, 0 for eight, then it has expired.
 #[test]
 fn the_timer_counts_every_eighth_cycle_until_it_expires() {
     let ram =
@@ -34,10 +34,10 @@ fn the_timer_counts_every_eighth_cycle_until_it_expires() {
 
 #[test]
 fn an_expired_timer_counts_every_cycle_until_it_is_read() {
-    // 20 cycles: it has expired for 5, and shows 2 - 20 / 8 - 5. From there on only the division counts: 2 - 44 / 8 - 5.
+    // After 20 cycles, 5 of them since expiry, it is 2 - 20 / 8 - 5. After this read only the division counts: 2 - 44 / 8 - 5.
     let ram = timed("timer_latched", &[read(50, 27, INTIM, 0x80), read(50, 51, INTIM, 0x81)]);
     assert_eq!(ram[..2], [0xFB, 0xF8]);
-    // Not read before 44 cycles, it has expired for 29: 2 - 44 / 8 - 29.
+    // Without a read before cycle 44, 29 of them since expiry, it is 2 - 44 / 8 - 29.
     let ram = timed("timer_free", &[read(50, 51, INTIM, 0x81)]);
     assert_eq!(ram[1], 0xE0);
 }
@@ -45,7 +45,7 @@ fn an_expired_timer_counts_every_cycle_until_it_is_read() {
 #[test]
 fn the_flag_is_set_on_expiry_and_cleared_by_reading_the_timer() {
     let reads = [
-        // 15 and 24 cycles; reading the flag changes nothing.
+        // After 15 and 24 cycles; reading the flag does not clear it.
         read(50, 22, TIMINT, 0x80),
         read(50, 31, TIMINT, 0x81),
         read(50, 38, TIMINT, 0x82),
@@ -56,10 +56,10 @@ fn the_flag_is_set_on_expiry_and_cleared_by_reading_the_timer() {
     assert_eq!([ram[0], ram[1], ram[2], ram[4]], [0x00, 0x80, 0x80, 0x00]);
 }
 
-/// The generator that fills RAM at power-up goes on to draw the timer's start for each reset.
+/// The generator that fills RAM at power-up also draws the initial timer of each reset.
 #[test]
 fn every_reset_starts_the_timer_at_the_next_random_value() {
-    // LDA INTIM, STA $80, JMP to itself: the first read shows the value less one.
+    // LDA INTIM, STA $80, endless JMP: the first read gives the value minus one.
     let program = image(&[0xAD, 0x84, 0x02, 0x85, 0x80, 0x4C, 0x05, 0xF0]);
     let cartridge = vcs::Cartridge::detect(program.clone().into()).expect("a cartridge");
     let mut console = Console::new(cartridge, &ntsc());
@@ -69,13 +69,13 @@ fn every_reset_starts_the_timer_at_the_next_random_value() {
         assert_eq!(console.ram()[0], timer - 1);
         console.reset();
     }
-    // Detection of the television system and the game's own reset take one each.
+    // Detection of the television system and the game's reset draw one value each.
     assert_eq!(play("timer_start", program, 1).ram()[0], 74 - 1);
 }
 
 #[test]
 fn ram_is_random_at_power_up_and_keeps_the_writes_of_detection() {
-    // INC $80 once a frame; the rest is untouched.
+    // INC $80 once per frame; the rest of RAM is not written.
     let program = Program::new(&[]).frame(262, &[code(20, &[0xE6, 0x80], 5)]);
     let power_up =
         [0xB8, 0x96, 0xC0, 0x49, 0xCB, 0x55, 0xC8, 0x7F, 0xFB, 0xB4, 0x45, 0x66, 0x2B, 0x34, 0x10, 0xCA];
@@ -93,7 +93,7 @@ fn paddles() -> Wiring {
     Wiring { left: Controller::Paddles, ..Wiring::default() }
 }
 
-/// A paddle of 0 ohms is always charged; a real one is not at the beginning of a frame.
+/// A paddle of 0 ohms is always charged; one with a resistance is not at the beginning of a frame.
 #[test]
 fn paddles_have_zero_resistance_during_detection() {
     let program = Program::new(&[]).frame(262, &[read(20, 8, INPT0, 0x80)]);
@@ -106,8 +106,8 @@ fn paddles_have_zero_resistance_during_detection() {
     assert_eq!(console.ram()[0] & 0x80, 0);
 }
 
-/// Times are moved back at the beginning of a frame, so that a discharge that ended in the frame before lies before
-/// time 0; times are compared without a sign.
+/// Times are rebased at the beginning of a frame, so that a discharge that ended in the previous frame is before time 0;
+/// times are compared as unsigned numbers.
 #[test]
 fn a_paddle_charging_since_the_previous_frame_never_reads_full() {
     // The discharge ends at cycle 10 of the first frame. 408,823 ohms take 7,784 cycles, 102.4 lines.

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the checklist's programs in ale-py and compares RAM and picture.
+"""Runs the programs of the checklist in ale-py and compares RAM and screen.
 
     pip install ale-py==0.12.1
     mkdir images
     CHECKLIST_IMAGES=$PWD/images cargo test -p ale --test checklist
     python verify.py images
 
-ale-py plays any image whose file is named like a game, by the rules of that game. The exit status is 1 if a program differs.
+ale-py runs any image whose file has the name of a game, with the rules of that game. The exit status is 1 if a program
+differs.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import zlib
 
 import ale_py
 
-assert ale_py.__version__ == "0.12.1", f"the machine to be equal to is that of ale-py 0.12.1, not {ale_py.__version__}"
+assert ale_py.__version__ == "0.12.1", f"the reference is ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 HOST = "venture"

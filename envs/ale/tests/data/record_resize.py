@@ -1,4 +1,4 @@
-"""Records what OpenCV's area resize makes of random pictures.
+"""Records the results of OpenCV's area resize for random images.
 
 Usage: python record_resize.py > resize.txt
 Needs numpy and opencv-python-headless.
@@ -25,7 +25,7 @@ SIZES = [
 
 
 def picture(seed, shape):
-    """Bytes of the generator SplitMix64, each output's least significant byte first."""
+    """Returns the bytes of the generator SplitMix64, the least significant byte of each output first."""
     count = -(-int(np.prod(shape)) // 8)
     z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the colour and grey screens of some games.
+"""Records the colour and greyscale screens of some games.
 
     pip install ale-py==0.12.1
     python record_screens.py > screens.txt
@@ -12,7 +12,7 @@ import zlib
 
 import ale_py
 
-assert ale_py.__version__ == "0.12.1", f"the screens are those of ale-py 0.12.1, not {ale_py.__version__}"
+assert ale_py.__version__ == "0.12.1", f"the screens require ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 GAMES = ["adventure", "air_raid", "carnival", "journey_escape", "klax", "pong", "space_invaders", "video_pinball"]

@@ -1,4 +1,4 @@
-//! Some sessions of the fuzz target `../fuzz`, which runs any number of them.
+//! Some sessions of the fuzz target `../fuzz`.
 
 mod session;
 
@@ -7,12 +7,12 @@ use std::{env, panic};
 
 use vcs::Mt19937;
 
-/// How long sessions are begun. `FUZZ_SECONDS` asks for more.
+/// Time in which sessions are started, in seconds. `FUZZ_SECONDS` overrides it.
 const SECONDS: u64 = 4;
-/// A session emulates at most a few hundred requests for a frame.
+/// Time limit of a session, which emulates at most a few hundred frames.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// With `FUZZ_SEED` the first session is that of a seed that failed.
+/// `FUZZ_SEED` sets the seed of the first session, to repeat a failure.
 #[test]
 fn random_roms_actions_and_snapshots_neither_panic_nor_hang() {
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -30,5 +30,5 @@ fn random_roms_actions_and_snapshots_neither_panic_nor_hang() {
         assert!(start.elapsed() < LONGEST, "the session of seed {seed} took {:?}", start.elapsed());
         seed = seed.wrapping_add(1);
     }
-    println!("{} sessions from seed {first} on", seed.wrapping_sub(first));
+    println!("{} sessions, first seed {first}", seed.wrapping_sub(first));
 }

@@ -1,5 +1,5 @@
-//! A session with the emulator in which everything comes from a string of bytes: the ROM image, the settings, the
-//! actions, and what happens to snapshots. Whatever the bytes are, nothing panics and nothing runs for ever.
+//! A session with the emulator in which a string of bytes determines everything: the ROM image, the settings, the
+//! actions, and the damage to snapshots. For no string may it panic or hang.
 
 use ale::{Action, Ale, AleSettings, PoweredGame, game};
 use vcs::{
@@ -7,11 +7,11 @@ use vcs::{
     Wiring,
 };
 
-/// The most things that a session does.
+/// The maximum number of operations in a session.
 const MAX_STEPS: usize = 24;
 
-/// Games that differ in their cartridges, controllers and legal actions, with the size of the image. Not those that look
-/// for a mode: with a foreign image that takes long.
+/// Games with different cartridges, controllers and legal actions, and the sizes of their images. Excludes games that
+/// search for a mode, which takes long with a foreign image.
 const GAMES: [(&str, usize); 10] = [
     ("boxing", 2048),
     ("venture", 4096),
@@ -45,11 +45,11 @@ const SCHEMES: [(Scheme, usize); 17] = [
     (Scheme::Dpc, 10495),
 ];
 
-/// Plays what the bytes say.
+/// Runs the session that the bytes describe.
 pub(crate) fn run(data: &[u8]) {
     let mut bytes = Bytes(data);
     match bytes.next() % 8 {
-        // Any file at all, by what it seems to be.
+        // An arbitrary file with the detected scheme.
         0 => _ = Cartridge::detect(data.into()).map(|cartridge| console_session(cartridge, &mut bytes)),
         1..4 => {
             let (scheme, size) = bytes.one_of(&SCHEMES);
@@ -77,16 +77,16 @@ fn console_session(cartridge: Cartridge, bytes: &mut Bytes<'_>) {
         ..ConsoleOptions::default()
     };
     let mut console = Console::new(cartridge, &options);
-    let mut snapshot = postcard::to_stdvec(&console).expect("plain data");
+    let mut snapshot = postcard::to_stdvec(&console).expect("the state can be serialized");
     for _ in 0..MAX_STEPS {
         match bytes.next() % 8 {
             0 => console.reset(),
-            1 => snapshot = postcard::to_stdvec(&console).expect("plain data"),
+            1 => snapshot = postcard::to_stdvec(&console).expect("the state can be serialized"),
             kind @ 2..4 => {
                 let bytes = if kind == 2 { snapshot.clone() } else { bytes.damaged(&snapshot) };
                 if let Ok(state) = postcard::from_bytes(&bytes) {
                     let restored = console.restore(state);
-                    assert!(kind == 3 || restored.is_ok(), "an undamaged snapshot is refused");
+                    assert!(kind == 3 || restored.is_ok(), "an undamaged snapshot is rejected");
                 }
             }
             4 => console.ram_mut()[usize::from(bytes.next() % 128)] = bytes.next(),
@@ -134,7 +134,7 @@ fn game_session(bytes: &mut Bytes<'_>) {
     }
 }
 
-/// The bytes that are left; zeros when there are none.
+/// The remaining bytes, followed by zeros.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -146,7 +146,7 @@ impl Bytes<'_> {
         choices[usize::from(self.next()) % choices.len()]
     }
 
-    /// An image that repeats up to 255 of the bytes, with some noise between the repetitions, and begins at its start.
+    /// Returns an image that repeats up to 255 of the bytes with some noise in the repetitions.
     fn image(&mut self, size: usize) -> Vec<u8> {
         let length = usize::from(self.next()).clamp(1, self.0.len().max(1));
         let noise = self.next();
@@ -155,21 +155,21 @@ impl Bytes<'_> {
         for (index, byte) in image.iter_mut().enumerate().skip(length) {
             *byte ^= (index as u8).wrapping_mul(noise) & noise;
         }
-        // Every bank starts where it begins.
+        // The vectors of every bank point to its start.
         for end in (2048..=size).step_by(2048) {
             image[end - 4..end].copy_from_slice(&[0x00, 0xF0, 0x00, 0xF8]);
         }
         image
     }
 
-    /// A snapshot with some changes: bits, bytes, numbers that are as large as can be, insertions, a missing end.
+    /// Returns a snapshot with some changes: flipped bits, maximal integers, insertions, removals, truncation.
     fn damaged(&mut self, snapshot: &[u8]) -> Vec<u8> {
         const EXTREME: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
         let mut damaged = snapshot.to_vec();
         for _ in 0..=self.next() % 3 {
             let (kind, value) = (self.next(), self.next());
             let at = usize::from(u16::from_le_bytes([self.next(), self.next()]));
-            // The pictures and the generators are most of a snapshot; the rest is its beginning.
+            // Frame buffers and random generators are most of a snapshot; everything else is at its beginning.
             let end = if kind & 0x80 == 0 { damaged.len() } else { damaged.len().min(400) };
             let at = at % end.max(1);
             match kind % 6 {

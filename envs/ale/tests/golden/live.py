@@ -6,7 +6,7 @@
     python live.py --acts 5000 pong breakout
     python live.py --acts 20000 --frame-skip 4 --repeat-action-probability 0.25 --seed 3
 
-Without games all 104 are played. The first act that differs is printed with both sides; the exit status is 1 then.
+Without games it compares all 104. If an act differs, it prints both sides of the first one and exits with status 1.
 """
 
 import argparse
@@ -27,7 +27,7 @@ BINARY = pathlib.Path(__file__).parents[4] / "target/release/ale-train"
 
 
 def expected(game, options, actions):
-    """What ale-py does, as the objects that `ale-train trace` prints."""
+    """Yields the acts of ale-py as the objects that `ale-train trace` prints."""
     ale = load(game, options.seed, options.repeat_action_probability, options.frame_skip)
     if options.mode is not None:
         ale.setMode(options.mode)
@@ -51,7 +51,7 @@ def expected(game, options, actions):
 
 
 def traced(game, options, actions):
-    """What ale-train does."""
+    """Yields the acts of ale-train."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(map(str, actions)))
         file.flush()
@@ -63,11 +63,11 @@ def traced(game, options, actions):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             yield from map(json.loads, process.stdout)
         if process.returncode != 0:
-            sys.exit(f"{game}: ale-train trace ended with status {process.returncode}")
+            sys.exit(f"{game}: ale-train trace exited with status {process.returncode}")
 
 
 def compare(game, options):
-    """Whether both agree on every act."""
+    """Returns True if both agree on every act."""
     legal = load(game, 0, 0.0, 1).getLegalActionSet()
     chance = random.Random(f"{game} {options.seed}")
     held = ([chance.choice(legal).value] * chance.randint(1, 16) for _ in itertools.count())
@@ -94,7 +94,7 @@ def main():
     options = parser.parse_args()
     games = options.games or sorted(set(ale_py.roms.get_all_rom_ids()) - MULTI_PLAYER_ONLY)
     differing = [game for game in games if not compare(game, options)]
-    print(f"{len(games)} games, {len(games) * options.acts} acts: {len(differing)} differ {' '.join(differing)}")
+    print(f"{len(games)} games, {len(games) * options.acts} acts: {len(differing)} games differ {' '.join(differing)}")
     sys.exit(bool(differing))
 
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Records the golden traces of this folder from ale-py.
+"""Records the golden traces in this directory from ale-py.
 
     pip install ale-py==0.12.1
     python record.py [GAME ...]
 
 A file is one line of JSON that lists the runs, then four bytes for every act of every run: the low 16 bits of a
 running CRC-32 over RAM, reward, lives and terminal flag, and those of a running CRC-32 over the screen, little-endian.
-Because the CRCs run on, the first act whose bytes differ is the first act that went wrong.
+Because the CRCs are running ones, the first act whose bytes differ is the first act with a different state.
 
-Every run starts from loadROM; then mode and difficulty are set and the game is reset. It is reset again after each act
-that ends it. Actions come from `actions` below, which ../golden.rs repeats.
+Every run starts with loadROM, sets mode and difficulty, and resets the game. The game is reset again after each act that
+ends it. Actions come from `actions` below, which ../golden.rs reproduces.
 """
 
 import json
@@ -20,7 +20,7 @@ import zlib
 
 import ale_py
 
-assert ale_py.__version__ == "0.12.1", f"the traces are those of ale-py 0.12.1, not {ale_py.__version__}"
+assert ale_py.__version__ == "0.12.1", f"the traces require ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 FOLDER = pathlib.Path(__file__).parent
@@ -30,7 +30,7 @@ MULTI_PLAYER_ONLY = {"combat", "joust", "maze_craze", "warlords"}
 
 
 def actions(seed, legal):
-    """A legal action, held for 1 to 16 acts, then another: a linear congruential generator modulo 2**32."""
+    """Yields random legal actions, each held for 1 to 16 acts, from a linear congruential generator modulo 2**32."""
     state = (seed * 2654435761) & 0xFFFFFFFF | 1
     while True:
         state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
@@ -68,7 +68,7 @@ def trace(game, run):
 
 
 def runs(game):
-    """Two long runs as the game comes, then a short one in every mode with every difficulty."""
+    """Yields two long runs with default mode and difficulty, then a short run for every mode and difficulty."""
     ale = load(game, 0, 0.0, 1)
     default = {"mode": None, "difficulty": None}
     plain = {"repeat_action_probability": 0.0, "frame_skip": 1}

@@ -1,4 +1,4 @@
-//! Random programs from `grammar.txt`, the same ones as `record.py` makes.
+//! Random programs from `grammar.txt`, equal to those of `record.py`.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// The ways to write each name.
+/// The alternatives of each name.
 pub(crate) struct Grammar(HashMap<&'static str, Vec<Vec<Token>>>);
 
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ impl Grammar {
         Self(ways)
     }
 
-    /// The program of a theme and a seed as an image of `size` bytes.
+    /// Returns the program of a theme and a seed as an image of `size` bytes.
     pub(crate) fn image(&self, theme: &str, seed: u32, size: usize) -> Vec<u8> {
         let bank = size.min(4096);
         let mut program =
@@ -65,7 +65,7 @@ impl Grammar {
     }
 }
 
-/// A program under construction; `record.py` repeats every step.
+/// A program under construction. `record.py` does the same steps.
 struct Program<'a> {
     grammar: &'a Grammar,
     random: Random,
@@ -91,7 +91,7 @@ impl Program<'_> {
                 parts -= 1;
             }
             self.expand("end");
-            // Every bank holds the program, but other data.
+            // Every bank holds the same program and different data.
             let program = self.code.clone();
             while self.code.len() < size {
                 if self.code.len().is_multiple_of(self.bank) {
@@ -100,7 +100,7 @@ impl Program<'_> {
                 self.code.push(self.random.below(256) as u8);
             }
         }
-        // Reset leads to the beginning of the window, BRK to a routine that counts and returns.
+        // The reset vector is the start of the window, the BRK vector a routine that counts and returns.
         let [low, high] = self.origin().to_le_bytes();
         for bank in self.code.chunks_exact_mut(self.bank) {
             let end = bank.len();

@@ -1,4 +1,4 @@
-//! Generated programs, run by ale-py (see `record.py`) and here: accesses to TIA and RIOT at any cycle, undocumented
+//! Generated programs compared with ale-py (see `record.py`): accesses to TIA and RIOT at any cycle, undocumented
 //! opcodes, decimal mode, frames of any length, programs that never end a frame.
 
 mod grammar;
@@ -46,12 +46,12 @@ fn generated_programs_run_as_in_ale_py() {
         let got = replay(id, image, *seed, *acts);
         let differs = got.iter().zip(&expected).position(|(got, expected)| got != expected);
         if let Some(act) = differs {
-            failures.push(format!("act {act} of {run:?}: {:x?} instead of {:x?}", got[act], expected[act]));
+            failures.push(format!("act {act} of {run:?}: got {:x?}, expected {:x?}", got[act], expected[act]));
         } else if got.len() != expected.len() {
             failures.push(format!("{run:?} ends after {} acts", got.len()));
         }
     }
-    assert_eq!(checks.next(), None, "the trace goes on");
+    assert_eq!(checks.next(), None, "the trace has more acts");
     assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), runs.len(), failures.join("\n"));
 }
 

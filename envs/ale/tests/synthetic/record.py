@@ -4,11 +4,11 @@
     pip install ale-py==0.12.1
     python record.py [--programs N] [--first SEED] [--acts N] [--output FILE]
 
-ale-py runs any image whose file is named like a game, by whose rules it is played. The programs are those of grammar.txt.
-The file is one line of JSON that lists the runs, then four bytes for every act: the low 16 bits of a running CRC-32 over
-RAM and of one over the screen, little-endian. A run stops where the game's rules say that it is over.
+ale-py runs any image whose file has the name of a game, with the rules of that game. The programs come from grammar.txt.
+The trace is one line of JSON that lists the runs, then four bytes for every act: the low 16 bits of a running CRC-32
+over RAM and of one over the screen, little-endian. A run ends when the game is over by its rules.
 
-With SYNTHETIC_TRACE=FILE the test `synthetic` compares that file instead of the one of this folder.
+With SYNTHETIC_TRACE=FILE the test `synthetic` reads that file instead of programs.trace.
 """
 
 import argparse
@@ -21,13 +21,13 @@ import zlib
 
 import ale_py
 
-assert ale_py.__version__ == "0.12.1", f"the trace is that of ale-py 0.12.1, not {ale_py.__version__}"
+assert ale_py.__version__ == "0.12.1", f"the trace requires ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
 FOLDER = pathlib.Path(__file__).parent
 
-# The games that lend their names, with the size of the image. ale-py knows the properties of a game by the image's MD5,
-# so these have the default ones; and they are reset without pressing SELECT.
+# The games whose names and rules are used, with the size of the image. ale-py looks up the properties of a game by the
+# MD5 of its image, so these programs have the default ones. The games are reset without pressing SELECT.
 GAMES = [("venture", 4096), ("superman", 4096), ("boxing", 2048), ("phoenix", 8192)]
 THEMES = ["picture", "short", "regular", "pal", "processor", "stuck", "quiet", "motion", "noise"]
 
@@ -54,7 +54,7 @@ def read_grammar():
 
 
 class Program:
-    """A program under construction; grammar.rs repeats every step."""
+    """A program under construction. grammar.rs does the same steps."""
 
     LONGEST_PART = 300
     DATA = 0x200
@@ -75,13 +75,13 @@ class Program:
                 self.expand(theme)
                 parts -= 1
             self.expand("end")
-            # Every bank holds the program, but other data.
+            # Every bank holds the same program and different data.
             program = bytes(self.code)
             while len(self.code) < size:
                 if len(self.code) % self.bank == 0:
                     self.code += program
                 self.code.append(self.random.below(256))
-        # Reset leads to the beginning of the window, BRK to a routine that counts and returns.
+        # The reset vector is the start of the window, the BRK vector a routine that counts and returns.
         for end in range(self.bank, size + 1, self.bank):
             self.code[end - 16 : end - 13] = bytes([0xE6, 0xBE, 0x40])
             self.code[end - 4 : end] = struct.pack("<HH", self.origin(), 0xFFF0)
