@@ -10,11 +10,11 @@
 ;
 ; The program draws one frame per turn of the loop at `Frame`, 262 scan lines:
 ;
-;     line   0 ..  35   vertical blank: the game thinks
+;     line   0 ..  35   vertical blank: the game logic runs
 ;           36 ..  60   score and lives on black
 ;           61 ..  76   the leaves of the orchard
 ;           77 .. 221   the sky, 72 rows of two lines, where things fall
-;          222 .. 225   a dark edge, in which the players become the basket
+;          222 .. 225   a dark edge, where the players become the basket
 ;          226 .. 239   the grass with the basket
 ;          240 .. 243   soil
 ;          244 .. 258   overscan
@@ -94,10 +94,10 @@ MOON_AGE        = 24    ; the moon hangs where a thing of this age would be
 MOON_X          = 116
 
 ;------------------------------------------------------------------------------
-; Picture
+; Display
 ;------------------------------------------------------------------------------
 
-THINKING_TIME   = 43    ; timer ticks that end within scan line 35
+THINKING_TIME   = 43    ; timer ticks, which end within scan line 35
 SCORE_LINES     = 20
 LEAF_BANDS      = 4
 LEAF_BAND_LINES = 4
@@ -128,7 +128,7 @@ SOIL_BROWN      = $F0
         SEG.U ram
         ORG $80
 
-; The state of the game. The first three are what an observer wants to know.
+; The state of the game. The first three are for observers.
 score       ds 1        ; $80  fruit caught, two packed decimal digits
 lives       ds 1        ; $81  3 .. 0
 over        ds 1        ; $82  0 while a game runs, 1 after it and before the first
@@ -142,13 +142,13 @@ thingX      ds 2        ; $8A  its left edge, pixels
 kind        ds 2        ; $8C  FRUIT, HORNET or MOON
 sound       ds 1        ; $8E  frames until silence
 
-; Made from the above for one frame.
+; Computed from the above for one frame.
 top         ds 2        ; $8F  first sky row of a thing; rows count from 0 and wrap at 256
 coarse      ds 4        ; $91  turns of a delay loop before each of the four RESPx
 fine        ds 4        ; $95  the HMPx that goes with it
 digits      ds 5        ; $99  PF1 for the rows of the score
 
-; Survives a power cycle of the other chips, so that no two games need be alike.
+; Survives a power cycle of the other chips, so that games differ.
 random      ds 2        ; $9E  shift register, never zero
 
 THING0  = 0             ; indices into coarse and fine
@@ -168,7 +168,7 @@ PowerUp
         ldx #$FF
         txs
 
-        ; The timer runs from an unknown start, and RAM holds the last game's chance.
+        ; The timer has an unknown start, and RAM holds the random numbers of the last game.
         lda INTIM
         eor random
         sta random
@@ -176,7 +176,7 @@ PowerUp
         bne .seeded
         inc random
 .seeded
-        ; Silence the TIA and forget everything below `random`.
+        ; Silence the TIA and clear everything below `random`.
         lda #0
         ldx #random-1
 .clear
@@ -191,7 +191,7 @@ PowerUp
         jsr Nightfall
 
 ;------------------------------------------------------------------------------
-; One frame: vertical sync, then the game thinks
+; One frame: vertical sync, then the game logic
 ;------------------------------------------------------------------------------
 
 Frame
@@ -205,8 +205,8 @@ Frame
         lda #THINKING_TIME
         sta TIM64T
 
-        ; Chance moves one step every frame, one more while the stick is held left
-        ; and two more while it is held right: what the player does decides what falls.
+        ; The shift register advances one step every frame, one more while the stick is held
+        ; left and two more while it is held right: the actions decide what falls.
         jsr Shuffle
         bit SWCHA
         bvs .notLeft
@@ -261,7 +261,7 @@ Frame
         sta WSYNC
 
 ;------------------------------------------------------------------------------
-; The picture, line 36: score and lives
+; The display, line 36: score and lives
 ;------------------------------------------------------------------------------
 
         sta VBLANK              ; A is 0: beam on
@@ -293,8 +293,8 @@ Frame
         sta NUSIZ0
         sta NUSIZ1
 
-        ; Both players go to the things they show. See Aim for the arithmetic; the
-        ; left edge of the HMOVE line is blanked by the TIA, unseen on black.
+        ; Both players move to the things they show. See Aim for the arithmetic; the TIA
+        ; blanks the left edge of the HMOVE line, invisible on black.
         sta WSYNC
         lda fine+THING0
         sta HMP0
@@ -341,8 +341,8 @@ Frame
         bpl .leafLine
 
 ;------------------------------------------------------------------------------
-; Line 77: sky. One empty line, then two lines a row: the first changes player 0,
-; the second player 1. Each is made ready while the other is drawn.
+; Line 77: sky. One empty line, then two lines per row: the first changes player 0,
+; the second player 1. Each is prepared while the other is drawn.
 ;------------------------------------------------------------------------------
 
         sta WSYNC
@@ -355,7 +355,7 @@ Frame
         sta COLUPF
 
         ldx #0                  ; X is the row
-        ldy #0                  ; Y points to the colour last used
+        ldy #0                  ; Y points to the last colour used
 .skyRow
         txa
         sec
@@ -504,7 +504,7 @@ NewGame
         sta countdown
         rts
 
-; Ends a game: the air is empty but for the moon.
+; Ends a game: the air is empty except for the moon.
 Nightfall
         lda #1
         sta over
@@ -512,7 +512,7 @@ Nightfall
         sta age
         lda #MOON_X
         sta thingX
-        sta thingX+1            ; nothing is there, but Aim needs a place on the screen
+        sta thingX+1            ; the slot is empty, but Aim needs a valid position
         lda #MOON
         sta kind
         lda #EMPTY
@@ -538,7 +538,7 @@ MoveBasket
 .basketStays
         rts
 
-; Lets the two slots fall by one row. What touches the grass lands.
+; Lets the things in both slots fall by one row. Those that touch the grass land.
 MoveThings
         ldx #1
 .slot
@@ -564,7 +564,7 @@ MoveThings
 .allMoved
         rts
 
-; Thing X touches the grass: in the basket or beside it? The last one ends the game.
+; Thing X touches the grass: tests if it is in the basket. The last one ends the game.
 Land
         inc landings
         lda thingX,x
@@ -621,7 +621,7 @@ DropThing
 
         and #3
         bne .sameGroup
-        lda random+1            ; a new group of four: whose turn is the hornet's?
+        lda random+1            ; a new group of four: draws the position of its hornet
         and #3
         sta hornetTurn
         lda #0
@@ -666,7 +666,7 @@ Sing
         rts
 
 ;------------------------------------------------------------------------------
-; From the state to the picture
+; From the state to the display
 ;------------------------------------------------------------------------------
 
 ; Makes `top`, `coarse`, `fine` and `digits`.
@@ -731,7 +731,7 @@ TimesFive
 ; Makes coarse,x and fine,x for an object whose pixels start at A.
 ;
 ; A player starts 3 * c - 63 pixels from the left if the write to RESPx ends in cycle
-; c of a line. The code in the picture writes at c = 13 + 5 * coarse, thus at 15 n + 6
+; c of a line. The display code writes at c = 13 + 5 * coarse, thus at 15 n + 6
 ; for coarse = n + 2. The division by 15 gives n and the rest r; `fine` moves
 ; the player by r - 6, from six pixels to the left to eight to the right.
 Aim
@@ -755,12 +755,12 @@ Wait12
         rts
 
 ;------------------------------------------------------------------------------
-; Tables. Each stays within a page: a crossing would cost the picture a cycle.
+; Tables. Each stays within a page: a page crossing would cost a cycle while drawing.
 ;------------------------------------------------------------------------------
 
         ALIGN 256
 
-; Upside up, eight rows of eight double pixels: fruit, hornet, moon.
+; Top row first, eight rows of eight double pixels: fruit, hornet, moon.
 Shapes
         .byte %00011000
         .byte %01111110
@@ -817,7 +817,7 @@ Heart
         .byte %00010000
         .byte %00000000
 
-; By lives left: none is a black heart on black.
+; By remaining lives: without any, a black heart on black.
 HeartCopies
         .byte $00, $00, $01, $03
 HeartTints
