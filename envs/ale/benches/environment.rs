@@ -78,27 +78,26 @@ fn frame(criterion: &mut Criterion) {
 fn preprocess(criterion: &mut Criterion) {
     let mut group = group(criterion, "preprocess");
     for powered in games_at_hand() {
-        let steps = pictures(&powered);
+        let steps = screens(&powered);
         observe(&mut group, powered.game().id, &powered, &steps);
     }
     let powered = &games_at_hand()[0];
     let bytes = powered.height() * preprocess::SCREEN_WIDTH;
-    let picture =
-        |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
-    let steps: Vec<_> = (0..STEPS).map(|step| [picture(2 * step), picture(2 * step + 1)]).collect();
+    let screen = |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
+    let steps: Vec<_> = (0..STEPS).map(|step| [screen(2 * step), screen(2 * step + 1)]).collect();
     observe(&mut group, "unrelated frames", powered, &steps);
 }
 
 const STEPS: usize = 64;
 
 /// Returns the last two screens of successive steps of a game.
-fn pictures(powered: &PoweredGame) -> Vec<[Vec<u8>; 2]> {
+fn screens(powered: &PoweredGame) -> Vec<[Vec<u8>; 2]> {
     let mut play = Play::warmed_up(powered);
-    let mut picture = |skipped| {
+    let mut screen = |skipped| {
         (0..=skipped).for_each(|_| play.frame(Ale::act));
         play.ale.screen().to_vec()
     };
-    (0..STEPS).map(|_| [picture(2), picture(0)]).collect()
+    (0..STEPS).map(|_| [screen(2), screen(0)]).collect()
 }
 
 fn observe(

@@ -7,15 +7,15 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 
 /// The CRC-32s of RAM and screen in hexadecimal.
-type Picture = [String; 2];
+type Checksums = [String; 2];
 /// The same, then the sum of rewards and the number of resets.
 type Point = (String, String, i64, u32);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
-    load: Picture,
-    reset2: Picture,
+    load: Checksums,
+    reset2: Checksums,
     f1: Point,
     f60: Point,
     f300: Point,
@@ -38,9 +38,9 @@ fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {
     let powered = PoweredGame::new(game(id)?, rom)?;
     let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
     let mut ale = Ale::new(&powered, settings, 1)?;
-    equal("load", &picture(&ale), &expected.load)?;
+    equal("load", &checksums(&ale), &expected.load)?;
     ale.reset_game();
-    equal("reset2", &picture(&ale), &expected.reset2)?;
+    equal("reset2", &checksums(&ale), &expected.reset2)?;
 
     let legal = powered.game().legal_actions;
     let points = [(1, &expected.f1), (60, &expected.f60), (300, &expected.f300), (600, &expected.f600)];
@@ -57,7 +57,7 @@ fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {
             resets += 1;
         }
         if act == at {
-            let [ram, screen] = picture(&ale);
+            let [ram, screen] = checksums(&ale);
             equal(&format!("act {act}"), &(ram, screen, rewards, resets), point)?;
             points.next();
         }
@@ -65,7 +65,7 @@ fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {
     unreachable!("the points end")
 }
 
-fn picture(ale: &Ale) -> Picture {
+fn checksums(ale: &Ale) -> Checksums {
     [ale.ram().as_slice(), ale.screen()].map(|bytes| format!("{:08x}", crc32fast::hash(bytes)))
 }
 

@@ -31,8 +31,8 @@ struct Check {
 const CHECK_BYTES: usize = 4;
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut traces: Vec<PathBuf> = fs::read_dir(folder)
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut traces: Vec<PathBuf> = fs::read_dir(directory)
         .expect("the directory of traces")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "trace"))
@@ -51,7 +51,12 @@ fn compare(id: &str, path: &Path) -> Result<(), Failed> {
     };
     let powered = PoweredGame::new(game(id)?, rom)?;
     if powered.tv() != powered.game().tv || powered.height() != usize::from(powered.game().height) {
-        return Err(format!("{} lines of {:?} differ from the table of games", powered.height(), powered.tv()).into());
+        return Err(format!(
+            "{} lines of {:?} differ from the table of games",
+            powered.height(),
+            powered.tv()
+        )
+        .into());
     }
     let trace = fs::read(path)?;
     let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;

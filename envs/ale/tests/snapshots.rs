@@ -81,7 +81,9 @@ fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
                     return Err(format!("snapshot {snapshot} changes when it is restored").into());
                 }
                 if play(returning, &mut random.clone(), ACTS) != expected || returning.snapshot() != after {
-                    return Err(format!("a restored game continues differently after snapshot {snapshot}").into());
+                    return Err(
+                        format!("a restored game continues differently after snapshot {snapshot}").into()
+                    );
                 }
             }
         }

@@ -212,12 +212,21 @@ fn a_seeded_reset_restarts_the_generators_and_an_unseeded_one_continues_them() {
 
 #[test]
 fn rewards_are_clipped_and_the_raw_reward_is_kept() {
-    let mut env = harvest(AtariOptions::default());
-    reset(&mut env, Some(1));
-    for action in [0, 1, 2].repeat(150) {
-        let mut observation = vec![0; env.observation_space().byte_len()];
-        let step = env.step(EnvAction::Discrete(&[action]), &mut observation).unwrap();
-        assert_eq!(step.reward, step.raw_reward.clamp(-1.0, 1.0));
+    for reward_clipping in [true, false] {
+        // Long steps, in which Harvest gives several rewards of 1.
+        let mut env = harvest(AtariOptions { reward_clipping, frameskip: 400, ..AtariOptions::default() });
+        let mut observation = reset(&mut env, Some(1));
+        let mut largest: f32 = 0.0;
+        for action in [0, 1, 2].repeat(20) {
+            let step = env.step(EnvAction::Discrete(&[action]), &mut observation).unwrap();
+            let expected = if reward_clipping { step.raw_reward.clamp(-1.0, 1.0) } else { step.raw_reward };
+            assert_eq!(step.reward, expected);
+            largest = largest.max(step.raw_reward);
+            if step.ends_episode() {
+                env.reset(None, &mut observation);
+            }
+        }
+        assert!(largest > 1.0, "no step had a reward to clip");
     }
 }
 

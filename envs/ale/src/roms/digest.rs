@@ -41,8 +41,9 @@ impl fmt::Debug for Md5Sum {
 impl<'de> Deserialize<'de> for Md5Sum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let digits = String::deserialize(deserializer)?;
-        Self::parse(&digits)
-            .ok_or_else(|| de::Error::custom(format!("'{digits}' is not an MD5 sum of 32 hexadecimal digits")))
+        Self::parse(&digits).ok_or_else(|| {
+            de::Error::custom(format!("'{digits}' is not an MD5 sum of 32 hexadecimal digits"))
+        })
     }
 }
 

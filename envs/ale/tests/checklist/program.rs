@@ -126,10 +126,10 @@ pub(crate) fn play(name: &str, image: Vec<u8>, acts: u32) -> Ale {
     for _ in 0..acts {
         ale.act(Action::NOOP, 1.0);
     }
-    if let Some(folder) = env::var_os("CHECKLIST_IMAGES").map(PathBuf::from) {
+    if let Some(directory) = env::var_os("CHECKLIST_IMAGES").map(PathBuf::from) {
         let (ram, screen) = (crc32fast::hash(ale.ram()), crc32fast::hash(ale.screen()));
-        fs::write(folder.join(format!("{name}.bin")), image).expect("the directory can be written");
-        fs::write(folder.join(format!("{name}.txt")), format!("{acts} {ram:08x} {screen:08x}"))
+        fs::write(directory.join(format!("{name}.bin")), image).expect("the directory can be written");
+        fs::write(directory.join(format!("{name}.txt")), format!("{acts} {ram:08x} {screen:08x}"))
             .expect("the directory can be written");
     }
     ale

@@ -27,8 +27,8 @@ HOST = "venture"
 
 
 def run(image, acts):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, f"{HOST}.bin")
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, f"{HOST}.bin")
         shutil.copy(image, path)
         ale = ale_py.ALEInterface()
         ale.setInt("random_seed", 0)
@@ -41,8 +41,8 @@ def run(image, acts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
-    images = sorted(parser.parse_args().folder.glob("*.bin"))
+    parser.add_argument("directory", type=pathlib.Path)
+    images = sorted(parser.parse_args().directory.glob("*.bin"))
     differing = 0
     for image in images:
         acts, *expected = image.with_suffix(".txt").read_text().split()

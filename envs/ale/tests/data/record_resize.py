@@ -24,7 +24,7 @@ SIZES = [
 ]
 
 
-def picture(seed, shape):
+def image(seed, shape):
     """Returns the bytes of the generator SplitMix64, the least significant byte of each output first."""
     count = -(-int(np.prod(shape)) // 8)
     z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -39,7 +39,7 @@ print("# source height, target height, target width, channels, seed, CRC-32 of t
 for source_height, target_height, target_width in SIZES:
     for channels in (1, 3):
         for seed in (1, 2):
-            source = picture(seed, (source_height, 160, channels))
+            source = image(seed, (source_height, 160, channels))
             target = cv2.resize(source, (target_width, target_height), interpolation=cv2.INTER_AREA)
             crc = zlib.crc32(np.ascontiguousarray(target).tobytes())
             print(source_height, target_height, target_width, channels, seed, f"{crc:08x}")

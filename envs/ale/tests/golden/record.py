@@ -23,7 +23,7 @@ import ale_py
 assert ale_py.__version__ == "0.12.1", f"the traces require ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
-FOLDER = pathlib.Path(__file__).parent
+DIRECTORY = pathlib.Path(__file__).parent
 LONG_ACTS = 1000
 MODE_ACTS = 300
 MULTI_PLAYER_ONLY = {"combat", "joust", "maze_craze", "warlords"}
@@ -84,7 +84,7 @@ def main():
     for game in sys.argv[1:] or sorted(set(ale_py.roms.get_all_rom_ids()) - MULTI_PLAYER_ONLY):
         plan = list(runs(game))
         data = b"".join(trace(game, run) for run in plan)
-        (FOLDER / f"{game}.trace").write_bytes(json.dumps(plan).encode() + b"\n" + data)
+        (DIRECTORY / f"{game}.trace").write_bytes(json.dumps(plan).encode() + b"\n" + data)
         print(f"{game}: {len(plan)} runs, {sum(run['acts'] for run in plan)} acts", flush=True)
 
 

@@ -46,7 +46,8 @@ fn generated_programs_run_as_in_ale_py() {
         let got = replay(id, image, *seed, *acts);
         let differs = got.iter().zip(&expected).position(|(got, expected)| got != expected);
         if let Some(act) = differs {
-            failures.push(format!("act {act} of {run:?}: got {:x?}, expected {:x?}", got[act], expected[act]));
+            failures
+                .push(format!("act {act} of {run:?}: got {:x?}, expected {:x?}", got[act], expected[act]));
         } else if got.len() != expected.len() {
             failures.push(format!("{run:?} ends after {} acts", got.len()));
         }

@@ -24,7 +24,7 @@ import ale_py
 assert ale_py.__version__ == "0.12.1", f"the trace requires ale-py 0.12.1, found {ale_py.__version__}"
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 
-FOLDER = pathlib.Path(__file__).parent
+DIRECTORY = pathlib.Path(__file__).parent
 
 # The games whose names and rules are used, with the size of the image. ale-py looks up the properties of a game by the
 # MD5 of its image, so these programs have the default ones. The games are reset without pressing SELECT.
@@ -45,7 +45,7 @@ class Random:
 
 def read_grammar():
     grammar = {}
-    for line in (FOLDER / "grammar.txt").read_text().splitlines():
+    for line in (DIRECTORY / "grammar.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             head, tokens = line.split(":")
             name, weight = head.split()
@@ -106,8 +106,8 @@ class Program:
 
 
 def record(image, game, seed, acts):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, f"{game}.bin")
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, f"{game}.bin")
         pathlib.Path(path).write_bytes(image)
         ale = ale_py.ALEInterface()
         ale.setInt("random_seed", seed)
@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--programs", type=int, default=144)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--acts", type=int, default=100)
-    parser.add_argument("--output", type=pathlib.Path, default=FOLDER / "programs.trace")
+    parser.add_argument("--output", type=pathlib.Path, default=DIRECTORY / "programs.trace")
     options = parser.parse_args()
     grammar = read_grammar()
     runs, data = [], bytearray()
