@@ -30,6 +30,14 @@ pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
 ];
 
 /// An action of the player, code 0 to 17, or the RESET switch.
+///
+/// ```
+/// use ale::Action;
+///
+/// let action = Action::new(14).expect("codes below 18 are actions");
+/// assert_eq!(action.to_string(), "UPRIGHTFIRE");
+/// assert!(action.joystick().up && action.joystick().fire);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Action(u8);
 

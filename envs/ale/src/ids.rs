@@ -12,6 +12,21 @@ const STICKINESS: f32 = 0.25;
 ///
 /// `rom` returns the image of a game by its id when an environment is built; for example
 /// [`RomStore::obtain`](crate::roms::RomStore::obtain). Environments of one game share the image.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ale::roms;
+/// use rl_env::{Env, Registry};
+///
+/// let mut registry = Registry::new();
+/// ale::register(&mut registry, |id: &str| {
+///     roms::built_in(id).map(Arc::from).ok_or("only the open game is built in")
+/// })?;
+/// let env = registry.make("ALE/Harvest-v5")?;
+/// assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
+/// # Ok::<(), rl_env::RegistryError>(())
+/// ```
 pub fn register<F, E>(registry: &mut Registry, rom: F) -> Result<(), RegistryError>
 where
     F: Fn(&str) -> Result<Arc<[u8]>, E> + Send + Sync + 'static,

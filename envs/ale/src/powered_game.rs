@@ -5,6 +5,15 @@ use vcs::{Console, ConsoleOptions, TvFormat};
 use crate::{AleError, Game};
 
 /// A game with its ROM in a console that is switched on: the part that all environments of one game share.
+///
+/// ```
+/// use ale::{PoweredGame, game, roms};
+///
+/// let rom = roms::built_in("harvest").expect("the open game is built in");
+/// let powered = PoweredGame::new(game("harvest")?, rom.into())?;
+/// assert_eq!(powered.height(), 210);
+/// # Ok::<(), ale::AleError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PoweredGame {
     game: &'static Game,

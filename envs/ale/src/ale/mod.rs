@@ -24,6 +24,27 @@ impl LastAction {
 }
 
 /// A running game: the counterpart of ale-py's `ALEInterface`.
+///
+/// ```
+/// use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
+///
+/// let rom = roms::built_in("harvest").expect("the open game is built in");
+/// let powered = PoweredGame::new(game("harvest")?, rom.into())?;
+/// let mut ale = Ale::new(&powered, AleSettings::default(), 1)?;
+/// let mut score = 0;
+/// while !ale.game_over() {
+///     score += ale.act(Action::NOOP, 1.0);
+/// }
+/// assert!((0..=36).contains(&score));
+/// assert_eq!(ale.screen().len(), ale.height() * 160);
+///
+/// // A snapshot holds the complete state.
+/// let snapshot = ale.snapshot();
+/// ale.reset_game();
+/// ale.restore(&snapshot)?;
+/// assert!(ale.game_over());
+/// # Ok::<(), ale::AleError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ale {
     powered: PoweredGame,

@@ -54,6 +54,23 @@ pub struct RgbImage {
 /// indices and fails; here they behave like other games.
 ///
 /// A clone is an independent environment in the same state; it shares the ROM and the tables.
+///
+/// ```
+/// use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+/// use rl_env::{Action, Env};
+///
+/// let rom = roms::built_in("harvest").expect("the open game is built in");
+/// let powered = PoweredGame::new(game("harvest")?, rom.into())?;
+/// let mut env = AtariEnv::new(&powered, AtariOptions::default(), 0)?;
+/// assert_eq!(env.observation_space().shape(), Some(vec![4, 84, 84]));
+///
+/// let mut observation = vec![0; env.observation_space().byte_len()];
+/// env.reset(Some(1), &mut observation);
+/// let step = env.step(Action::Discrete(&[1]), &mut observation)?;
+/// assert_eq!(step.reward, 0.0);
+/// assert_eq!(env.info().lives, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AtariEnv {
     options: AtariOptions,

@@ -8,6 +8,26 @@ use crate::{AleError, AleSettings, Game};
 ///
 /// The defaults are deterministic. For sticky actions as recommended by Machado et al. (2018) and used by the games that
 /// ale-py registers with Gymnasium, set `repeat_action_probability` to 0.25.
+///
+/// ```
+/// use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+/// use rl_env::Env;
+///
+/// let rom = roms::built_in("harvest").expect("the open game is built in");
+/// let powered = PoweredGame::new(game("harvest")?, rom.into())?;
+/// let sticky = AtariOptions { repeat_action_probability: 0.25, ..AtariOptions::default() };
+///
+/// // Screens in colour and in full size, without a stack.
+/// let options =
+///     AtariOptions { grayscale: false, img_height: 210, img_width: 160, stack_num: 1, ..sticky.clone() };
+/// let env = AtariEnv::new(&powered, options, 0)?;
+/// assert_eq!(env.observation_space().shape(), Some(vec![1, 210, 160, 3]));
+///
+/// // RAM instead of the screen.
+/// let env = AtariEnv::new(&powered, AtariOptions { ram: true, ..sticky }, 0)?;
+/// assert_eq!(env.observation_space().shape(), Some(vec![4, 128]));
+/// # Ok::<(), ale::AleError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AtariOptions {

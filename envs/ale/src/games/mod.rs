@@ -29,6 +29,16 @@ rules = { init = { lives = 0 }, step = [] }
 "#;
 
 /// A game: hardware facts, actions, modes, rewards and the end of its episodes.
+///
+/// ```
+/// let pong = ale::game("pong")?;
+/// let actions: Vec<&str> =
+///     pong.minimal_actions.iter().map(|&code| ale::ACTION_NAMES[usize::from(code)]).collect();
+/// assert_eq!(actions, ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]);
+/// assert!(pong.has_paddles() && pong.atari57);
+/// assert_eq!(pong.human_normalised(14.6), Some(1.0));
+/// # Ok::<(), ale::AleError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Game {
     /// The `snake_case` name of the game.
@@ -170,6 +180,14 @@ pub fn games() -> &'static [Game] {
 }
 
 /// Returns the game with this id.
+///
+/// ```
+/// assert_eq!(ale::game("ms_pacman")?.title, "Ms. Pac-Man");
+///
+/// let error = ale::game("brekout").unwrap_err();
+/// assert_eq!(error.to_string(), "unknown game \"brekout\"; did you mean breakout?");
+/// # Ok::<(), ale::AleError>(())
+/// ```
 pub fn game(id: &str) -> Result<&'static Game, AleError> {
     games().iter().find(|game| game.id == id).ok_or_else(|| unknown(id))
 }

@@ -13,6 +13,17 @@ use super::manifest::Manifest;
 ///
 /// Several processes may use the same directory at once: images appear by renaming a complete file, and downloads take
 /// a lock.
+///
+/// ```
+/// use ale::roms::{Manifest, RomError, RomStore};
+///
+/// let store = RomStore::new("no/such/directory".into(), Manifest::shipped().clone());
+/// assert!(matches!(store.read("pong"), Err(RomError::Missing { .. })));
+///
+/// // The open game needs no file.
+/// assert_eq!(store.read("harvest")?.len(), 4096);
+/// # Ok::<(), RomError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RomStore {
     directory: PathBuf,
