@@ -68,8 +68,10 @@ fn frame(criterion: &mut Criterion) {
     for powered in games_at_hand() {
         let id = powered.game().id;
         let mut play = Play::warmed_up(&powered);
-        group.bench_function(format!("{id}, seen"), |bencher| bencher.iter(|| play.frame(Ale::act)));
-        group.bench_function(format!("{id}, unseen"), |bencher| bencher.iter(|| play.frame(Ale::act_unseen)));
+        group.bench_function(format!("{id}, drawn"), |bencher| bencher.iter(|| play.frame(Ale::act)));
+        group.bench_function(format!("{id}, undrawn"), |bencher| {
+            bencher.iter(|| play.frame(Ale::act_undrawn));
+        });
     }
 }
 

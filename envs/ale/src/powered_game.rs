@@ -24,19 +24,31 @@ pub struct PoweredGame {
 impl PoweredGame {
     /// Puts the ROM into a console and switches it on. The television system is detected by running some frames.
     pub fn new(game: &'static Game, rom: Arc<[u8]>) -> Result<Self, AleError> {
-        Self::with_options(game, rom, game.console_options())
+        Self::with_options(game, rom, &game.console_options())
     }
 
-    /// Like [`new`](Self::new), for a given television system. This is the only way to get SECAM, which cannot be
+    /// Like [`new`](Self::new) with other options than the game's. This is the only way to get SECAM, which cannot be
     /// detected from a program's frames.
-    pub fn with_tv(game: &'static Game, rom: Arc<[u8]>, tv: TvFormat) -> Result<Self, AleError> {
-        Self::with_options(game, rom, ConsoleOptions { tv: Some(tv), ..game.console_options() })
-    }
-
-    fn with_options(game: &'static Game, rom: Arc<[u8]>, options: ConsoleOptions) -> Result<Self, AleError> {
+    ///
+    /// ```
+    /// use ale::{PoweredGame, game, roms};
+    /// use vcs::{ConsoleOptions, TvFormat};
+    ///
+    /// let rom = roms::built_in("harvest").expect("the open game is built in");
+    /// let harvest = game("harvest")?;
+    /// let options = ConsoleOptions { tv: Some(TvFormat::Secam), ..harvest.console_options() };
+    /// let powered = PoweredGame::with_options(harvest, rom.into(), &options)?;
+    /// assert_eq!(powered.height(), 250);
+    /// # Ok::<(), ale::AleError>(())
+    /// ```
+    pub fn with_options(
+        game: &'static Game,
+        rom: Arc<[u8]>,
+        options: &ConsoleOptions,
+    ) -> Result<Self, AleError> {
         let cartridge =
             game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
-        Ok(Self { game, console: Arc::new(Console::new(cartridge, &options)) })
+        Ok(Self { game, console: Arc::new(Console::new(cartridge, options)) })
     }
 
     /// Returns the game.

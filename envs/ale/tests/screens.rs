@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ale::{Action, Ale, AleSettings, Palette, PoweredGame, game, roms};
-use vcs::TvFormat;
+use vcs::{ConsoleOptions, TvFormat};
 
 fn settings() -> AleSettings {
     AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() }
@@ -38,7 +38,8 @@ fn a_chosen_television_system_sets_height_and_colours() {
     let rom: Arc<[u8]> = roms::built_in("harvest").expect("the open game").into();
     let harvest = game("harvest").expect("a game");
     for (tv, height) in [(TvFormat::Ntsc, 210), (TvFormat::Pal, 250), (TvFormat::Secam, 250)] {
-        let powered = PoweredGame::with_tv(harvest, Arc::clone(&rom), tv).expect("a cartridge");
+        let options = ConsoleOptions { tv: Some(tv), ..harvest.console_options() };
+        let powered = PoweredGame::with_options(harvest, Arc::clone(&rom), &options).expect("a cartridge");
         let mut ale = Ale::new(&powered, settings(), 0).expect("settings");
         ale.act(Action::NOOP, 1.0);
         assert_eq!((ale.tv(), ale.height()), (tv, height));

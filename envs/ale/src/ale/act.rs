@@ -27,7 +27,7 @@ impl Ale {
 
     /// Like [`act`](Self::act), but does not draw the screen, which takes less time. [`screen`](Self::screen) is valid
     /// only after the next `act` or after [`show`](Self::show).
-    pub fn act_unseen(&mut self, action: Action, strength: f32) -> i32 {
+    pub fn act_undrawn(&mut self, action: Action, strength: f32) -> i32 {
         self.act_in(action, strength, Rendering::Deferred)
     }
 

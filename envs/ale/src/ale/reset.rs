@@ -51,7 +51,7 @@ impl Ale {
                 Operation::Act { action, times } => {
                     let action = u8::try_from(self.evaluate(action)).ok().and_then(Action::new);
                     for _ in 0..*times {
-                        self.act_unseen(action.unwrap_or(Action::NOOP), 1.0);
+                        self.act_undrawn(action.unwrap_or(Action::NOOP), 1.0);
                     }
                     frames = frames.saturating_sub(*times);
                 }

@@ -187,11 +187,11 @@ impl AtariEnv {
         self.ale.reset_game();
         let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
         if fire {
-            self.ale.act_unseen(Action::FIRE, 1.0);
+            self.ale.act_undrawn(Action::FIRE, 1.0);
         }
         let drawn = self.options.noop_draw().draw(&mut self.random);
         for _ in 0..drawn.saturating_sub(u32::from(fire)) {
-            self.ale.act_unseen(Action::NOOP, 1.0);
+            self.ale.act_undrawn(Action::NOOP, 1.0);
             if self.ale.game_over() {
                 self.ale.reset_game();
             }
@@ -209,7 +209,7 @@ impl AtariEnv {
         let mut has_previous = false;
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
-            let act = if seen { Ale::act } else { Ale::act_unseen };
+            let act = if seen { Ale::act } else { Ale::act_undrawn };
             reward = reward.wrapping_add(act(&mut self.ale, action, strength));
             self.elapsed = self.elapsed.saturating_add(1);
             over = self.ale.game_over();

@@ -141,7 +141,7 @@ impl Game {
     }
 
     /// Returns the options of the game's console.
-    pub(crate) fn console_options(&self) -> ConsoleOptions {
+    pub fn console_options(&self) -> ConsoleOptions {
         let default = ConsoleOptions::default();
         // The console increases the height once it detects a PAL game.
         let height = if self.tv == TvFormat::Ntsc { self.height } else { default.height };
