@@ -1,4 +1,4 @@
-//! Every game compared with traces recorded from ale-py (see `golden/record.py`), one test per game.
+//! Every game compared with traces recorded from ale-py (see `golden/record.py`), one test per game and execution mode.
 //!
 //! A failure names the run, the first act that differs, and the checksums of state and screen.
 
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
+use vcs::{ConsoleOptions, Execution};
 
 /// The settings of a recorded run.
 #[derive(Debug, Deserialize)]
@@ -30,6 +31,10 @@ struct Check {
 
 const CHECK_BYTES: usize = 4;
 
+/// The execution modes by name. All of them must give the same results.
+const EXECUTIONS: [(&str, Execution); 3] =
+    [("when_hot", Execution::WhenHot), ("eager", Execution::Eager), ("interpreted", Execution::Interpreted)];
+
 fn main() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut traces: Vec<PathBuf> = fs::read_dir(directory)
@@ -38,18 +43,22 @@ fn main() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "trace"))
         .collect();
     traces.sort();
-    let trials = traces.into_iter().map(|path| {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        Trial::test(name.clone(), move || compare(&name, &path))
+    let trials = EXECUTIONS.into_iter().flat_map(|(mode, execution)| {
+        traces.iter().cloned().map(move |path| {
+            let id = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            Trial::test(format!("{mode}::{id}"), move || compare(&id, &path, execution))
+        })
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
-fn compare(id: &str, path: &Path) -> Result<(), Failed> {
+fn compare(id: &str, path: &Path, execution: Execution) -> Result<(), Failed> {
     let Some(rom) = roms::for_tests(id) else {
         return Ok(());
     };
-    let powered = PoweredGame::new(game(id)?, rom)?;
+    let game = game(id)?;
+    let options = ConsoleOptions { execution, ..game.console_options() };
+    let powered = PoweredGame::with_options(game, rom, &options)?;
     if powered.tv() != powered.game().tv || powered.height() != usize::from(powered.game().height) {
         return Err(format!(
             "{} lines of {:?} differ from the table of games",

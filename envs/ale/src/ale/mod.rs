@@ -183,12 +183,12 @@ impl Ale {
         self.state.variables.lives()
     }
 
-    /// Returns the number of frames since the game was loaded, those of resets excluded.
+    /// Returns the number of frames since the game was loaded. Of resets only mode selection counts.
     pub fn frame_number(&self) -> u32 {
         self.state.frame_number
     }
 
-    /// Returns the number of frames since the last reset.
+    /// Returns the number of frames since the last reset, those of its mode selection included.
     pub fn episode_frame_number(&self) -> u32 {
         self.state.episode_frame_number
     }
