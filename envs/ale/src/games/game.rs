@@ -1,0 +1,123 @@
+use std::sync::Arc;
+
+use vcs::{Cartridge, CartridgeError, ConsoleOptions, Controller, Scheme, TvFormat, Wiring};
+
+use crate::AleError;
+use crate::mode_select::Operation;
+use crate::rules::Rules;
+
+/// A game: hardware facts, actions, modes, rewards and the end of its episodes.
+///
+/// ```
+/// let pong = ale::game("pong")?;
+/// let actions: Vec<&str> =
+///     pong.minimal_actions.iter().map(|&code| ale::ACTION_NAMES[usize::from(code)]).collect();
+/// assert_eq!(actions, ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]);
+/// assert!(pong.has_paddles() && pong.atari57);
+/// assert_eq!(pong.human_normalised(14.6), Some(1.0));
+/// # Ok::<(), ale::AleError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// The `snake_case` name of the game.
+    pub id: &'static str,
+    /// The name on the box.
+    pub title: &'static str,
+    /// The publisher, where known.
+    pub publisher: Option<&'static str>,
+    /// The year of publication, where known.
+    pub year: Option<u16>,
+    /// The cartridge's bank switching.
+    pub bankswitch: Scheme,
+    /// The television system that the reference detects.
+    pub tv: TvFormat,
+    /// The first visible scanline.
+    pub ystart: u16,
+    /// The number of visible scanlines, the height of the screen.
+    pub height: u16,
+    /// The controllers.
+    pub wiring: Wiring,
+    /// True if HMOVE blanks the beginning of lines.
+    pub hmove_blanks: bool,
+    /// The smallest and largest resistance of a paddle in ohms; `None` for joystick games.
+    pub paddle_range: Option<(i32, i32)>,
+    /// The codes of the actions that have an effect in the game.
+    pub minimal_actions: &'static [u8],
+    /// The codes of the actions that the game accepts; others become NOOP.
+    pub legal_actions: &'static [u8],
+    /// The game's modes, chosen by the SELECT switch.
+    pub modes: &'static [u32],
+    /// The mode in effect unless another is set.
+    pub default_mode: u32,
+    /// The values of the difficulty switches that the game supports. Bit 0 set means the left switch is at A; bit 1 is
+    /// the right switch. The value in effect is 0 until another is set, even if 0 is not listed.
+    pub difficulties: &'static [u32],
+    /// The lives right after a reset in the default mode.
+    pub start_lives: i32,
+    /// True for the 57-game set of Bellemare et al. (2013) as used since Nature DQN.
+    pub atari57: bool,
+    /// True for the 26-game set of Kaiser et al. (2019).
+    pub atari100k: bool,
+    /// True for the 5-game set of Aitchison et al. (2023), whose scores predict those of the 57 games.
+    pub atari5: bool,
+    /// The mean score of a random player with up to 30 no-ops at the start (Wang et al., 2016), for normalisation.
+    pub random_score: Option<f64>,
+    /// The mean score of a human tester under the same conditions.
+    pub human_score: Option<f64>,
+    /// The highest possible score, where known.
+    pub best_score: Option<f64>,
+    /// A remark on unusual rules.
+    pub note: Option<&'static str>,
+    /// The actions at the end of every reset, each with its number of frames.
+    pub(crate) starting_actions: Vec<(u8, u32)>,
+    pub(crate) mode_select: Vec<Operation>,
+    pub(crate) rules: Rules,
+}
+
+impl Game {
+    /// Returns true if the game is played with paddles. Actions then turn a paddle instead of moving a joystick.
+    pub fn has_paddles(&self) -> bool {
+        self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
+    }
+
+    /// Returns an error unless the game has this mode.
+    pub(crate) fn check_mode(&self, mode: u32) -> Result<(), AleError> {
+        if self.modes.contains(&mode) {
+            return Ok(());
+        }
+        Err(AleError::UnknownMode { game: self.id, mode, allowed: self.modes })
+    }
+
+    /// Returns an error unless the game supports this setting of the difficulty switches.
+    pub(crate) fn check_difficulty(&self, difficulty: u32) -> Result<(), AleError> {
+        if self.difficulties.contains(&difficulty) {
+            return Ok(());
+        }
+        Err(AleError::UnknownDifficulty { game: self.id, difficulty, allowed: self.difficulties })
+    }
+
+    /// Builds the cartridge of this game from a ROM image.
+    pub(crate) fn cartridge(&self, rom: Arc<[u8]>) -> Result<Cartridge, CartridgeError> {
+        Cartridge::new(rom, self.bankswitch)
+    }
+
+    /// Returns the options of the game's console.
+    pub fn console_options(&self) -> ConsoleOptions {
+        let default = ConsoleOptions::default();
+        // The console increases the height once it detects a PAL game.
+        let height = if self.tv == TvFormat::Ntsc { self.height } else { default.height };
+        ConsoleOptions {
+            wiring: self.wiring,
+            ystart: self.ystart,
+            height,
+            hmove_blanks: self.hmove_blanks,
+            ..default
+        }
+    }
+
+    /// Returns the human-normalised score: 0 is a random player, 1 a human one.
+    pub fn human_normalised(&self, score: f64) -> Option<f64> {
+        let (random, human) = (self.random_score?, self.human_score?);
+        Some((score - random) / (human - random))
+    }
+}
