@@ -7,7 +7,7 @@ use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{Learner, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{
-    Action, Actions, Env, EnvError, Pcg64, ResetSeeds, Space, Step, TimeLimit, VectorEnv, snapshot,
+    Action, Actions, Env, EnvError, Pcg64, ResetSeeds, Space, Step, TimeLimit, VectorEnv, check_env, snapshot,
 };
 use serde::{Deserialize, Serialize};
 use vector::{PoolOptions, PoolVectorEnv};
@@ -123,6 +123,7 @@ fn train() -> Result<f64, Box<dyn std::error::Error>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    check_env(&mut Corridor::new())?;
     println!("mean return of the last 100 episodes: {}", train()?);
     Ok(())
 }
