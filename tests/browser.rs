@@ -3,33 +3,29 @@
 //!
 //! A machine without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` (or else python3), says so; `.ci/run` has both.
 
+mod program;
+mod python;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use program::{ale_train, succeed};
+use python::python_with;
+
 const WAIT: Duration = Duration::from_mins(3);
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
-fn ale_train(arguments: &[&str], folder: &Path) {
-    run(Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).current_dir(folder));
-}
 
 /// A run whose episodes end, of a game and of a task that is none.
 fn train(name: &str, task: &str, seed: &str, folder: &Path) {
     let arguments = ["ppo", "--games", task, "--seed", seed, "--total-frames", "16384", "--num-threads", "1"];
     let quick = ["--set", "evaluation.episodes=2", "--quiet", "--run-dir", name];
-    ale_train(&[&arguments[..], &quick].concat(), folder);
+    succeed(ale_train().args(arguments).args(quick).current_dir(folder));
 }
 
 struct Browser {
@@ -65,7 +61,7 @@ impl Browser {
             .arg("--virtual-time-budget=20000")
             .args(further)
             .arg(url);
-        run(&mut command).stdout
+        succeed(&mut command).stdout
     }
 
     /// The document as it stands when the scripts have run.
@@ -98,7 +94,7 @@ fn a_browser_shows_the_curves_and_tables_of_a_report() {
     let folder = temp.path();
     train("one", "harvest", "1", folder);
     train("two", "harvest", "2", folder);
-    ale_train(&["report", "one", "two", "--out", "report.html"], folder);
+    succeed(ale_train().args(["report", "one", "two", "--out", "report.html"]).current_dir(folder));
     let url = format!("file://{}", folder.join("report.html").display());
     let size = (1240, 900);
     let document = browser.document(&url, size);
@@ -118,12 +114,7 @@ struct TensorBoard {
 
 impl TensorBoard {
     fn start(logdir: &Path) -> Option<Self> {
-        let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let has_tensorboard = Command::new(&python).args(["-c", "import tensorboard"]).output();
-        if !has_tensorboard.is_ok_and(|output| output.status.success()) {
-            eprintln!("not looked at in TensorBoard: {python} cannot import it");
-            return None;
-        }
+        let python = python_with("tensorboard")?;
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
         let mut process = Command::new(&python)
             .args(["-m", "tensorboard.main", "--host", "127.0.0.1", "--port", &port.to_string(), "--logdir"])

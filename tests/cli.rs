@@ -1,14 +1,14 @@
 //! The command line: its error messages, and the output of its smaller commands.
 
+mod program;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-fn ale_train() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_ale-train"))
-}
+use program::{ALE_TRAIN, ale_train, fail};
 
 fn output(arguments: &[&str]) -> Output {
     ale_train().args(arguments).output().expect("the program starts")
@@ -16,11 +16,7 @@ fn output(arguments: &[&str]) -> Output {
 
 /// Returns the error message. Asserts exit code 2 and an empty standard output.
 fn error(arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = output(arguments);
-    let stderr = String::from_utf8(stderr).expect("text");
-    assert_eq!(status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert!(stdout.is_empty(), "{arguments:?} wrote to standard output");
-    stderr
+    fail(ale_train().args(arguments), 2)
 }
 
 #[test]
@@ -353,10 +349,7 @@ fn games_and_roms_are_listed_as_text_and_json() {
 fn closed_pipes_are_not_errors() {
     for command in ["completions bash", "config --reference", "games --json", "help ppo"] {
         // The pipe is closed before the program writes.
-        let line = format!(
-            "(sleep 0.2; exec {} {command}) | true; exit ${{PIPESTATUS[0]}}",
-            env!("CARGO_BIN_EXE_ale-train")
-        );
+        let line = format!("(sleep 0.2; exec {ALE_TRAIN} {command}) | true; exit ${{PIPESTATUS[0]}}");
         let Output { status, stderr, .. } =
             Command::new("bash").args(["-c", &line]).output().expect("bash starts");
         assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""), "{command}");

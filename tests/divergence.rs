@@ -1,14 +1,18 @@
 //! NaN or infinity stops training with an error that names the tasks and weights, and saves the batch.
 
+mod program;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use safetensors::SafeTensors;
 use tempfile::TempDir;
 
-/// Trains on two tasks, in two environments of each.
-fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Output {
+use program::{ale_train, fail, succeed};
+
+/// Returns a training command on two tasks, in two environments of each.
+fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Command {
     let mut command = ale_train();
     command.args([
         algorithm,
@@ -23,18 +27,7 @@ fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Output {
     for setting in settings {
         command.args(["--set", setting]);
     }
-    command.output().expect("the program starts")
-}
-
-fn ale_train() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_ale-train"))
-}
-
-/// Returns the error message of a failure at run time.
-fn error(output: &Output) -> String {
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    message.into_owned()
+    command
 }
 
 #[test]
@@ -45,7 +38,7 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
     ] {
         let folder = TempDir::new().expect("a directory");
         let run = folder.path().join("run");
-        let message = error(&train(algorithm, &run, &settings));
+        let message = fail(&mut train(algorithm, &run, &settings), 1);
         for part in
             ["is not finite after", "at learning rate 1e30", "CartPole-v1 (", "Acrobot-v1 (", "weights `"]
         {
@@ -73,13 +66,12 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
         "dqn.buffer_size=2000",
         "checkpoints.interval_frames=300",
     ];
-    let message = error(&train("dqn", &run, &settings));
+    let message = fail(&mut train("dqn", &run, &settings), 1);
     let (_, named) = message.trim_end().split_once("the last good checkpoint is ").expect("a checkpoint");
     let checkpoint = Path::new(named);
     assert_eq!(checkpoint.parent(), Some(run.join("checkpoints").as_path()), "{message}");
 
-    let played = ale_train().args(["eval", named, "--episodes", "1", "--json"]).output().expect("a start");
-    assert!(played.status.success(), "{}", String::from_utf8_lossy(&played.stderr));
+    succeed(ale_train().args(["eval", named, "--episodes", "1", "--json"]));
     let progress = fs::read_to_string(checkpoint.join("progress.json")).expect("a progress");
     let progress: serde_json::Value = serde_json::from_str(&progress).expect("JSON");
     assert_eq!(progress["moment"]["frames"], 1000, "{progress}");
@@ -88,8 +80,7 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     let batch = || fs::read(run.join("diverged_batch.safetensors")).expect("a file");
     let before = batch();
     fs::remove_file(run.join("diverged_batch.safetensors")).expect("it was there");
-    let resumed = ale_train().args(["resume", run.to_str().expect("a name"), "--quiet"]).output();
-    assert_eq!(error(&resumed.expect("the program starts")), message);
+    assert_eq!(fail(ale_train().arg("resume").arg(&run).arg("--quiet"), 1), message);
     assert!(batch() == before, "another batch");
 }
 
@@ -109,7 +100,7 @@ fn agents_with_infinite_values_are_not_saved() {
         let run = folder.path().join("run");
         let total_frames = format!("experiment.total_frames={total_frames}");
         let settings: Vec<&str> = settings.into_iter().chain([total_frames.as_str()]).collect();
-        let message = error(&train("ppo", &run, &settings));
+        let message = fail(&mut train("ppo", &run, &settings), 1);
         assert!(
             message.contains("is not finite") && message.contains("there is no checkpoint yet"),
             "{message}"

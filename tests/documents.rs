@@ -1,12 +1,15 @@
 //! The documents are right: their commands run as printed, their links lead somewhere, the files they name exist, and the
 //! reference pages are complete.
 
+mod program;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+use program::{ale_train, stdout, succeed};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The pages of the book.
@@ -113,14 +116,6 @@ fn remove_option(arguments: &mut Vec<String>, option: &str) {
     }
 }
 
-fn ale_train(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ale-train"))
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the program starts")
-}
-
 /// A directory like a checkout, with the presets and the runs that the documents mention.
 fn checkout() -> TempDir {
     let checkout = TempDir::new().expect("a directory");
@@ -132,9 +127,8 @@ fn checkout() -> TempDir {
     }
     for run in ["checkpoints/first", "checkpoints/RUN"] {
         let settings = "ppo --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --set evaluation.episodes=1 --set evaluation.interval_frames=512 --run-dir";
-        let arguments: Vec<&str> = settings.split(' ').chain([run]).collect();
-        let output = ale_train(&arguments, checkout.path());
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let arguments = settings.split(' ').chain([run]);
+        succeed(ale_train().args(arguments).current_dir(checkout.path()));
     }
     let checkpoints = checkout.path().join("checkpoints/RUN/checkpoints");
     let newest =
@@ -154,9 +148,8 @@ fn documented_commands_run_as_printed() {
             if needs_rom && ale::roms::for_tests(&arguments[1]).is_none() {
                 continue;
             }
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let Output { status, stderr, .. } = ale_train(&arguments, checkout.path());
-            assert!(status.success(), "{document}: {arguments:?}: {}", String::from_utf8_lossy(&stderr));
+            eprintln!("{document}: {}", arguments.join(" "));
+            succeed(ale_train().args(arguments).current_dir(checkout.path()));
             count += 1;
         }
     }
@@ -262,8 +255,7 @@ fn files_that_documents_name_exist() {
 
 #[test]
 fn the_reference_lists_every_command_and_preset() {
-    let help = ale_train(&["--help"], Path::new(ROOT)).stdout;
-    let help = String::from_utf8(help).expect("text");
+    let help = stdout(ale_train().arg("--help"));
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands: Vec<&str> = commands
         .take_while(|line| !line.is_empty())
@@ -288,8 +280,7 @@ fn every_metric_of_a_run_is_explained() {
     let page = |name: &str| read(&format!("docs/src/reference/algorithms/{name}.md"));
     for algorithm in ["ppo", "dqn", "pqn"] {
         let frames = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", algorithm];
-        let output = ale_train(&[&[algorithm][..], &frames].concat(), temp.path());
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        succeed(ale_train().arg(algorithm).args(frames).current_dir(temp.path()));
         let records = fs::read_to_string(temp.path().join(algorithm).join("metrics.jsonl")).expect("records");
         let explained = page("ppo") + &page(algorithm);
         let mut tags = BTreeSet::new();

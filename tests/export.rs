@@ -1,8 +1,11 @@
 //! What `ale-train export` writes, read by others: the safetensors crate, and PyTorch where it is installed.
 
+mod program;
+mod python;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use algorithms::dqn::Dqn;
 use algorithms::ppo::Ppo;
@@ -14,6 +17,9 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use safetensors::SafeTensors;
 use tempfile::TempDir;
+
+use program::{ale_train, stdout, succeed};
+use python::python_with;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/load_in_pytorch.py");
 
@@ -72,8 +78,8 @@ impl Exported {
             _ => &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.batch_size=8"],
         };
         arguments.extend(own_keys.iter().chain(keys).flat_map(|key| ["--set", key]));
-        succeed(&arguments);
-        succeed(&["export", run_dir, "--out", out]);
+        succeed(ale_train().args(&arguments));
+        succeed(ale_train().args(["export", run_dir, "--out", out]));
         let checkpoint = fs::read_dir(run.join("checkpoints")).expect("checkpoints").next().expect("one");
         let state = fs::read(checkpoint.expect("an entry").path().join("learner.bin")).expect("a learner");
         let (judge, rows) = judge(algorithm, &state).expect("a learner");
@@ -101,28 +107,9 @@ impl Exported {
     }
 }
 
-fn succeed(arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output();
-    let Output { status, stderr, .. } = output.expect("the program starts");
-    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-}
-
-/// Whether Python has what the script needs.
-fn has_torch() -> bool {
-    let found = Command::new(python()).args(["-c", "import torch, safetensors"]).output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("not compared with PyTorch: {} cannot import torch and safetensors", python());
-    }
-    found
-}
-
-fn python() -> String {
-    std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
-}
-
 /// What PyTorch says of one task's actions, row by row: log-probabilities of a policy, values of the rest.
 fn by_torch(
+    python: &str,
     exported: &Exported,
     observations: &Path,
     shape: &str,
@@ -141,9 +128,7 @@ fn by_torch(
         exported.file.display(),
         observations.display()
     );
-    let output = Command::new(python()).args(["-c", &program]).output().expect("Python");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    serde_json::from_str(&stdout(Command::new(python).args(["-c", &program]))).expect("JSON")
 }
 
 /// Different libraries add in different orders.
@@ -156,16 +141,14 @@ fn assert_close(ours: &[f32], theirs: &[f64]) {
 
 /// Fails unless PyTorch says the same of `tasks` as the agent; each task has `num_envs` rows.
 fn compare(exported: &Exported, shape: &str, floats: bool, tasks: usize) {
-    if !has_torch() {
-        return;
-    }
+    let Some(python) = python_with("torch, safetensors") else { return };
     let row_bytes: usize = shape.split(',').map(|side| side.trim().parse::<usize>().unwrap_or(1)).product();
     let (batch, file) = exported.observations(if floats { 4 * row_bytes } else { row_bytes }, floats);
     let ours = (exported.judge)(&batch).expect("numbers of actions");
     let dtype = if floats { "float32" } else { "uint8" };
     let rows = exported.rows / tasks;
     for task in 0..tasks {
-        let theirs = by_torch(exported, &file, shape, dtype, task);
+        let theirs = by_torch(&python, exported, &file, shape, dtype, task);
         for row in task * rows..(task + 1) * rows {
             assert_close(&ours[row], &theirs[row]);
         }

@@ -1,26 +1,21 @@
 //! What runs leave for people to look at: the report and the film.
 
+mod program;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tempfile::TempDir;
 
-fn ale_train(arguments: &[&str], folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
-    command.args(arguments).current_dir(folder).output().expect("the program starts")
-}
+use program::{ale_train, fail, stdout};
 
 fn succeed(arguments: &[&str], folder: &Path) -> String {
-    let Output { status, stdout, stderr } = ale_train(arguments, folder);
-    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).expect("text")
+    stdout(ale_train().args(arguments).current_dir(folder))
 }
 
 fn complaint(arguments: &[&str], folder: &Path) -> String {
-    let Output { status, stderr, .. } = ale_train(arguments, folder);
-    assert_eq!(status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(stderr).expect("text")
+    fail(ale_train().args(arguments).current_dir(folder), 2)
 }
 
 /// A run long enough that episodes end.
@@ -114,10 +109,7 @@ fn an_mp4_has_every_picture_in_its_colours() {
     let pixels = |name: &str| {
         let mut command = Command::new("ffmpeg");
         command.args(["-loglevel", "error", "-i", name, "-fps_mode", "passthrough", "-pix_fmt", "rgb24"]);
-        let Output { status, stdout, stderr } =
-            command.args(["-f", "rawvideo", "-"]).current_dir(folder).output().expect("ffmpeg starts");
-        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-        stdout
+        program::succeed(command.args(["-f", "rawvideo", "-"]).current_dir(folder)).stdout
     };
     let [film, exact] = ["agent.mp4", "agent.gif"].map(pixels);
     assert_eq!(film.len(), 20 * 160 * (210 + 12) * 3);
@@ -139,17 +131,15 @@ fn a_film_that_cannot_be_completed_leaves_nothing() {
     train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
     let programs = folder.join("programs");
     fs::create_dir(&programs).expect("a folder");
-    let record = |name: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
-        let arguments = ["record", "run", "--max-steps", "40", "--out", name];
-        let output = command.args(arguments).current_dir(folder).env("PATH", &programs).output();
-        let Output { status, stderr, .. } = output.expect("the program starts");
-        let said = String::from_utf8(stderr).expect("text");
+    let record = |name: &str, status| {
+        let mut command = ale_train();
+        command.args(["record", "run", "--max-steps", "40", "--out", name]);
+        let said = fail(command.current_dir(folder).env("PATH", &programs), status);
         assert_eq!(said.lines().count(), 1, "{said}");
-        (status.code(), said)
+        said
     };
     let missing = "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif";
-    assert_eq!(record("agent.mp4"), (Some(2), format!("error: {missing}\n")));
+    assert_eq!(record("agent.mp4", 2), format!("error: {missing}\n"));
 
     // One that gives up in the middle.
     let ffmpeg = programs.join("ffmpeg");
@@ -157,18 +147,16 @@ fn a_film_that_cannot_be_completed_leaves_nothing() {
                   echo half > \"$last\"\necho no space left >&2\nexit 1\n";
     fs::write(&ffmpeg, script).expect("a program");
     fs::set_permissions(&ffmpeg, fs::Permissions::from_mode(0o755)).expect("a program");
-    let (code, said) = record("agent.mp4");
-    assert_eq!(code, Some(1));
     let expected = "error: the recording failed: cannot write agent.mp4: ffmpeg says: no space left\n";
-    assert_eq!(said, expected);
+    assert_eq!(record("agent.mp4", 1), expected);
 
     for (name, expected) in [
         ("nowhere/agent.gif", "cannot write nowhere/agent.gif: No such file or directory"),
         ("run.gif", "cannot write run.gif: it is a folder"),
     ] {
         let _ = fs::create_dir(folder.join("run.gif"));
-        let (code, said) = record(name);
-        assert!(code == Some(2) && said.contains(expected), "{said}");
+        let said = record(name, 2);
+        assert!(said.contains(expected), "{said}");
     }
     let mut left: Vec<_> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.unwrap().file_name()).collect();

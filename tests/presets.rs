@@ -1,10 +1,13 @@
 //! Every experiment in `configs/` resolves with its games, and trains for one update on the built-in game.
 
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+use program::{ale_train, stdout, succeed};
 
 fn presets() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
@@ -15,21 +18,14 @@ fn presets() -> Vec<PathBuf> {
     presets
 }
 
-fn succeed(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output();
-    let Output { status, stdout, stderr } = output.expect("the program starts");
-    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).expect("text")
-}
-
 #[test]
 fn every_preset_reads_back_the_same() {
     let temp = TempDir::new().expect("a folder");
     let copy = temp.path().join("copy.toml");
     for preset in presets() {
-        let shown = succeed(&["config", "--config", preset.to_str().expect("a name")]);
+        let shown = stdout(ale_train().args(["config", "--config"]).arg(&preset));
         fs::write(&copy, &shown).expect("a file");
-        let again = succeed(&["config", "--config", copy.to_str().expect("a name")]);
+        let again = stdout(ale_train().args(["config", "--config"]).arg(&copy));
         assert_eq!(again, shown, "{}", preset.display());
     }
 }
@@ -56,7 +52,7 @@ fn every_preset_makes_an_update() {
             .into_iter()
             .find(|(algorithm, _, _)| file.ends_with(&format!("-{algorithm}.toml")))
             .expect("a preset is named after its algorithm");
-        succeed(&[
+        succeed(ale_train().args([
             algorithm,
             "--config",
             file,
@@ -79,7 +75,7 @@ fn every_preset_makes_an_update() {
             "--quiet",
             "--run-dir",
             run.to_str().expect("a name"),
-        ]);
+        ]));
         let metrics = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
         assert!(metrics.contains(metric) && metrics.contains("evaluation/return"), "{file}");
         let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");

@@ -2,13 +2,17 @@
 //! nothing.
 #![cfg(unix)]
 
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use program::{ale_train, fail, succeed};
 
 /// A run of the built-in game with about forty updates.
 const HARVEST: [&str; 7] =
@@ -55,10 +59,6 @@ const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
-fn ale_train() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_ale-train"))
-}
-
 /// Returns a training command, by default without evaluations. The first of the settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
@@ -66,12 +66,6 @@ fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     command.args(["--set", "evaluation.episodes=0"]).args(&settings[1..]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
-}
-
-fn succeed(command: &mut Command) -> Output {
-    let output = command.stderr(Stdio::piped()).output().expect("the program starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output
 }
 
 fn checkpoints(run: &Path) -> Vec<PathBuf> {
@@ -287,9 +281,7 @@ fn training_continues_on_a_full_disk_with_warnings() {
 
 /// Returns the error of `ale-train resume`.
 fn refusal(run: &Path) -> String {
-    let output = ale_train().arg("resume").arg(run).output().expect("the program starts");
-    let stderr = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let stderr = fail(ale_train().arg("resume").arg(run), 2);
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     stderr
 }

@@ -1,13 +1,17 @@
 //! A sweep makes all its runs, goes on where it was stopped, and refuses what it cannot make.
 
+mod program;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use tempfile::TempDir;
 
+use program::ale_train;
+
 fn sweep(arguments: &[&str], folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+    let mut command = ale_train();
     let fixed = ["sweep", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir", "sweep"];
     let evaluation = ["--set", "evaluation.episodes=2"];
     command
@@ -88,9 +92,11 @@ mod signals {
 
     use tempfile::TempDir;
 
+    use super::program::{ale_train, is_alive};
+
     /// A sweep of two runs of the open game. Returns it and the process of its first run, once that is under way.
     fn under_way(settings: &[&str], folder: &Path) -> (Child, u32) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ale-train"));
+        let mut command = ale_train();
         let fixed = ["sweep", "--games", "harvest", "--run-dir", "sweep", "--vary", "ppo.gamma=0.9,0.99"];
         command.args(fixed).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]).args(settings);
         command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -113,12 +119,6 @@ mod signals {
             None
         })();
         (sweep, run.expect("the process of the run"))
-    }
-
-    /// Whether a process is there and more than what is left of one that nobody has waited for.
-    fn is_alive(process: u32) -> bool {
-        let status = fs::read_to_string(format!("/proc/{process}/status"));
-        status.is_ok_and(|status| !status.contains("State:\tZ"))
     }
 
     fn terminate(sweep: &Child) {

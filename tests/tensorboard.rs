@@ -1,5 +1,8 @@
 //! The event file of a run, read by TensorBoard itself where it is installed: the same numbers as in the JSON Lines.
 
+mod program;
+mod python;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
@@ -7,6 +10,9 @@ use std::process::Command;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+
+use program::{ale_train, stdout, succeed};
+use python::python_with;
 
 /// What there is beside the curves, as TensorBoard's own pages get it.
 const EXHIBITS: &str = "
@@ -35,11 +41,6 @@ print(json.dumps({
 /// Tag to its (step, value) pairs in order; 32-bit floats, as TensorBoard has them.
 type Curves = BTreeMap<String, Vec<(i64, f32)>>;
 
-/// `$ALE_TRAIN_TEST_PYTHON`, or else python3.
-fn python() -> String {
-    std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
-}
-
 const READ: &str = "
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -49,24 +50,8 @@ print(json.dumps({tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag 
 ";
 
 /// The JSON that a program in Python prints about a run.
-fn by_tensorboard<T: DeserializeOwned>(program: &str, run: &str) -> T {
-    let output = Command::new(python()).args(["-c", program, run]).output().expect("Python");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
-}
-
-fn has_tensorboard() -> bool {
-    let found = Command::new(python()).args(["-c", "import tensorboard"]).output();
-    let found = found.is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("not read by TensorBoard: {} cannot import it", python());
-    }
-    found
-}
-
-fn train(arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output().expect("a run");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+fn by_tensorboard<T: DeserializeOwned>(python: &str, program: &str, run: &str) -> T {
+    serde_json::from_str(&stdout(Command::new(python).args(["-c", program, run]))).expect("JSON")
 }
 
 fn by_json_lines(text: &str) -> Curves {
@@ -84,33 +69,30 @@ fn by_json_lines(text: &str) -> Curves {
 
 #[test]
 fn tensorboard_reads_what_the_json_lines_say() {
-    if !has_tensorboard() {
-        return;
-    }
+    let Some(python) = python_with("tensorboard") else { return };
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let run_dir = run.to_str().expect("a name");
-    train(&["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir]);
+    let flags = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir];
+    succeed(ale_train().arg("ppo").args(flags));
 
     let ours = by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("curves"));
     assert!(ours.contains_key("charts/episodic_return") && ours.contains_key("losses/policy_loss"));
-    assert_eq!(by_tensorboard::<Curves>(READ, run_dir), ours);
+    assert_eq!(by_tensorboard::<Curves>(&python, READ, run_dir), ours);
 }
 
 #[test]
 fn tensorboard_shows_settings_distributions_and_pictures() {
-    if !has_tensorboard() {
-        return;
-    }
+    let Some(python) = python_with("tensorboard") else { return };
     let temp = TempDir::new().expect("a folder");
     let run = temp.path().join("run");
     let run_dir = run.to_str().expect("a name");
     let evaluation = ["--set", "evaluation.interval_frames=2048", "--set", "evaluation.episodes=3"];
     let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
     let budget = ["--total-frames", "4096", "--set", "ppo.num_steps=32", "--seed", "3", "--quiet"];
-    train(&[&["ppo", "--run-dir", run_dir][..], &evaluation, &short, &budget].concat());
+    succeed(ale_train().args(["ppo", "--run-dir", run_dir]).args(evaluation).args(short).args(budget));
 
-    let shown: Value = by_tensorboard(EXHIBITS, run_dir);
+    let shown: Value = by_tensorboard(&python, EXHIBITS, run_dir);
     assert_eq!(shown["tags"]["text"], json!(["hyperparameters"]));
     assert_eq!(shown["tags"]["images"], json!(["evaluation/episode"]));
     let histograms: Vec<String> = serde_json::from_value(shown["tags"]["histograms"].clone()).expect("tags");
