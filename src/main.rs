@@ -7,7 +7,6 @@
 
 mod agent;
 mod bench;
-mod canvas;
 mod checkpoint;
 mod cli;
 mod config;
@@ -24,12 +23,14 @@ mod learner;
 mod output;
 #[cfg(unix)]
 mod play;
+mod plot;
 mod provenance;
 mod record;
 mod report;
 mod roms;
 mod selection;
 mod show_config;
+mod statistics;
 mod sweep;
 mod table;
 mod telemetry;

@@ -11,9 +11,10 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 use serde_json::json;
 
-use super::statistics::geometric_mean;
-use super::{SEED, WARM_UP_STEPS, print_json, rate};
+use super::format::{print_json, rate};
+use super::random_play::{SEED, WARM_UP_STEPS};
 use crate::cli::{BenchEmulatorArgs, Global};
+use crate::statistics::geometric_mean;
 use crate::table;
 
 /// Acts between two looks at the clock.

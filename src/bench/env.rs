@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde_json::json;
 use vector::PoolOptions;
 
+use super::format::{print_json, rate};
 use super::random_play::{Pace, RandomPlay, ids};
-use super::statistics::Percentiles;
-use super::{print_json, rate, sweep};
+use super::scaling;
 use crate::cli::{BenchEnvArgs, Global};
 use crate::environments::WithRom;
+use crate::statistics::Percentiles;
 use crate::table;
 
 /// How fast the environments of a game are that are the only ones.
@@ -42,8 +43,8 @@ impl Row {
 
 /// Measures and prints: all games together, and each alone.
 pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    if let Some(range) = args.sweep {
-        return sweep::run(args, range, global, out);
+    if let Some(counts) = args.sweep {
+        return scaling::run(args, counts, global, out);
     }
     let duration = args.subject.duration()?;
     let num_envs = args.crew.num_envs()?;

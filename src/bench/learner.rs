@@ -13,8 +13,8 @@ use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
 use serde_json::json;
 use vector::{AtariVectorEnv, PoolOptions};
 
-use super::random_play::ids;
-use super::{SEED, print_json, rate};
+use super::format::{print_json, rate};
+use super::random_play::{SEED, ids};
 use crate::cli::{BenchLearnerArgs, Global};
 use crate::device::DeviceName;
 use crate::table;

@@ -9,9 +9,13 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
 use vector::{AtariGroup, AtariVectorEnv, PoolOptions};
 
-use super::statistics::Percentiles;
-use super::{SEED, WARM_UP_STEPS};
 use crate::environments::WithRom;
+use crate::statistics::Percentiles;
+
+/// Seed of everything random.
+pub(super) const SEED: u64 = 1;
+/// Steps of each game before anything is measured; four frames each. By then rates have settled.
+pub(super) const WARM_UP_STEPS: usize = 2_000;
 
 /// A vector environment with the standard preprocessing, and a player who presses buttons at random.
 pub(super) struct RandomPlay {

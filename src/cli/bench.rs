@@ -4,7 +4,7 @@ use algorithms::networks::Precision;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use crate::bench::SweepRange;
+use crate::bench::RomCounts;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
@@ -87,7 +87,7 @@ pub(crate) struct BenchEnvArgs {
     pub(crate) batch_size: Option<usize>,
     /// Measure growing numbers of ROMs, both ends included
     #[arg(long, value_name = "FIRST..LAST", conflicts_with_all = ["num_envs", "batch_size"])]
-    pub(crate) sweep: Option<SweepRange>,
+    pub(crate) sweep: Option<RomCounts>,
     /// How often each point of the sweep is measured
     #[arg(long, value_name = "N", default_value_t = 10, requires = "sweep")]
     pub(crate) runs: usize,

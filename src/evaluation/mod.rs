@@ -17,9 +17,9 @@ use crate::cli::{EvalArgs, Global};
 use crate::config::Games;
 use crate::environments::{Builder, Environments, Overrides, Purpose};
 use crate::learner::Learner;
-use crate::report::{interquartile_mean, median};
+use crate::statistics::{interquartile_mean, median};
 use crate::table;
-use crate::telemetry::{Exhibit, Metric, Sample};
+use crate::telemetry::{Media, Metric, Sample};
 use crate::threads::set_threads;
 
 pub(crate) use spectator::Spectator;
@@ -256,10 +256,10 @@ pub(crate) fn samples(scores: &[Scores]) -> Vec<Sample> {
 }
 
 /// Returns histograms of the returns of each game.
-pub(crate) fn returns(scores: &[Scores]) -> Vec<Exhibit> {
+pub(crate) fn returns(scores: &[Scores]) -> Vec<Media> {
     let of_game = |of_game: &Scores| {
         let name = if scores.len() > 1 { format!("/{}", of_game.task) } else { String::new() };
-        Exhibit::Histogram { tag: format!("evaluation/returns{name}"), values: of_game.returns.clone() }
+        Media::Histogram { tag: format!("evaluation/returns{name}"), values: of_game.returns.clone() }
     };
     scores.iter().map(of_game).collect()
 }

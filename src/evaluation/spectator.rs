@@ -3,7 +3,7 @@ use anyhow::Result;
 use rl_env::Space;
 
 use crate::environments::Environments;
-use crate::telemetry::Exhibit;
+use crate::telemetry::Media;
 
 /// The maximum number of screens in a strip.
 const SCREENS: usize = 8;
@@ -56,7 +56,7 @@ impl Spectator {
     }
 
     /// Returns a strip of screens of the first episode of each task, and the distribution of its actions.
-    pub(crate) fn exhibits(self) -> Vec<Exhibit> {
+    pub(crate) fn media(self) -> Vec<Media> {
         let several = self.tasks.len() > 1;
         let of_task = |task: Watched| {
             let tag = |kind: &str| {
@@ -69,9 +69,9 @@ impl Spectator {
             let actions = (0..).zip(&task.actions);
             let taken =
                 actions.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
-            let counts = Exhibit::Histogram { tag: tag("actions"), values: taken.collect() };
+            let counts = Media::Histogram { tag: tag("actions"), values: taken.collect() };
             let picture = task.strip.as_ref().and_then(Strip::picture);
-            let strip = picture.map(|picture| Exhibit::Picture { tag: tag("episode"), picture });
+            let strip = picture.map(|image| Media::Image { tag: tag("episode"), image });
             [Some(counts), strip]
         };
         self.tasks.into_iter().flat_map(of_task).flatten().collect()

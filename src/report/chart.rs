@@ -3,8 +3,8 @@ use std::ops::Range;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::runs::Band;
-use crate::canvas::Draw;
+use super::runs::{Band, Group, games};
+use crate::plot::Plot;
 
 /// Width and height of a diagram, in units.
 const SIZE: (u32, u32) = (560, 320);
@@ -41,7 +41,14 @@ pub(super) struct Chart<'a> {
     pub(super) curves: Vec<Vec<Band>>,
 }
 
-impl Draw for Chart<'_> {
+/// A diagram for each game that has curves.
+pub(super) fn charts(groups: &[Group]) -> Vec<Chart<'_>> {
+    let chart = |game| Chart { game, curves: groups.iter().map(|group| group.curve(game)).collect() };
+    let charts = games(groups).into_iter().map(chart);
+    charts.filter(|chart| chart.curves.iter().any(|curve| !curve.is_empty())).collect()
+}
+
+impl Plot for Chart<'_> {
     fn size(&self) -> (u32, u32) {
         SIZE
     }
@@ -104,7 +111,7 @@ impl Figure<'_> {
     }
 }
 
-impl Draw for Figure<'_> {
+impl Plot for Figure<'_> {
     fn size(&self) -> (u32, u32) {
         let rows = self.charts.len().div_ceil(self.columns()).max(1);
         (SIZE.0 * self.columns() as u32, SIZE.1 * rows as u32 + self.legend_height())

@@ -7,11 +7,12 @@ use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::aggregate::Aggregate;
 use super::chart;
 use super::reference::{Column, PUBLISHED};
-use super::runs::Group;
-use super::statistics::{Aggregate, mean};
-use crate::canvas;
+use super::runs::{Group, games};
+use crate::plot;
+use crate::statistics::mean;
 
 const STYLE: &str = "\
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
@@ -31,7 +32,7 @@ const RUNS: &str = "runs";
 
 /// The page for these groups of runs.
 pub(super) fn html(groups: &[Group]) -> Result<String> {
-    let games = super::games(groups);
+    let games = games(groups);
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>ale-train report</title>\n\
          <style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>ale-train report</h1>\n"
@@ -46,8 +47,8 @@ pub(super) fn html(groups: &[Group]) -> Result<String> {
 
 /// A diagram of each game.
 fn curves(groups: &[Group]) -> Result<String> {
-    let charts = super::charts(groups);
-    let diagrams = charts.iter().map(canvas::svg).collect::<Result<String>>()?;
+    let charts = chart::charts(groups);
+    let diagrams = charts.iter().map(plot::svg).collect::<Result<String>>()?;
     if diagrams.is_empty() {
         return Ok("<p class=\"note\">No episode has ended yet.</p>\n".to_owned());
     }

@@ -1,13 +1,13 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
-use super::statistics::mean;
 use crate::checkpoint::CONFIG;
 use crate::config::{self, Experiment};
+use crate::statistics::mean;
 use crate::telemetry::{METRICS_FILE, Metric};
 
 /// What a run has written so far.
@@ -137,6 +137,12 @@ fn label(setting: &str, varied: &[String]) -> Result<String> {
     };
     let label = varied.iter().map(value).collect::<Vec<_>>().join(", ");
     Ok(if label.is_empty() { "all runs".to_owned() } else { label })
+}
+
+/// What the groups have played, in order.
+pub(super) fn games(groups: &[Group]) -> BTreeSet<&str> {
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    runs.flat_map(|run| run.games.keys().map(String::as_str)).collect()
 }
 
 impl Group {

@@ -20,7 +20,8 @@ use crate::config::{self, Config};
 use crate::failure::{AtWork, INTERRUPTED, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::output::notice;
-use crate::report::{RunHistory, mean};
+use crate::report::RunHistory;
+use crate::statistics::mean;
 use crate::table;
 use crate::telemetry::Printer;
 

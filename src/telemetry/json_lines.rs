@@ -4,7 +4,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::file::GrowingFile;
-use super::{Record, Sink};
+use super::record::Record;
+use super::sink::Sink;
 
 /// The same numbers as in TensorBoard, in a file.
 pub(super) struct JsonLines {
@@ -42,9 +43,9 @@ impl Sink for JsonLines {
 }
 
 /// The same lines on standard output.
-pub(super) struct JsonOutput;
+pub(super) struct JsonStdout;
 
-impl Sink for JsonOutput {
+impl Sink for JsonStdout {
     fn name(&self) -> &'static str {
         "standard output"
     }

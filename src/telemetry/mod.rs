@@ -4,11 +4,14 @@
 //! [`Moment::steps`], agent decisions over all environments, as CleanRL's `global_step`; emulated frames stand beside
 //! it.
 
-mod console;
-mod exhibit;
 mod file;
 mod json_lines;
+mod media;
 mod metric;
+mod printer;
+mod progress_line;
+mod record;
+mod sink;
 mod tensorboard;
 #[cfg(test)]
 mod tests;
@@ -20,84 +23,18 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use console::{Console, Printer};
-pub(crate) use exhibit::Exhibit;
+pub(crate) use media::Media;
 pub(crate) use metric::Metric;
+pub(crate) use printer::Printer;
+pub(crate) use progress_line::ProgressLine;
+pub(crate) use record::{Moment, Record, Sample};
 
-use json_lines::{JsonLines, JsonOutput};
+use json_lines::{JsonLines, JsonStdout};
+use sink::Sink;
 use tensorboard::TensorBoard;
 
 /// The file of a run with every record as JSON.
 pub(crate) const METRICS_FILE: &str = JsonLines::FILE;
-
-/// A point in the course of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Moment {
-    /// Updates of the learner.
-    pub(crate) updates: u64,
-    /// Steps (agent decisions) over all environments.
-    pub(crate) steps: u64,
-    /// Emulated frames over all environments.
-    pub(crate) frames: u64,
-    /// Seconds of training, those before a resume included.
-    pub(crate) seconds: f64,
-}
-
-/// The value of a metric, for one task or for all.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sample {
-    pub(crate) metric: Metric,
-    pub(crate) task: Option<String>,
-    pub(crate) value: f64,
-}
-
-impl Sample {
-    pub(crate) fn new(metric: Metric, value: f64) -> Self {
-        Self { metric, task: None, value }
-    }
-
-    pub(crate) fn of_task(metric: Metric, task: &str, value: f64) -> Self {
-        Self { metric, task: Some(task.to_owned()), value }
-    }
-
-    pub(crate) fn tag(&self) -> String {
-        self.metric.tag(self.task.as_deref())
-    }
-}
-
-/// What is reported at one moment.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Record {
-    pub(crate) moment: Moment,
-    pub(crate) samples: Vec<Sample>,
-}
-
-/// Somewhere that records go.
-pub(crate) trait Sink {
-    /// How the sink is called in a warning.
-    fn name(&self) -> &'static str;
-
-    /// Takes a record. It may be kept in memory until [`flush`](Self::flush).
-    fn record(&mut self, record: &Record) -> io::Result<()>;
-
-    /// Takes something to look at, where the sink can show it.
-    fn show(&mut self, _moment: &Moment, _exhibit: &Exhibit) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// Hands everything over to the operating system.
-    fn flush(&mut self) -> io::Result<()>;
-
-    /// Makes everything recorded so far safe from a crash of the machine.
-    fn sync(&mut self) -> io::Result<()> {
-        self.flush()
-    }
-
-    /// The sink's file, and how many bytes were written to it; `None` where it has none.
-    fn position(&self) -> Option<(&'static str, u64)> {
-        None
-    }
-}
 
 /// How much of each telemetry file belongs to a checkpoint: what a later, lost part of the run wrote behind it is cut
 /// off on resume.
@@ -118,23 +55,23 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Telemetry into the files of `run_dir`, cut to `positions`, to the console, and as JSON to standard output if that is
+    /// Telemetry into the files of `run_dir`, cut to `positions`, to the progress line, and as JSON to standard output if that is
     /// asked for.
     pub(crate) fn open(
         run_dir: &Path,
         positions: &FilePositions,
-        console: Console,
+        progress_line: ProgressLine,
         json: bool,
     ) -> Result<Self> {
         let in_folder = || format!("cannot write telemetry into {}", run_dir.display());
         let tensorboard =
             TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(in_folder)?;
         let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(in_folder)?;
-        let printer = console.printer().clone();
+        let printer = progress_line.printer().clone();
         let mut sinks: Vec<Box<dyn Sink>> =
-            vec![Box::new(tensorboard), Box::new(json_lines), Box::new(console)];
+            vec![Box::new(tensorboard), Box::new(json_lines), Box::new(progress_line)];
         if json {
-            sinks.push(Box::new(JsonOutput));
+            sinks.push(Box::new(JsonStdout));
         }
         Ok(Self { sinks, printer })
     }
@@ -146,8 +83,8 @@ impl Telemetry {
     }
 
     /// Shows something to every sink that can show it.
-    pub(crate) fn show(&mut self, moment: &Moment, exhibit: &Exhibit) {
-        self.each(|sink| sink.show(moment, exhibit));
+    pub(crate) fn show(&mut self, moment: &Moment, media: &Media) {
+        self.each(|sink| sink.show(moment, media));
     }
 
     /// Makes everything recorded so far visible to other programs.

@@ -15,7 +15,9 @@ use tensorboard_rs::record_writer::RecordWriter;
 use tensorboard_rs::summary::{histogram_raw, scalar};
 
 use super::file::GrowingFile;
-use super::{Exhibit, Moment, Record, Sink};
+use super::media::Media;
+use super::record::{Moment, Record};
+use super::sink::Sink;
 
 /// Buckets of a histogram, as TensorFlow has them.
 const BUCKETS: usize = 30;
@@ -68,11 +70,11 @@ impl Sink for TensorBoard {
         })
     }
 
-    fn show(&mut self, moment: &Moment, exhibit: &Exhibit) -> io::Result<()> {
-        let summary = match exhibit {
-            Exhibit::Text { tag, markdown } => Some(text(tag, markdown)),
-            Exhibit::Histogram { tag, values } => histogram(tag, values),
-            Exhibit::Picture { tag, picture } => Some(image(tag, picture)?),
+    fn show(&mut self, moment: &Moment, media: &Media) -> io::Result<()> {
+        let summary = match media {
+            Media::Text { tag, markdown } => Some(text(tag, markdown)),
+            Media::Histogram { tag, values } => histogram(tag, values),
+            Media::Image { tag, image } => Some(encoded_image(tag, image)?),
         };
         summary.map_or(Ok(()), |summary| self.write_summary(moment, summary))
     }
@@ -137,7 +139,7 @@ fn histogram(tag: &str, values: &[f64]) -> Option<Summary> {
     Some(histogram_raw(tag, low, high, values.len() as f64, values.iter().sum(), squares, &limits, &counts))
 }
 
-fn image(tag: &str, picture: &RgbImage) -> io::Result<Summary> {
+fn encoded_image(tag: &str, picture: &RgbImage) -> io::Result<Summary> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, picture.width as u32, picture.height as u32);
     encoder.set_color(png::ColorType::Rgb);

@@ -12,7 +12,7 @@ use super::tensorboard::TensorBoard;
 use super::*;
 
 fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
-    Telemetry::open(run_dir, positions, Console::new(Printer::Quiet, 0, 100), false).unwrap()
+    Telemetry::open(run_dir, positions, ProgressLine::new(Printer::Quiet, 0, 100), false).unwrap()
 }
 
 fn record(steps: u64, value: f64) -> Record {
@@ -70,12 +70,12 @@ fn both_files_hold_every_sample() {
 fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
     let run = TempDir::new().unwrap();
     let mut telemetry = telemetry(run.path(), &FilePositions::default());
-    let histogram = |values: &[f64]| Exhibit::Histogram { tag: "values".to_owned(), values: values.to_vec() };
+    let histogram = |values: &[f64]| Media::Histogram { tag: "values".to_owned(), values: values.to_vec() };
     let moment = Moment { steps: 7, ..Moment::default() };
     telemetry.show(&moment, &histogram(&[0.0, 1.0, 30.0, f64::NAN]));
     telemetry.show(&moment, &histogram(&[5.0, 5.0]));
     telemetry.show(&moment, &histogram(&[]));
-    telemetry.show(&moment, &Exhibit::Text { tag: "words".to_owned(), markdown: "*so*".to_owned() });
+    telemetry.show(&moment, &Media::Text { tag: "words".to_owned(), markdown: "*so*".to_owned() });
     telemetry.flush();
     let events = events(run.path());
     assert_eq!(events.len(), 1 + 3, "nothing is written of no numbers");

@@ -19,7 +19,7 @@ use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::interval::Interval;
 use crate::learner::Learner;
-use crate::telemetry::{Console, Exhibit, Metric, Moment, Printer, Record, Sample, Telemetry};
+use crate::telemetry::{Media, Metric, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
 
 /// The message after the first signal.
 const STOPPING: &str = "stopping after this update; interrupt again to stop at once, without a checkpoint";
@@ -60,9 +60,10 @@ impl Run {
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
         self.announce(&printer);
-        let console =
-            Console::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
-        let mut telemetry = Telemetry::open(&self.folder, &self.progress.telemetry, console, output.json)?;
+        let progress_line =
+            ProgressLine::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
+        let mut telemetry =
+            Telemetry::open(&self.folder, &self.progress.telemetry, progress_line, output.json)?;
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
@@ -161,7 +162,7 @@ impl Run {
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh => {
-                telemetry.show(&Moment::default(), &hyperparameters::exhibit(&self.experiment)?);
+                telemetry.show(&Moment::default(), &hyperparameters::media(&self.experiment)?);
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
             InitialState::Restored(snapshot) => {
@@ -263,8 +264,8 @@ impl Run {
         let mut samples = evaluation::samples(&scores);
         samples.push(Sample::new(Metric::EvaluationTime, began.elapsed().as_secs_f64()));
         telemetry.record(&Record { moment: *moment, samples });
-        for exhibit in evaluation::returns(&scores).into_iter().chain(spectator.exhibits()) {
-            telemetry.show(moment, &exhibit);
+        for media in evaluation::returns(&scores).into_iter().chain(spectator.media()) {
+            telemetry.show(moment, &media);
         }
         telemetry.flush();
         Ok(Some(scores))
@@ -291,7 +292,7 @@ impl Run {
         for weights in self.learner.torch_weights()? {
             let values = weights.values.into_iter().map(f64::from).collect();
             let tag = format!("weights/{}", weights.name);
-            telemetry.show(moment, &Exhibit::Histogram { tag, values });
+            telemetry.show(moment, &Media::Histogram { tag, values });
         }
         Ok(())
     }

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use rl_env::{Batch, EpisodeStats};
 
 use crate::config::Games;
-use crate::report::{interquartile_mean, median};
+use crate::statistics::{interquartile_mean, median};
 use crate::telemetry::{Metric, Sample};
 
 /// The number of episodes in a recent return.

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressDrawTarget, ProgressStyle};
 
-use super::{Moment, Record, Sink};
+use super::printer::Printer;
+use super::record::{Moment, Record};
+use super::sink::Sink;
 use crate::output::notice;
 
 /// How often a progress line is printed where there is no terminal.
@@ -12,49 +14,8 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 /// More games than this do not fit the line one by one.
 const TASKS_IN_LINE: usize = 6;
 
-/// How messages reach the person who started the run. All go to standard error; results go to standard output.
-#[derive(Clone)]
-pub(crate) enum Printer {
-    /// Warnings only.
-    Quiet,
-    /// Lines.
-    Plain,
-    /// Lines above a progress bar.
-    Bar(ProgressBar),
-}
-
-impl Printer {
-    /// A bar on a terminal, lines elsewhere.
-    pub(crate) fn new(quiet: bool) -> Self {
-        if quiet {
-            Self::Quiet
-        } else if io::stderr().is_terminal() {
-            Self::Bar(ProgressBar::hidden())
-        } else {
-            Self::Plain
-        }
-    }
-
-    /// Prints a line, unless quiet.
-    pub(crate) fn say(&self, line: &str) {
-        match self {
-            Self::Quiet => {}
-            Self::Plain => notice(line),
-            Self::Bar(bar) => bar.suspend(|| notice(line)),
-        }
-    }
-
-    /// Prints a line whatever was asked for.
-    pub(crate) fn warn(&self, line: &str) {
-        match self {
-            Self::Quiet | Self::Plain => notice(format_args!("warning: {line}")),
-            Self::Bar(bar) => bar.suspend(|| notice(format_args!("warning: {line}"))),
-        }
-    }
-}
-
 /// The progress of a run: a bar on a terminal, a line every ten seconds elsewhere.
-pub(crate) struct Console {
+pub(crate) struct ProgressLine {
     printer: Printer,
     total_frames: u64,
     /// The newest values by tag, of those metrics that have a short name.
@@ -70,7 +31,7 @@ struct Start {
     frames: u64,
 }
 
-impl Console {
+impl ProgressLine {
     /// Progress from `done_frames` to `total_frames`.
     pub(crate) fn new(printer: Printer, done_frames: u64, total_frames: u64) -> Self {
         if let Printer::Bar(bar) = &printer {
@@ -78,13 +39,13 @@ impl Console {
             bar.set_style(style.expect("the template is well-formed"));
             bar.set_length(total_frames);
             bar.set_position(done_frames);
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+            bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         let start = Start { at: Instant::now(), frames: done_frames };
         Self { printer, total_frames, latest: BTreeMap::new(), last_line: None, start }
     }
 
-    /// Where messages go while this console shows progress.
+    /// The printer for messages above the progress line.
     pub(crate) fn printer(&self) -> &Printer {
         &self.printer
     }
@@ -111,7 +72,7 @@ impl Console {
     }
 }
 
-impl Sink for Console {
+impl Sink for ProgressLine {
     fn name(&self) -> &'static str {
         "the progress line"
     }
@@ -145,7 +106,7 @@ impl Sink for Console {
     }
 }
 
-impl Drop for Console {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if let Printer::Bar(bar) = &self.printer {
             bar.finish_and_clear();
@@ -175,7 +136,8 @@ fn clock(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Metric, Sample};
+    use super::super::metric::Metric;
+    use super::super::record::Sample;
     use super::*;
 
     #[test]
@@ -188,14 +150,14 @@ mod tests {
 
     #[test]
     fn the_line_shows_the_newest_values_of_each_game() {
-        let mut console = Console::new(Printer::Quiet, 0, 8_000_000);
+        let mut progress = ProgressLine::new(Printer::Quiet, 0, 8_000_000);
         let moment = Moment { frames: 4_000_000, ..Moment::default() };
         let of = |task: &str, value| Sample::of_task(Metric::RecentReturn, task, value);
         for value in [1.0, 2.5] {
             let samples = vec![of("pong", value), of("breakout", 7.0), Sample::new(Metric::PolicyLoss, 1.0)];
-            console.record(&Record { moment, samples }).unwrap();
+            progress.record(&Record { moment, samples }).unwrap();
         }
-        let line = console.line(&moment);
+        let line = progress.line(&moment);
         assert!(line.starts_with("4.00M of 8.00M frames, 0:00 left"), "{line}");
         assert!(line.ends_with("return breakout 7.0, return pong 2.5"), "{line}");
     }

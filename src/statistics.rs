@@ -1,18 +1,44 @@
-//! What is said of many measurements in a few numbers.
+//! Summaries of samples: means, medians, percentiles and confidence intervals.
 
 use serde::Serialize;
 
+/// The mean of some numbers.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (count, sum) = values.into_iter().fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
+    sum / f64::from(count)
+}
+
+/// The one in the middle; the mean of the middle two where their number is even.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (lower, upper) = ((values.len() - 1) / 2, values.len() / 2);
+    f64::midpoint(values[lower], values[upper])
+}
+
+/// A quarter of the values, rounded down, is left out at either end.
+pub(crate) fn interquartile_mean(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let cut = values.len() / 4;
+    mean(values[cut..values.len() - cut].iter().copied())
+}
+
+/// The mean of rates, in which doubling one game's counts as much as doubling another's.
+pub(crate) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    (values.map(f64::ln).sum::<f64>() / count).exp()
+}
+
 /// Times in microseconds below which half, 95 % and 99 % of the measured ones are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Percentiles {
-    pub(super) p50: f64,
-    pub(super) p95: f64,
-    pub(super) p99: f64,
+pub(crate) struct Percentiles {
+    pub(crate) p50: f64,
+    pub(crate) p95: f64,
+    pub(crate) p99: f64,
 }
 
 impl Percentiles {
     /// By nearest rank; `values` must not be empty.
-    pub(super) fn of(mut values: Vec<f64>) -> Self {
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let ranked = |percent: usize| values[(values.len() * percent).div_ceil(100) - 1];
         Self { p50: ranked(50), p95: ranked(95), p99: ranked(99) }
@@ -21,15 +47,15 @@ impl Percentiles {
 
 /// A mean with the interval that covers the true one in 95 of 100 cases (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Estimate {
-    pub(super) mean: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Estimate {
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Estimate {
     /// From two values or more.
-    pub(super) fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -48,12 +74,6 @@ fn quantile(degrees_of_freedom: usize) -> f64 {
     // Beyond the table the first terms of the expansion at the normal distribution's 1.96 are exact to 0.003.
     let tabled = degrees_of_freedom.checked_sub(1).and_then(|index| TABLE.get(index));
     tabled.copied().unwrap_or_else(|| 1.96 + 2.37 / degrees_of_freedom as f64)
-}
-
-/// The mean of rates, in which doubling one game's counts as much as doubling another's.
-pub(super) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    (values.map(f64::ln).sum::<f64>() / count).exp()
 }
 
 #[cfg(test)]

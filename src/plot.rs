@@ -13,7 +13,7 @@ use crate::font;
 const PIXELS: u32 = 2;
 
 /// What can be drawn on any canvas. All its lengths are multiples of `unit`.
-pub(crate) trait Draw {
+pub(crate) trait Plot {
     /// Width and height, in units.
     fn size(&self) -> (u32, u32);
 
@@ -65,32 +65,30 @@ impl PlotFile {
         Ok(Self { path: path.to_owned(), format })
     }
 
-    pub(crate) fn draw(&self, picture: &impl Draw) -> Result<()> {
+    pub(crate) fn draw(&self, plot: &impl Plot) -> Result<()> {
         let bytes = match self.format {
-            Format::Svg => svg(picture)?.into_bytes(),
-            Format::Png => png(picture)?,
+            Format::Svg => svg(plot)?.into_bytes(),
+            Format::Png => png(plot)?,
         };
         fs::write(&self.path, bytes).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
 /// The picture as an element of a page, or as a file.
-pub(crate) fn svg(picture: &impl Draw) -> Result<String> {
+pub(crate) fn svg(plot: &impl Plot) -> Result<String> {
     font::register()?;
     let mut svg = String::new();
-    picture
-        .draw(&SVGBackend::with_string(&mut svg, picture.size()).into_drawing_area(), 1)
-        .map_err(failed)?;
+    plot.draw(&SVGBackend::with_string(&mut svg, plot.size()).into_drawing_area(), 1).map_err(failed)?;
     Ok(svg)
 }
 
-fn png(picture: &impl Draw) -> Result<Vec<u8>> {
+fn png(plot: &impl Plot) -> Result<Vec<u8>> {
     font::register()?;
-    let (width, height) = picture.size();
+    let (width, height) = plot.size();
     let (width, height) = (width * PIXELS, height * PIXELS);
     let mut pixels = vec![0; 3 * width as usize * height as usize];
     let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-    picture.draw(&area, PIXELS).map_err(failed)?;
+    plot.draw(&area, PIXELS).map_err(failed)?;
     drop(area);
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);

@@ -6,9 +6,9 @@ use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::statistics::Estimate;
-use super::sweep::Point;
-use crate::canvas::{self, PlotFile};
+use super::point::Point;
+use crate::plot::{Plot, PlotFile};
+use crate::statistics::Estimate;
 
 const COLOUR: RGBColor = RGBColor(31, 119, 180);
 
@@ -50,16 +50,16 @@ pub(super) fn draw(points: &[Point], title: &str, file: &PlotFile) -> Result<()>
             labels: Vec::new(),
         },
     ];
-    file.draw(&Picture { title: format!("Throughput and latency by number of ROMs ({title})"), panels })
+    file.draw(&ScalingPlot { title: format!("Throughput and latency by number of ROMs ({title})"), panels })
 }
 
 /// Panels side by side beneath a title.
-struct Picture<'a> {
+struct ScalingPlot<'a> {
     title: String,
     panels: [Panel<'a>; 3],
 }
 
-impl canvas::Draw for Picture<'_> {
+impl Plot for ScalingPlot<'_> {
     fn size(&self) -> (u32, u32) {
         (1200, 460)
     }

@@ -3,6 +3,8 @@
 
 use rand::Rng;
 
+use crate::statistics::{interquartile_mean, mean, median};
+
 /// Resamples of a confidence interval.
 const RESAMPLES: usize = 10_000;
 /// How sure an interval is.
@@ -75,26 +77,6 @@ impl Aggregate {
 /// The value below which that share of the sorted values is.
 fn percentile(values: &[f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
-}
-
-/// The mean of some numbers.
-pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (count, sum) = values.into_iter().fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
-    sum / f64::from(count)
-}
-
-/// The one in the middle; the mean of the middle two where their number is even.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (lower, upper) = ((values.len() - 1) / 2, values.len() / 2);
-    f64::midpoint(values[lower], values[upper])
-}
-
-/// A quarter of the values, rounded down, is left out at either end.
-pub(crate) fn interquartile_mean(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let cut = values.len() / 4;
-    mean(values[cut..values.len() - cut].iter().copied())
 }
 
 #[cfg(test)]

@@ -1,0 +1,13 @@
+use std::io::Write;
+
+use anyhow::Result;
+
+pub(super) fn print_json(report: &serde_json::Value, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "{}", serde_json::to_string_pretty(report)?)?;
+    Ok(())
+}
+
+/// A number of a table: nobody reads the decimals of thousands.
+pub(super) fn rate(value: f64) -> String {
+    if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}

@@ -1,0 +1,59 @@
+use std::str::FromStr;
+
+use anyhow::{Context, Error, Result, ensure};
+
+/// Most ROMs of a sweep: each takes some 100 KB, in every point of the sweep.
+const MOST_ROMS: usize = 65_536;
+
+/// The numbers of ROMs of a sweep: the ends, and the powers of two between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RomCounts {
+    first: usize,
+    last: usize,
+}
+
+impl FromStr for RomCounts {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let ends =
+            text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+        let (first, last) = ends.context("it must be two numbers of ROMs, as 1..256")?;
+        ensure!(
+            1 <= first && first <= last && last <= MOST_ROMS,
+            "it must begin at 1 or more and must not end before it, nor after {MOST_ROMS}"
+        );
+        Ok(Self { first, last })
+    }
+}
+
+impl RomCounts {
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        let Self { first, last } = self;
+        let powers = (0..usize::BITS).map(|bit| 1 << bit).filter(|power| (first..=last).contains(power));
+        let mut points: Vec<usize> = powers.chain([first, last]).collect();
+        points.sort_unstable();
+        points.dedup();
+        points.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_has_both_ends_and_the_powers_of_two() {
+        let points = |text: &str| text.parse::<RomCounts>().unwrap().iter().collect::<Vec<_>>();
+        assert_eq!(points("1..256"), [1, 2, 4, 8, 16, 32, 64, 128, 256]);
+        assert_eq!(points("3..20"), [3, 4, 8, 16, 20]);
+        assert_eq!(points("5..5"), [5]);
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for text in ["", "7", "0..4", "8..2", "1..x", "1..1000000", "-1..3"] {
+            assert!(text.parse::<RomCounts>().is_err(), "{text}");
+        }
+    }
+}

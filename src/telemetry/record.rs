@@ -1,0 +1,45 @@
+use serde::{Deserialize, Serialize};
+
+use super::metric::Metric;
+
+/// A point in the course of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Moment {
+    /// Updates of the learner.
+    pub(crate) updates: u64,
+    /// Steps (agent decisions) over all environments.
+    pub(crate) steps: u64,
+    /// Emulated frames over all environments.
+    pub(crate) frames: u64,
+    /// Seconds of training, those before a resume included.
+    pub(crate) seconds: f64,
+}
+
+/// The value of a metric, for one task or for all.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) metric: Metric,
+    pub(crate) task: Option<String>,
+    pub(crate) value: f64,
+}
+
+impl Sample {
+    pub(crate) fn new(metric: Metric, value: f64) -> Self {
+        Self { metric, task: None, value }
+    }
+
+    pub(crate) fn of_task(metric: Metric, task: &str, value: f64) -> Self {
+        Self { metric, task: Some(task.to_owned()), value }
+    }
+
+    pub(crate) fn tag(&self) -> String {
+        self.metric.tag(self.task.as_deref())
+    }
+}
+
+/// What is reported at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) moment: Moment,
+    pub(crate) samples: Vec<Sample>,
+}
