@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The least time that a frame can take on this machine, beside the time that it takes.
+"""Compares the time of a frame with a lower bound on this machine.
 
     benches/floor.py                   eight games
     benches/floor.py pong --seconds 5
-    benches/floor.py --write           puts the result into benches/README.md
+    benches/floor.py --write           write the result into benches/README.md
 
-The least time follows from what a frame has to do (counted: benches/frame_work.json), from the cycles that each of
-these things takes in a program that wastes nothing (PARTS, below), and from the clock of the processor, which is
-measured. The time taken is that of one environment on one thread with the standard preprocessing. `perf`, where it is
-installed, splits it into the same parts. Needs Rust and Python 3.11.
+The lower bound follows from the work of a frame (counted: benches/frame_work.json), the cycles that each operation takes
+in an ideal program (PARTS, below), and the measured clock of the processor. The time taken is that of one environment on
+one thread with the standard preprocessing. If `perf` is installed, it splits this time into the same parts. Requires Rust
+and Python 3.11.
 """
 
 import argparse
@@ -33,38 +33,38 @@ GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert",
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What a frame consists of."""
+    """A part of the work of a frame."""
 
     name: str
-    # How often it happens in a frame.
+    # The number of operations in a frame.
     count: Callable[[dict], float]
-    # What each takes.
+    # The cycles of one operation.
     cycles: float
-    # Functions whose time it is, by a piece of their names; the longest piece that fits decides.
+    # Parts of the names of its functions. The longest match decides.
     functions: tuple
 
 
 PARTS = [
-    # Straight native code, the cycles counted and the flags computed where they are read. Of the instructions that
-    # wait for the timer, two for each read, none is executed.
+    # Straight-line native code that counts cycles and computes flags only where they are read. Instructions that wait
+    # for the timer, two per read, are not executed.
     Part(
         "CPU: instructions that do not wait",
         lambda work: work["instructions"] - 2 * work["riot_reads"],
         2.4,
         ("[unknown]", "vcs::cpu", "vcs::cart", "vcs::translate"),
     ),
-    # Noted with their time, and decoded once.
+    # Logged with their time and decoded once.
     Part("TIA: writes", lambda work: work["tia_writes"], 8, ("callbacks::write_register", "vcs::tia::write")),
-    # Composed from masks of 160 bits and expanded to bytes, or copied: the 210 lines of two frames of four.
+    # Composed from masks of 160 bits and expanded to bytes, or copied: 210 lines in two of four frames.
     Part("TIA: lines that are seen", lambda work: 210 * 2 / 4, 60, ("vcs::tia",)),
-    # The polls' results computed, one evaluation of the game's rules, the loop around it.
+    # The results of the polls, one evaluation of the game's rules, and the surrounding loop.
     Part(
         "timer, inputs, rules, loop",
         lambda work: 1,
         1500,
         ("callbacks::wait", "vcs::riot", "vcs::console", "vcs::machine", "ale::", "vector::", "peer::"),
     ),
-    # Of a step of four frames: the maximum of two pictures, in grey, reduced to 84x84.
+    # Per step of four frames: the maximum of two frames, in grey, resized to 84x84.
     Part("preprocessing", lambda work: 1, 3500, ("ale::preprocess",)),
 ]
 REST = "C library, kernel, others"
@@ -79,11 +79,11 @@ def main():
     counted = json.loads((ROOT / "benches/frame_work.json").read_text())["games"]
     for game in options.games:
         if game not in counted:
-            raise SystemExit(f"the work of {game} has not been counted, but that of: {', '.join(counted)}")
+            raise SystemExit(f"no counts for {game}; counted games: {', '.join(counted)}")
     clock, peer = build()
     gigahertz, taken, samples = 0.0, {}, collections.Counter()
     for game in options.games:
-        # Several times: whatever disturbs makes it too low.
+        # Several times: disturbances only lower it.
         gigahertz = max(gigahertz, float(subprocess.run([clock], capture_output=True, check=True).stdout))
         taken[game], found = measure(peer, game, options)
         samples.update(found)
@@ -108,14 +108,14 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("games", nargs="*", default=GAMES, metavar="GAME")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement [default: 1]")
-    parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts [default: 3]")
-    parser.add_argument("--write", action="store_true", help="put the result into benches/README.md")
+    parser.add_argument("--seconds", type=float, default=1.0, help="duration of each measurement [default: 1]")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements; the fastest counts [default: 3]")
+    parser.add_argument("--write", action="store_true", help="write the result into benches/README.md")
     return parser.parse_args()
 
 
 def build():
-    """The paths of the examples that are needed, built as users build them."""
+    """Builds the examples with --release. Returns their paths."""
     command = ["cargo", "build", "--locked", "--release", "-p", "vcs", "--example", "clock"]
     command += ["-p", "vector", "--example", "peer", "--message-format", "json"]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
@@ -124,7 +124,7 @@ def build():
 
 
 def measure(peer, game, options):
-    """Microseconds of a frame, and in which parts samples found it, as microseconds of the frame too."""
+    """Returns the microseconds of a frame, in total and by part."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([peer, f"vector:{game}:1x1"], text=True, **pipes) as process:
 
@@ -133,7 +133,7 @@ def measure(peer, game, options):
             return float(process.stdout.readline())
 
         if process.stdout.readline() != "ready\n":
-            raise SystemExit(f"{game} cannot be measured")
+            raise SystemExit(f"cannot measure {game}")
         taken = 1e6 / max(rate() for _ in range(options.rounds))
         found = profile(process.pid, rate) if shutil.which("perf") else {}
         process.stdin.close()
@@ -142,8 +142,8 @@ def measure(peer, game, options):
 
 
 def profile(pid, work):
-    """Samples in each part while the process does some work. The clock of the system triggers them: that of the
-    processor is often missing on virtual machines."""
+    """Returns the number of samples in each part while the process works. The system clock triggers them, because
+    virtual machines often lack hardware counters."""
     with tempfile.NamedTemporaryFile() as file:
         command = ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", "999", "--output", file.name]
         perf = subprocess.Popen([*command, "--pid", str(pid)], stderr=subprocess.DEVNULL)
@@ -157,7 +157,7 @@ def profile(pid, work):
 
 
 def part_of(line):
-    """The part that a sample belongs to. Translated code is the only one without a name."""
+    """Returns the part to which a sample belongs. Only translated code has no name."""
     function = re.fullmatch(r"\w+ (.*) \(.*\)", line).group(1)
     pieces = [(len(piece), part.name) for part in PARTS for piece in part.functions if piece in function]
     return max(pieces)[1] if pieces else REST
@@ -198,14 +198,14 @@ def columns(rows):
 
 
 def processor():
-    """The processor's name, where the system tells it."""
+    """Returns the model name of the processor, if the system reports it."""
     cpuinfo = pathlib.Path("/proc/cpuinfo")
     names = re.findall(r"^model name\s*: (.*)", cpuinfo.read_text(), re.MULTILINE) if cpuinfo.exists() else []
     return names[0] if names else platform.machine()
 
 
 def commit():
-    """The commit that was measured, and whether files but the one with the results differ from it."""
+    """Returns the measured commit, marked if files other than the results differ from it."""
     head = git("rev-parse", "--short", "HEAD").stdout.strip() or "unknown"
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!benches/README.md").stdout
     return head + (", with changes" if changed else "")

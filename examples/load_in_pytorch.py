@@ -1,10 +1,11 @@
-"""Loads what `ale-train export` writes into PyTorch, with the modules of CleanRL's agents.
+"""Loads the weights written by `ale-train export` into PyTorch modules like those of CleanRL's agents.
 
     pip install torch safetensors
     python examples/load_in_pytorch.py agent.safetensors
 
-`load` returns a function from observations to what the agent says of one game's actions: for PPO the logits, and the values
-beside them (and the state of a recurrent network, which goes with the next observations); for DQN and PQN the numbers of each action (one, or those of a distribution).
+`load` returns a function from observations to the outputs for the actions of one game. For PPO these are the logits and the
+state values, followed by the state of a recurrent network, to pass with the next observations. For DQN and PQN they are the
+action values: one value per action, or the atoms of its distribution.
 """
 
 import json
@@ -37,7 +38,7 @@ class ConvSequence(nn.Module):
 
 
 class NoisyLinear(nn.Module):
-    """Without its noise."""
+    """A noisy layer in evaluation mode: without noise."""
 
     def __init__(self, weights, name):
         super().__init__()
@@ -53,7 +54,7 @@ def load(path, task=0):
         weights = {name: file.get_tensor(name) for name in file.keys()}
         meta = file.metadata()
     tasks, atoms = json.loads(meta["tasks"]), int(meta["num_atoms"])
-    ppo, pictures = meta["algorithm"] == "ppo", len(json.loads(meta["observation_shape"])) == 3
+    ppo, is_image = meta["algorithm"] == "ppo", len(json.loads(meta["observation_shape"])) == 3
 
     def linear(name):
         noisy = f"{name}.weight_mu" in weights
@@ -63,18 +64,18 @@ def load(path, task=0):
         found = f"{name}.weight" in weights
         return [nn.LayerNorm(weights[f"{name}.weight"].shape)] if found else []
 
-    def hidden(name, place, activation=nn.ReLU):
-        return [linear(f"{name}.{place}"), *norm(f"{name}.{place + 1}"), activation()]
+    def hidden(name, index, activation=nn.ReLU):
+        return [linear(f"{name}.{index}"), *norm(f"{name}.{index + 1}"), activation()]
 
-    network = []  # a place of the sequence is the length so far
-    if pictures and json.loads(meta["torso"]) == "impala":
+    network = []  # the index of the next layer is len(network)
+    if is_image and json.loads(meta["torso"]) == "impala":
         for i in range(3):
             blocks = [f"network.{i}.res_block{block}.norm{n}" for block in (0, 1) for n in (0, 1)]
             norms = [(norm(name) or [nn.Identity()])[0] for name in blocks]
             network.append(ConvSequence(len(weights[f"network.{i}.conv.bias"]), norms))
         last = norm("network.3")
         network += [*last, nn.ReLU(), nn.Flatten()] if last else [nn.Flatten(), nn.ReLU()]
-    elif pictures:
+    elif is_image:
         for kernel, stride in ((8, 4), (4, 2), (3, 1)):
             channels = len(weights[f"network.{len(network)}.bias"])
             network += [nn.LazyConv2d(channels, kernel, stride), *norm(f"network.{len(network) + 1}"), nn.ReLU()]
@@ -83,7 +84,7 @@ def load(path, task=0):
         network += hidden("network", 0, nn.Tanh if ppo else nn.ReLU)
     heads = {}
     if ppo:
-        last_hidden = hidden("network", len(network), nn.ReLU if pictures else nn.Tanh)
+        last_hidden = hidden("network", len(network), nn.ReLU if is_image else nn.Tanh)
         heads = {"actor": linear("actor"), "critic": linear("critic")}
         if "lstm.weight_hh_l0" in weights:
             heads["lstm"] = nn.LSTM(len(weights[f"network.{len(network)}.bias"]), weights["lstm.weight_hh_l0"].shape[1])
@@ -100,14 +101,14 @@ def load(path, task=0):
     embedding = weights.pop("game_embedding.weight", None)
     agent.load_state_dict(weights)
 
-    def own(all_actions, width):  # of the actions of all tasks, those of this one
+    def select(all_actions, width):  # the actions of this task
         if width == 1 and json.loads(meta["head"]) == "shared" and not ppo:
             return all_actions.unflatten(1, (1, atoms))
         if width > 1 and json.loads(meta["head"]) == "shared":
             return all_actions.unflatten(1, (-1, atoms))[:, tasks[task]["shared"]]
         return all_actions.unflatten(1, (len(tasks), -1, atoms))[:, task, : min(width, tasks[task]["num_actions"])]
 
-    def act(observations, state=None):  # bytes of pictures, or floats; of a recurrent network what it returned last
+    def act(observations, state=None):  # uint8 images or floats; the last state of a recurrent network
         scale = 255.0 if observations.dtype == torch.uint8 else 1.0
         x = agent["network"][:features](observations / scale)
         if embedding is not None:
@@ -115,13 +116,13 @@ def load(path, task=0):
         x = agent["network"][features:](x)
         if "lstm" in heads:
             x, state = agent["lstm"](x[None], state)
-            return own(agent["actor"](x[0]), 18).squeeze(2), agent["critic"](x[0])[:, task], state
+            return select(agent["actor"](x[0]), 18).squeeze(2), agent["critic"](x[0])[:, task], state
         if ppo:
-            return own(agent["actor"](x), 18).squeeze(2), agent["critic"](x)[:, task]
+            return select(agent["actor"](x), 18).squeeze(2), agent["critic"](x)[:, task]
         if heads:
-            advantage = own(agent["advantage_head"](x), 18)
-            return advantage - advantage.mean(1, keepdim=True) + own(agent["value_head"](x), 1)
-        return own(x, 18)
+            advantage = select(agent["advantage_head"](x), 18)
+            return advantage - advantage.mean(1, keepdim=True) + select(agent["value_head"](x), 1)
+        return select(x, 18)
 
     return act, tasks
 

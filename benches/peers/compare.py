@@ -1,4 +1,4 @@
-"""Rates of ale-train beside those of ale-py, EnvPool and Gymnasium in one run, which `benches/peers/run` starts."""
+"""Compares the rates of ale-train, ale-py, EnvPool and Gymnasium. Started by `benches/peers/run`."""
 
 import argparse
 import os
@@ -10,22 +10,22 @@ import sides
 import work
 
 HELP = """\
-GAME is a game's id, and atari57 stands for its 57 games. The kinds of work:
+GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
 
-  together      all games in one vector environment, one environment each, beside one AtariVectorEnv
-                or EnvPool for each game and Gymnasium's AsyncVectorEnv; as many threads or cores as
+  together      all games in one vector environment, one environment each, against one AtariVectorEnv
+                or EnvPool per game and Gymnasium's AsyncVectorEnv; with as many threads or cores as
                 the largest shape has
-  emulator      the act loop of one game on one thread, every frame an act
+  emulator      the act loop of one game on one thread, one frame per act
   vector        a vector environment of one game in each of the shapes. ENVSxTHREADS waits for all
-                environments, ENVSxTHREADS/BATCH for those that finish first
-  reset         a reset of one environment, no-ops included
-  seeded-reset  a reset to a seed, for which ale-py loads the ROM again
+                environments, ENVSxTHREADS/BATCH for the first BATCH to finish
+  reset         a reset of one environment, including no-ops
+  seeded-reset  a reset with a seed, for which ale-py reloads the ROM
 
-Vector environments have the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4).
-Actions are drawn at random from the minimal ones. Rates count emulated frames, those of resets resets.
-The sides run strictly in turn, one round after the other. All environments stay alive between the
-rounds, so that neither starting nor warming up is measured, and the first round is dropped. Machines
-are noisy: read the ratios, not the rates.
+Vector environments use the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4).
+Actions are drawn at random from the minimal action set. Rates count emulated frames, or resets. The
+sides run strictly in turn, round by round. All environments stay alive between the rounds, so that
+startup and warm-up are not measured, and the first round is discarded. Machines are noisy: read the
+ratios, not the rates.
 
 Examples:
   benches/peers/run pong breakout --seconds 1
@@ -41,7 +41,7 @@ def listed(allowed):
         words = text.split(",")
         for word in words:
             if word not in allowed:
-                raise argparse.ArgumentTypeError(f"{word} is none of {', '.join(allowed)}")
+                raise argparse.ArgumentTypeError(f"unknown value {word}; expected any of {', '.join(allowed)}")
         return [word for word in allowed if word in words]
 
     return parse
@@ -58,7 +58,7 @@ def positive(kind):
     def parse(text):
         value = kind(text)
         if not value > 0:
-            raise argparse.ArgumentTypeError("it must be more than 0")
+            raise argparse.ArgumentTypeError("must be greater than 0")
         return value
 
     return parse
@@ -67,22 +67,22 @@ def positive(kind):
 def options():
     parser = argparse.ArgumentParser(
         prog="benches/peers/run",
-        description="Measures ale-train beside ale-py, EnvPool and Gymnasium.",
+        description="Compares ale-train with ale-py, EnvPool and Gymnasium.",
         epilog=HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("games", nargs="*", metavar="GAME", help=f"what is played [default: {' '.join(work.GAMES)}]")
+    parser.add_argument("games", nargs="*", metavar="GAME", help=f"games to run [default: {' '.join(work.GAMES)}]")
     parser.add_argument(
-        "--kinds", type=listed(work.KINDS), default=work.KINDS, help="what is measured [default: everything]"
+        "--kinds", type=listed(work.KINDS), default=work.KINDS, help="kinds of work [default: all]"
     )
     parser.add_argument("--shapes", type=shapes, default=shapes("32x2,1x1,32x2/8"), help="[default: 32x2,1x1,32x2/8]")
     parser.add_argument(
-        "--peers", type=listed(sides.NAMES), default=sides.NAMES, help="beside whom [default: all of them]"
+        "--peers", type=listed(sides.NAMES), default=sides.NAMES, help="packages to compare with [default: all]"
     )
-    parser.add_argument("--rounds", type=positive(int), default=5, help="that count; one more comes first [default: 5]")
-    parser.add_argument("--seconds", type=positive(float), default=2.0, help="of each measurement [default: 2]")
+    parser.add_argument("--rounds", type=positive(int), default=5, help="rounds after the discarded first one [default: 5]")
+    parser.add_argument("--seconds", type=positive(float), default=2.0, help="duration of each measurement [default: 2]")
     parser.add_argument(
-        "--json", metavar="FILE", type=argparse.FileType("w"), help="write everything that was measured"
+        "--json", metavar="FILE", type=argparse.FileType("w"), help="write all measurements to FILE"
     )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -91,7 +91,7 @@ def options():
 
 
 class Progress:
-    """A line on standard error for each work that is done."""
+    """Prints a line on standard error after each piece of work."""
 
     def __init__(self, total):
         self.start, self.done, self.total = time.monotonic(), 0, total
@@ -114,7 +114,7 @@ def clock(seconds):
 
 
 def measure(ours, index, piece, chosen):
-    """The rates of all sides in every round but the first."""
+    """Returns the rates of all sides in every round but the first."""
     peers = {name: side(piece) for name, side in sides.PEERS[piece.kind].items() if name in chosen.peers}
     rates = {name: [] for name in [report.OURS, *peers]}
     for round_ in range(chosen.rounds + 1):
@@ -129,11 +129,11 @@ def measure(ours, index, piece, chosen):
 
 
 def warn_if_busy():
-    """Others at work are not shared alike: a scheduler gives fifty threads more of a core than two."""
+    """Warns under load: a scheduler gives fifty threads a larger share of a core than two."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > 0.5:
         print(
-            f"the machine is busy (load {load:.1f}): rates are too low, and ratios favour sides of many threads",
+            f"the machine is busy (load {load:.1f}): rates are too low, and ratios favour sides with many threads",
             file=sys.stderr,
         )
 
@@ -152,7 +152,7 @@ def main():
                 progress.show(measured[-1])
             ours.close()
     except KeyboardInterrupt:
-        print("stopped; this is what was measured so far", file=sys.stderr)
+        print("interrupted; these are the measurements so far", file=sys.stderr)
     report.tables(measured)
     report.summary(measured)
     if chosen.json:

@@ -1,4 +1,4 @@
-"""One environment of Gymnasium with the standard preprocessing, as the processes of AsyncVectorEnv make it."""
+"""A Gymnasium environment with the standard preprocessing, for the processes of AsyncVectorEnv."""
 
 import ale_py
 import gymnasium
@@ -7,7 +7,7 @@ from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation, Transf
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 gymnasium.register_envs(ale_py)
 
-# AsyncVectorEnv wants the same actions everywhere; of them each game is sent only those that it knows.
+# AsyncVectorEnv requires one action space for all games; each game receives only its own actions.
 MOST_ACTIONS = 18
 
 

@@ -1,4 +1,4 @@
-"""ale-train's PPO beside the same PPO in PyTorch (torch_ppo.py), which `benches/peers/learner` starts."""
+"""Compares the PPO of ale-train with the same PPO in PyTorch (torch_ppo.py). Started by `benches/peers/learner`."""
 
 import argparse
 import importlib.metadata
@@ -12,14 +12,14 @@ import time
 import report
 
 HELP = """\
-What is measured, each with 8 environments of the game:
+The measurements, each with 8 environments of the game:
 
-  act THREADS      samples per second of choosing actions, a batch of all environments at a time
-  update THREADS   samples per second of learning, minibatches of 256; a transition counts in every epoch
-  loop THREADS     steps per second of everything: environments, acting and learning
+  act THREADS      samples per second of choosing actions, for a batch of all environments
+  update THREADS   samples per second of learning in minibatches of 256; a transition counts once per epoch
+  loop THREADS     steps per second of environments, acting and learning together
 
-On one thread the rates are those of a CPU-second. The sides run strictly in turn, each in a process of its own, and the first
-round is dropped.
+On one thread the rates are per CPU-second. The sides run strictly in turn, each in its own process, and the first
+round is discarded.
 """
 
 OURS, PEER = report.OURS, "torch + ale-py"
@@ -27,7 +27,7 @@ NUM_ENVS = 8
 
 
 class Stopwatch:
-    """Adds up what is done and how long it takes."""
+    """Sums the amount of work and its time."""
 
     def __init__(self):
         self.amount, self.seconds = 0, 0.0
@@ -44,7 +44,7 @@ class Stopwatch:
 
 
 def theirs(game, threads, seconds):
-    """What the process of the other side does: prints its rates."""
+    """Measures the PyTorch side in its own process and prints the rates."""
     import ale_py.vector_env
     import torch
     from torch_ppo import EPOCHS, STEPS, Ppo
@@ -62,7 +62,7 @@ def theirs(game, threads, seconds):
             ppo.observe(step, rewards, terminated | truncated)
         update.time(lambda: ppo.update(observations), EPOCHS * STEPS * NUM_ENVS)
 
-    # The first one warms up.
+    # Warm-up.
     iteration(Stopwatch(), Stopwatch())
     act, update, whole = Stopwatch(), Stopwatch(), Stopwatch()
     while whole.seconds < seconds:
@@ -76,20 +76,20 @@ def run_theirs(game, threads, seconds):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
 
-def run_ours(program, folder, game, threads, seconds):
+def run_ours(program, directory, game, threads, seconds):
     size = ["--games", game, "--num-envs", str(NUM_ENVS), "--num-threads", str(threads)]
     bench = [program, "bench", "learner", *size, "--seconds", str(seconds), "--json"]
     found = json.loads(subprocess.run(bench, check=True, capture_output=True, text=True).stdout)
     return {
         "act": found["act_samples_per_second"],
         "update": found["update_samples_per_second"],
-        "loop": loop(program, folder, size, seconds),
+        "loop": loop(program, directory, size, seconds),
     }
 
 
-def loop(program, folder, size, seconds):
-    """Steps per second of a training, from its own records, until it is stopped."""
-    run = ["--run-dir", f"{folder}/{time.monotonic_ns()}", "--set", "evaluation.episodes=0", "--json", "--quiet"]
+def loop(program, directory, size, seconds):
+    """Returns the steps per second of a training run, from its records, and stops it."""
+    run = ["--run-dir", f"{directory}/{time.monotonic_ns()}", "--set", "evaluation.episodes=0", "--json", "--quiet"]
     command = [program, "ppo", *size, *run]
     training = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     first = None
@@ -98,7 +98,7 @@ def loop(program, folder, size, seconds):
         if "losses/value_loss" not in record:
             continue
         now = (record["steps"], time.perf_counter())
-        # The first update warms up.
+        # The first update is the warm-up.
         first = first or now
         if now[1] - first[1] >= seconds:
             training.terminate()
@@ -113,21 +113,21 @@ def options():
     )
     parser.add_argument("--game", default="breakout", help="[default: breakout]")
     parser.add_argument("--threads", default="1,2", help="[default: 1,2]")
-    parser.add_argument("--rounds", type=int, default=3, help="that count; one more comes first [default: 3]")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement [default: 10]")
-    parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"), help="write everything that was measured")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds after the discarded first one [default: 3]")
+    parser.add_argument("--seconds", type=float, default=10.0, help="duration of each measurement [default: 10]")
+    parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"), help="write all measurements to FILE")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--theirs", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def measure(chosen, folder):
-    """For each thing that is measured the rates of both sides, one for each round but the first."""
+def measure(chosen, directory):
+    """Returns, for each measurement, the rates of both sides in every round but the first."""
     rates = {}
     for threads in map(int, chosen.threads.split(",")):
         for round_ in range(chosen.rounds + 1):
             found = {
-                OURS: run_ours(chosen.program, folder, chosen.game, threads, chosen.seconds),
+                OURS: run_ours(chosen.program, directory, chosen.game, threads, chosen.seconds),
                 PEER: run_theirs(chosen.game, threads, chosen.seconds),
             }
             print(f"{threads} threads, round {round_}: {found}", file=sys.stderr, flush=True)
@@ -151,8 +151,8 @@ def main():
     if chosen.theirs:
         game, threads, seconds = chosen.theirs.split(",")
         return theirs(game, int(threads), float(seconds))
-    with tempfile.TemporaryDirectory() as folder:
-        rates = measure(chosen, folder)
+    with tempfile.TemporaryDirectory() as directory:
+        rates = measure(chosen, directory)
     table(rates)
     if chosen.json:
         versions = {package: importlib.metadata.version(package) for package in ["ale-py", "numpy", "torch"]}

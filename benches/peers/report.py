@@ -1,4 +1,4 @@
-"""What was measured, as tables for people and as JSON."""
+"""Prints measurements as tables and writes them as JSON."""
 
 import dataclasses
 import importlib.metadata
@@ -18,7 +18,7 @@ OURS = "ale-train"
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """The median of several rounds, and what it lies between."""
+    """The median of several rounds, with the minimum and the maximum."""
 
     lowest: float
     median: float
@@ -35,7 +35,7 @@ class Ratio:
 @dataclasses.dataclass(frozen=True)
 class Measured:
     work: work.Work
-    # The rates of each side, one for each round.
+    # The rates of each side, one per round.
     rates: dict
 
     def by_round(self, peer):
@@ -46,7 +46,7 @@ class Measured:
 
 
 def groups(measured):
-    """Works that differ in their games only."""
+    """Groups work that differs only in its games."""
     key = [work.title for work in (one.work for one in measured)]
     for title in dict.fromkeys(key):
         yield title, [one for one, its in zip(measured, key) if its == title]
@@ -71,7 +71,7 @@ def rate(one, side):
 
 
 def summary(measured):
-    rows = [["", "beside", "least", "geometric mean", "most"]]
+    rows = [["", "peer", "minimum", "geometric mean", "maximum"]]
     for title, group in groups(measured):
         for peer in group[0].ratios():
             medians = sorted((one.ratios()[peer].median, one.work.subject) for one in group)
@@ -79,7 +79,7 @@ def summary(measured):
             rounds = zip(*(one.by_round(peer) for one in group))
             mean = Ratio.of([geometric_mean(ratios) for ratios in rounds])
             rows.append([title, peer, f"{least:.2f} {slowest}", str(mean), f"{most:.2f} {fastest}"])
-    print("\nover all games: median of the rounds (lowest to highest)")
+    print("\nover all games: median of the rounds (minimum to maximum)")
     print_columns(rows)
 
 
@@ -131,7 +131,7 @@ def command(words):
 
 
 def processor():
-    """The processor's name, where the system tells it."""
+    """Returns the model name of the processor, if the system reports it."""
     with_names = pathlib.Path("/proc/cpuinfo")
     lines = with_names.read_text().splitlines() if with_names.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

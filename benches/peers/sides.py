@@ -1,4 +1,4 @@
-"""The sides: every program's way to do a piece of work. Each has rate(seconds) and close()."""
+"""The sides: the work implemented with each package. Every side has rate(seconds) and close()."""
 
 import contextlib
 import os
@@ -7,14 +7,14 @@ import time
 
 import numpy as np
 
-# Batches before the first measurement; the first round, which is dropped, warms up the rest.
+# Batches before the first measurement. The first round, which is discarded, completes the warm-up.
 WARM_UP = 10
-# Actions are drawn beforehand, so many for each environment.
+# The number of actions drawn in advance for each environment.
 DRAWN = 1024
 
 
 class AleTrain:
-    """ale-train's process, which keeps several pieces of work ready."""
+    """The process of ale-train, which keeps the environments of several pieces of work alive."""
 
     def __init__(self, program, works):
         command = [program] + [work.argument for work in works]
@@ -37,7 +37,7 @@ class AleTrain:
 
 
 class Loop:
-    """A side of this process: `some()` does a little of the work and returns how much."""
+    """A side in this process: `some()` does a part of the work and returns its amount."""
 
     def rate(self, seconds):
         start, done = time.perf_counter(), 0
@@ -50,7 +50,7 @@ class Loop:
 
 
 class AleEmulator(Loop):
-    """ale-py's own loop, a random minimal action for every frame."""
+    """The act loop of ale-py, with a random minimal action for every frame."""
 
     FRAMES = 100
 
@@ -77,7 +77,7 @@ class AleEmulator(Loop):
 
 
 class Batches(Loop):
-    """A vector environment: `step(actions)` takes one batch of actions and waits for the next batch."""
+    """A vector environment: `step(actions)` sends one batch of actions and waits for the next batch."""
 
     def __init__(self, action_counts):
         random = np.random.default_rng(1)
@@ -107,7 +107,7 @@ class AleVector(Batches):
 
 
 class AleSeveral(Batches):
-    """As ale-py's AtariVectorEnv takes one game only: one of them for each game, all at work at the same time."""
+    """One AtariVectorEnv of ale-py per game, all stepped concurrently, because each runs a single game."""
 
     def __init__(self, work):
         with cores(work.shape.num_threads):
@@ -124,7 +124,7 @@ class AleSeveral(Batches):
 
 
 class EnvPool(Batches):
-    """EnvPool, in Gymnasium's way where all environments answer, by send and recv where the first do."""
+    """EnvPool: step for full batches, send and recv for batches of the first to finish."""
 
     def __init__(self, work):
         shape = work.shape
@@ -150,7 +150,7 @@ class EnvPool(Batches):
 
 
 class EnvPoolSeveral(Batches):
-    """One EnvPool for each game, all at work at the same time."""
+    """One EnvPool per game, all stepped concurrently."""
 
     def __init__(self, work):
         with cores(work.shape.num_threads):
@@ -168,7 +168,7 @@ class EnvPoolSeveral(Batches):
 
 
 class GymnasiumAsync(Batches):
-    """Gymnasium's AsyncVectorEnv, a process for each game, with its wrappers for the same preprocessing."""
+    """Gymnasium's AsyncVectorEnv with one process per game and its wrappers for the same preprocessing."""
 
     def __init__(self, work):
         import functools
@@ -176,7 +176,7 @@ class GymnasiumAsync(Batches):
 
         import gymnasium
 
-        # Processes are forked by a server without threads, which has imported everything once.
+        # A server without threads imports everything once and forks the processes.
         multiprocessing.set_forkserver_preload(["gymnasium_env"])
         from gymnasium_env import action_count, make
 
@@ -194,7 +194,7 @@ class GymnasiumAsync(Batches):
 
 
 class AleReset(Loop):
-    """Resets of ale-py's AtariVectorEnv; with a seed the ROM is loaded again."""
+    """Resets of ale-py's AtariVectorEnv. With a seed it reloads the ROM."""
 
     def __init__(self, work):
         self.env = ale_vector(work.games[0], 1, 1, 0)
@@ -209,7 +209,7 @@ class AleReset(Loop):
 
 
 class EnvPoolReset(Loop):
-    """Resets of EnvPool, which takes seeds at its construction only."""
+    """Resets of EnvPool, which takes seeds only at construction."""
 
     def __init__(self, work):
         self.env = envpool_of(work.games[0], 1, 1, 1)
@@ -220,7 +220,7 @@ class EnvPoolReset(Loop):
         return 1
 
 
-# Kind of work, and who does it how.
+# For each kind of work, the sides that implement it.
 PEERS = {
     "together": {"ale-py": AleSeveral, "envpool": EnvPoolSeveral, "gymnasium": GymnasiumAsync},
     "emulator": {"ale-py": AleEmulator},
@@ -247,7 +247,7 @@ def envpool_of(game, num_envs, num_threads, batch_size):
 
 @contextlib.contextmanager
 def cores(count):
-    """Threads and processes that begin in this context share so many cores, where the system can do that."""
+    """Threads and processes that start in this context share `count` cores, if the system supports affinity."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

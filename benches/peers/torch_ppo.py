@@ -1,6 +1,6 @@
-"""PPO on Atari in PyTorch, as people write it: one process, one network, ale-py's vector environment.
+"""PPO on Atari in PyTorch in the usual style: one process, one network, ale-py's vector environment.
 
-The network and the hyperparameters are those that ale-train begins with (Huang et al., 2022)."""
+The network and the hyperparameters are the defaults of ale-train (Huang et al., 2022)."""
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class Network(nn.Module):
 
 
 class Ppo:
-    """Collects rollouts of `num_envs` environments and learns from them."""
+    """Collects rollouts from `num_envs` environments and learns from them."""
 
     def __init__(self, num_envs, actions):
         torch.manual_seed(1)
@@ -70,14 +70,14 @@ class Ppo:
         _, following = self.network(torch.from_numpy(last_observations))
         advantages, last = torch.zeros_like(self.rewards), torch.zeros(self.num_envs)
         for step in reversed(range(STEPS)):
-            goes_on = 1.0 - self.ended[step]
-            delta = self.rewards[step] + GAMMA * following * goes_on - self.values[step]
-            last = advantages[step] = delta + GAMMA * GAE_LAMBDA * goes_on * last
+            not_ended = 1.0 - self.ended[step]
+            delta = self.rewards[step] + GAMMA * following * not_ended - self.values[step]
+            last = advantages[step] = delta + GAMMA * GAE_LAMBDA * not_ended * last
             following = self.values[step]
         return advantages
 
     def update(self, last_observations):
-        """One update. Returns how many samples it has seen, each once in every epoch."""
+        """Makes an update. Returns the number of samples, counting a sample once per epoch."""
         advantages = self.advantages(last_observations)
         rows = [self.observations, self.actions, self.log_probabilities, self.values, advantages]
         rows = [tensor.flatten(0, 1) for tensor in [*rows, advantages + self.values]]

@@ -1,18 +1,18 @@
-"""What is measured: pieces of work that every side does in its own way."""
+"""The work to measure, which every side implements in its way."""
 
 import dataclasses
 import pathlib
 import tomllib
 
 ROOT = pathlib.Path(__file__).parents[2]
-# Slow and fast ones, with few objects and with many.
+# Slow and fast games, with few and with many objects.
 GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert", "beam_rider", "enduro"]
 KINDS = ["together", "emulator", "vector", "reset", "seeded-reset"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """Environments, threads, and the rows of a batch; fewer rows than environments are those that finish first."""
+    """The numbers of environments, threads and rows in a batch. A smaller batch holds the first environments to finish."""
 
     num_envs: int
     num_threads: int
@@ -25,10 +25,10 @@ class Shape:
             num_envs, num_threads = map(int, sizes.split("x"))
             shape = cls(num_envs, num_threads, int(batch_size) if batch_size else num_envs)
         except ValueError:
-            message = f"{text} is no shape: 32x2 is 32 environments on 2 threads, 32x2/8 in batches of 8"
+            message = f"invalid shape {text}: 32x2 is 32 environments on 2 threads, 32x2/8 the same in batches of 8"
             raise ValueError(message) from None
         if min(num_envs, num_threads, shape.batch_size) < 1 or shape.batch_size > num_envs:
-            raise ValueError(f"{text} is impossible: all are 1 or more, and no batch is larger than all environments")
+            raise ValueError(f"invalid shape {text}: all numbers must be at least 1, and the batch at most the number of environments")
         return shape
 
     @property
@@ -48,7 +48,7 @@ class Work:
 
     @property
     def argument(self):
-        """The work as ale-train's side takes it."""
+        """The work as an argument of ale-train's side."""
         if self.kind == "together":
             return f"vector:{','.join(self.games)}:1x{self.shape.num_threads}"
         parts = [self.kind, self.games[0]] + ([str(self.shape)] if self.shape else [])
@@ -60,7 +60,7 @@ class Work:
 
     @property
     def title(self):
-        """What all works of this kind and shape have in common."""
+        """A title for the work of this kind and shape."""
         return {
             "together": lambda: f"all games in one vector environment, {self.shape.num_threads} threads",
             "emulator": lambda: "act loop of one game on one thread",
@@ -75,7 +75,7 @@ class Work:
 
 
 def plan(games, kinds, shapes):
-    """The works, those of a game in a list of their own; ale-train keeps all of a list ready at once."""
+    """Returns the work as a list per game; ale-train keeps the environments of one list alive at a time."""
     lists = []
     if "together" in kinds and len(games) > 1:
         threads = max(shape.num_threads for shape in shapes)
