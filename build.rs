@@ -1,9 +1,9 @@
-//! Tells the program which commit it is built from, so that runs can say what made them.
+//! Passes the commit to the program, which records it in every run.
 
 use std::process::Command;
 
 fn main() {
-    // What the program is made of, and the list that grows with every commit and checkout.
+    // The sources, and the reflog, which grows with every commit and checkout.
     for path in ["src", "algorithms", "envs", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={path}");
     }
@@ -13,7 +13,7 @@ fn main() {
     println!("cargo::rustc-env=ALE_TRAIN_COMMIT={}", commit().unwrap_or_else(|| "unknown".to_owned()));
 }
 
-/// The commit, with `+changes` where files differ from it. None where this is no git checkout.
+/// Returns the commit, with `+changes` if files differ from it, or `None` outside a git checkout.
 fn commit() -> Option<String> {
     let commit = git(&["rev-parse", "HEAD"])?;
     let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;

@@ -1,4 +1,4 @@
-//! What pictures are drawn into: vectors or pixels, in a file or in a page.
+//! Rendering of plots as SVG or PNG.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use plotters::prelude::*;
 
 use crate::font;
 
-/// Pixels of a unit in a picture made of pixels.
+/// Pixels per unit of a PNG.
 const PIXELS: u32 = 2;
 
-/// What can be drawn on any canvas. All its lengths are multiples of `unit`.
+/// A plot that any plotters backend can draw. All its lengths are multiples of `unit`.
 pub(crate) trait Plot {
-    /// Width and height, in units.
+    /// Returns the width and height in units.
     fn size(&self) -> (u32, u32);
 
     fn draw<DB: DrawingBackend>(
@@ -40,23 +40,23 @@ impl Format {
     }
 }
 
-/// Where a picture goes. Known to be usable before anything is measured.
+/// The file of a plot. It is known to be writable before anything is measured.
 pub(crate) struct PlotFile {
     path: PathBuf,
     format: Format,
 }
 
 impl PlotFile {
-    /// Whether a file with this name is a picture.
+    /// Returns true if the extension of a file name is that of a plot.
     pub(crate) fn is_named_by(path: &Path) -> bool {
         Format::of(path).is_some()
     }
 
-    /// The file's name decides on the format.
+    /// Opens a file. Its extension determines the format.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let shown = path.display();
         let format = Format::of(path)
-            .ok_or_else(|| anyhow!("cannot draw {shown}: a picture is a file that ends in .svg or .png"))?;
+            .ok_or_else(|| anyhow!("cannot draw {shown}: the file name must end in .svg or .png"))?;
         fs::OpenOptions::new()
             .append(true)
             .create(true)
@@ -74,7 +74,7 @@ impl PlotFile {
     }
 }
 
-/// The picture as an element of a page, or as a file.
+/// Renders an SVG element, which is also a complete file.
 pub(crate) fn svg(plot: &impl Plot) -> Result<String> {
     font::register()?;
     let mut svg = String::new();

@@ -1,10 +1,10 @@
-//! Tables of text.
+//! Plain-text tables.
 
 use std::io::Write;
 
 use anyhow::Result;
 
-/// Prints a table with its first column to the left and the others to the right.
+/// Prints a table. The first column is left-aligned, the others are right-aligned.
 pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].len());
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let mut out = Vec::new();
         print(&["game", "mean"], &[vec!["pong".into(), "-20.7".into()]], &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "game   mean\npong  -20.7\n");

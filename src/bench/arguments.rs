@@ -9,27 +9,27 @@ use crate::environments::{WithRom, with_roms};
 use crate::selection;
 
 impl BenchSubject {
-    /// The games with their ROMs.
+    /// Returns the games with their ROMs.
     pub(super) fn games(&self, global: &Global) -> Result<Vec<WithRom>> {
         with_roms(&selection::games(self.games.iter().map(String::as_str))?, global)
     }
 
-    /// How long a measurement lasts.
+    /// Returns the duration of a measurement.
     pub(super) fn duration(&self) -> Result<Duration> {
         let duration = Duration::try_from_secs_f64(self.seconds).ok().filter(|duration| !duration.is_zero());
         duration
-            .with_context(|| format!("--seconds {} is not possible: it must be more than 0", self.seconds))
+            .with_context(|| format!("--seconds {} is not possible: it must be greater than 0", self.seconds))
     }
 }
 
 impl BenchCrew {
-    /// Environments of each game.
+    /// Returns the number of environments of each game.
     pub(super) fn num_envs(&self) -> Result<usize> {
         ensure!(self.num_envs >= 1, "--num-envs 0 is not possible: it must be 1 or more");
         Ok(self.num_envs)
     }
 
-    /// Threads, not more than there are cores.
+    /// Returns the number of threads, at most the number of cores.
     pub(super) fn num_threads(&self) -> Result<usize> {
         ensure!(self.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);

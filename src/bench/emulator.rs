@@ -1,4 +1,4 @@
-//! `ale-train bench emulator`: single games on one thread, without any preprocessing.
+//! `ale-train bench emulator`: single games on one thread, without preprocessing.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -17,25 +17,25 @@ use crate::cli::{BenchEmulatorArgs, Global};
 use crate::statistics::geometric_mean;
 use crate::table;
 
-/// Acts between two looks at the clock.
+/// Acts between two reads of the clock.
 const ACTS: usize = 100;
 
-/// Emulated frames per second of a game.
+/// The speed of one game.
 #[derive(Serialize)]
 struct Rates {
     game: &'static str,
-    /// Every frame is an act, and every picture is ready after it.
+    /// Emulated frames per second with one frame per act. Every frame is rendered.
     frames_per_second: f64,
-    /// Every fourth picture is.
+    /// Emulated frames per second with four frames per act, the last of which is rendered.
     frames_per_second_skip_4: f64,
 }
 
-/// Measures and prints.
+/// Measures the games and prints their rates.
 pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     for (option, value) in [("--num-envs", args.num_envs), ("--num-threads", args.num_threads)] {
         ensure!(
             value == 1,
-            "{option} {value} is not possible: the emulator is measured alone on one thread; `bench env` takes several"
+            "{option} {value} is not possible: `bench emulator` measures one environment on one thread; `bench env` takes several"
         );
     }
     let duration = args.subject.duration()?;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
     table::print(&["game", "frames/s", "frames/s, skip 4"], &rows, out)
 }
 
-/// Emulated frames per second of the act loop: a random minimal action for every act.
+/// Returns the emulated frames per second of the act loop, with a random minimal action for every act.
 fn measure(powered: &PoweredGame, frame_skip: u32, duration: Duration) -> Result<f64> {
     let settings = AleSettings { repeat_action_probability: 0.0, frame_skip, ..AleSettings::default() };
     let mut ale = Ale::new(powered, settings, SEED as u32)?;
@@ -92,7 +92,7 @@ fn measure(powered: &PoweredGame, frame_skip: u32, duration: Duration) -> Result
         }
         ale.frame_number().wrapping_sub(before)
     };
-    // As many frames for either frame skip.
+    // The same number of frames for any frame skip.
     act(WARM_UP_STEPS * 4 / frame_skip as usize);
     let (start, mut frames) = (Instant::now(), 0);
     while start.elapsed() < duration {

@@ -1,4 +1,4 @@
-//! `ale-train bench env`: a vector environment with the standard preprocessing, played at random.
+//! `ale-train bench env`: a vector environment with the standard preprocessing and random actions.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::environments::WithRom;
 use crate::statistics::Percentiles;
 use crate::table;
 
-/// How fast the environments of a game are that are the only ones.
+/// The speed of the environments of one game, or of all games together.
 #[derive(Serialize)]
 struct Row {
     game: String,
@@ -36,12 +36,12 @@ impl Row {
 
     fn cells(&self) -> Vec<String> {
         let Percentiles { p50, p95, p99 } = self.latency_us;
-        let numbers = [self.steps_per_second, self.frames_per_second, p50, p95, p99];
-        std::iter::once(self.game.clone()).chain(numbers.map(rate)).collect()
+        let values = [self.steps_per_second, self.frames_per_second, p50, p95, p99];
+        std::iter::once(self.game.clone()).chain(values.map(rate)).collect()
     }
 }
 
-/// Measures and prints: all games together, and each alone.
+/// Measures all games together and each alone, and prints the results.
 pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     if let Some(counts) = args.sweep {
         return scaling::run(args, counts, global, out);
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
         per_game.push(if games.len() == 1 {
             Row::new(name, &pace)
         } else {
-            // A batch of the whole may be larger than there are environments of one game.
+            // The batch size for all games may exceed the number of environments of one game.
             let pool = PoolOptions { batch_size: batch_size.min(num_envs), ..pool };
             let pace = RandomPlay::warmed_up(std::slice::from_ref(game), pool)?.measure(duration)?;
             Row::new(name, &pace)

@@ -7,7 +7,7 @@ pub(super) fn print_json(report: &serde_json::Value, out: &mut impl Write) -> Re
     Ok(())
 }
 
-/// A number of a table: nobody reads the decimals of thousands.
+/// Formats a rate for a table, with a decimal only below 100.
 pub(super) fn rate(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }

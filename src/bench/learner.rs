@@ -1,5 +1,5 @@
-//! `ale-train bench learner`: PPO with the Nature network. Acting and updating without the environments' time, and the whole
-//! loop with it.
+//! `ale-train bench learner`: PPO with the Nature network. Acting and updating exclude the time of the environments; the
+//! whole loop includes it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::device::DeviceName;
 use crate::table;
 use crate::threads::set_threads;
 
-/// Samples that were processed, and in what time.
+/// A number of processed samples and the time they took.
 #[derive(Default)]
 struct Work {
     samples: usize,
@@ -38,7 +38,7 @@ impl Work {
     }
 }
 
-/// Measures and prints.
+/// Measures the learner and prints its rates.
 pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let duration = args.subject.duration()?;
     let num_envs = args.crew.num_envs()?;
@@ -78,20 +78,19 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let rows = [
         row("act", num_envs, act),
         row("update", minibatch_size, update),
-        row("steps, environments and all", num_envs, steps),
+        row("whole loop, with environments", num_envs, steps),
     ];
     table::print(&["PPO, Nature network", "batch", "samples/s"], &rows, out)?;
     writeln!(
         out,
-        "{num_threads} threads, device {}, {}; a transition counts once in every epoch of an update",
+        "{num_threads} threads, device {}, {}; a transition counts once per epoch of an update",
         args.device,
         args.precision.name()
     )?;
     Ok(())
 }
 
-/// Rollouts and updates for a while, one at least: acting, updating, and the whole loop. The first of each warms up and does
-/// not count.
+/// Measures acting, updating and the whole loop over at least one rollout and update, after one for warm-up.
 fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> Result<[Work; 3]> {
     let [mut act, mut update, mut whole] = <[Work; 3]>::default();
     let mut batch = env.reset(ResetSeeds::From(SEED))?;

@@ -1,6 +1,6 @@
-//! `ale-train bench`: how fast the emulator, the vector environment and the learner are on this machine.
+//! `ale-train bench`: the speed of the emulator, the vector environment and the learner on this machine.
 //!
-//! Warming up is no part of any figure: the code of a ROM that is executed often becomes native code on the way.
+//! Every measurement excludes a warm-up, during which hot code of the ROM is translated to native code.
 
 mod arguments;
 mod emulator;
@@ -19,7 +19,7 @@ use crate::cli::{BenchArgs, BenchCommand, Global};
 
 pub(crate) use rom_counts::RomCounts;
 
-/// Runs a subcommand.
+/// Runs the chosen benchmark.
 pub(crate) fn run(args: &BenchArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     match &args.command {
         BenchCommand::Emulator(args) => emulator::run(args, global, out),

@@ -1,4 +1,4 @@
-//! Environments played at random, against the clock.
+//! Times environments under random actions.
 
 use std::time::{Duration, Instant};
 
@@ -12,36 +12,36 @@ use vector::{AtariGroup, AtariVectorEnv, PoolOptions};
 use crate::environments::WithRom;
 use crate::statistics::Percentiles;
 
-/// Seed of everything random.
+/// Seed of all random numbers.
 pub(super) const SEED: u64 = 1;
-/// Steps of each game before anything is measured; four frames each. By then rates have settled.
+/// Steps of each game before a measurement, of four frames each. By then the rates are stable.
 pub(super) const WARM_UP_STEPS: usize = 2_000;
 
-/// A vector environment with the standard preprocessing, and a player who presses buttons at random.
+/// A vector environment with the standard preprocessing, and a random policy.
 pub(super) struct RandomPlay {
     env: AtariVectorEnv,
-    /// Of each environment.
+    /// The number of actions of each environment.
     action_counts: Vec<i32>,
     actions: Vec<i32>,
     random: ChaCha8Rng,
 }
 
-/// How fast environments were.
+/// The speed of environments.
 pub(super) struct Pace {
     pub(super) steps_per_second: f64,
-    /// From handing in the actions of a batch to having the next batch.
+    /// The time from sending the actions of a batch to receiving the next batch.
     pub(super) latency_us: Percentiles,
 }
 
 impl Pace {
-    /// Emulated frames per second.
+    /// Returns the emulated frames per second.
     pub(super) fn frames_per_second(&self) -> f64 {
         self.steps_per_second * f64::from(AtariOptions::default().frameskip)
     }
 }
 
 impl RandomPlay {
-    /// Environments of these games, so many of each, which have been played until their hot code is native code.
+    /// Creates the given number of environments of each game and steps them until their hot code is translated.
     pub(super) fn warmed_up(games: &[(WithRom, usize)], pool: PoolOptions) -> Result<Self> {
         let groups = games.iter().map(|&((game, ref rom), num_envs)| AtariGroup {
             game,
@@ -62,7 +62,7 @@ impl RandomPlay {
         Ok(play)
     }
 
-    /// Plays for a while, one batch at least.
+    /// Steps at least one batch, until `duration` has passed.
     pub(super) fn measure(&mut self, duration: Duration) -> Result<Pace> {
         let (start, mut steps, mut latencies) = (Instant::now(), 0, Vec::new());
         while latencies.is_empty() || start.elapsed() < duration {
@@ -74,7 +74,7 @@ impl RandomPlay {
         Ok(Pace { steps_per_second, latency_us: Percentiles::of(latencies) })
     }
 
-    /// Steps one batch; returns how many of its rows are steps, not resets, and how long it took.
+    /// Steps one batch. Returns the number of rows that are steps rather than resets, and the time.
     fn step(&mut self) -> Result<(u64, Duration)> {
         let Self { env, action_counts, actions, random } = self;
         actions.clear();
@@ -90,14 +90,14 @@ fn count(space: &Space) -> i32 {
     if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
 }
 
-/// `num_envs` environments of all games together: one of each, then a second of each, as far as they go.
+/// Distributes `num_envs` environments over the games: one of each, then a second of each, and so on.
 pub(super) fn round_robin(games: &[WithRom], num_envs: usize) -> Vec<(WithRom, usize)> {
     let share = |index| num_envs / games.len() + usize::from(index < num_envs % games.len());
     let shared = games.iter().cloned().enumerate().map(|(index, game)| (game, share(index)));
     shared.filter(|&(_, num_envs)| num_envs > 0).collect()
 }
 
-/// The games' ids.
+/// Returns the ids of the games.
 pub(super) fn ids(games: &[WithRom]) -> Vec<&'static str> {
     games.iter().map(|&(game, _): &(&'static Game, _)| game.id).collect()
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn games_are_played_once_before_any_is_played_twice() {
+    fn every_game_gets_one_environment_before_any_gets_two() {
         let games: Vec<WithRom> = ale::games()[..3].iter().map(|game| (game, [].into())).collect();
         let shares = |num_envs| -> Vec<usize> {
             round_robin(&games, num_envs).into_iter().map(|(_, share)| share).collect()

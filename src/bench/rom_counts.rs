@@ -2,10 +2,10 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, ensure};
 
-/// Most ROMs of a sweep: each takes some 100 KB, in every point of the sweep.
+/// The largest number of ROMs: each takes about 100 KB at every point of the sweep.
 const MOST_ROMS: usize = 65_536;
 
-/// The numbers of ROMs of a sweep: the ends, and the powers of two between them.
+/// The numbers of ROMs of a sweep: the ends of a range and the powers of two between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RomCounts {
     first: usize,
@@ -18,10 +18,10 @@ impl FromStr for RomCounts {
     fn from_str(text: &str) -> Result<Self> {
         let ends =
             text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-        let (first, last) = ends.context("it must be two numbers of ROMs, as 1..256")?;
+        let (first, last) = ends.context("expected two numbers of ROMs, such as 1..256")?;
         ensure!(
             1 <= first && first <= last && last <= MOST_ROMS,
-            "it must begin at 1 or more and must not end before it, nor after {MOST_ROMS}"
+            "the range must start at 1 or more and end between its start and {MOST_ROMS}"
         );
         Ok(Self { first, last })
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_has_both_ends_and_the_powers_of_two() {
+    fn contains_both_ends_and_the_powers_of_two_between_them() {
         let points = |text: &str| text.parse::<RomCounts>().unwrap().iter().collect::<Vec<_>>();
         assert_eq!(points("1..256"), [1, 2, 4, 8, 16, 32, 64, 128, 256]);
         assert_eq!(points("3..20"), [3, 4, 8, 16, 20]);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn rejects_text_that_is_not_a_range() {
         for text in ["", "7", "0..4", "8..2", "1..x", "1..1000000", "-1..3"] {
             assert!(text.parse::<RomCounts>().is_err(), "{text}");
         }

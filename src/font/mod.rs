@@ -1,13 +1,13 @@
-//! The letters of pictures.
+//! The font of plots and captions.
 
 use anyhow::{Result, anyhow};
 use plotters::style::{FontStyle, register_font};
 
-/// The letters of ASCII, in a font that anybody may pass on (`DejaVuSans.LICENSE`).
+/// The ASCII subset of a freely redistributable font (`DejaVuSans.LICENSE`).
 const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 
-/// Makes `sans-serif` known to plotters. Text is measured and, in pixels, drawn with it; those of the system may be
-/// missing. SVG's readers have a sans-serif font of their own.
+/// Registers `sans-serif` with plotters, which measures text and draws it in bitmaps with this font: the system may have
+/// no fonts. Viewers of SVG use their own sans-serif font.
 pub(crate) fn register() -> Result<()> {
     register_font("sans-serif", FontStyle::Normal, FONT).map_err(|_| anyhow!("the font is damaged"))
 }

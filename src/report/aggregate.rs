@@ -1,18 +1,18 @@
-//! Aggregates over games and runs, as Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical
-//! Precipice", recommend them.
+//! Aggregate scores over games and runs, as recommended by Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge
+//! of the Statistical Precipice".
 
 use rand::Rng;
 
 use crate::statistics::{interquartile_mean, mean, median};
 
-/// Resamples of a confidence interval.
+/// The number of bootstrap resamples of a confidence interval.
 const RESAMPLES: usize = 10_000;
-/// How sure an interval is.
+/// The coverage of a confidence interval.
 const CONFIDENCE: f64 = 0.95;
-/// The human-normalised score from which on a game counts as solved in the optimality gap.
+/// The human-normalised score at which the optimality gap counts a game as solved.
 const OPTIMAL: f64 = 1.0;
 
-/// One number for normalised scores `[game][run]`.
+/// A statistic of normalised scores `[game][run]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aggregate {
     /// Median over the games of the mean over the runs.
@@ -21,7 +21,7 @@ pub(super) enum Aggregate {
     InterquartileMean,
     /// Mean over the games of the mean over the runs.
     Mean,
-    /// How much is missing to human level in the mean, scores above it counting as human.
+    /// Mean distance to the human level, where scores above it count as human.
     OptimalityGap,
 }
 
@@ -29,7 +29,7 @@ impl Aggregate {
     pub(super) const ALL: [Self; 4] =
         [Self::Median, Self::InterquartileMean, Self::Mean, Self::OptimalityGap];
 
-    /// What a heading calls it.
+    /// Returns the heading of the statistic.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -39,7 +39,7 @@ impl Aggregate {
         }
     }
 
-    /// The number. Every game has at least one run.
+    /// Computes the statistic. Every game has at least one run.
     pub(super) fn of(self, scores: &[Vec<f64>]) -> f64 {
         let of_games = || scores.iter().map(|runs| mean(runs.iter().copied())).collect();
         let all = || scores.iter().flatten().copied();
@@ -51,14 +51,14 @@ impl Aggregate {
         }
     }
 
-    /// The ends of its 95 % confidence interval, by the percentiles of a bootstrap that is stratified by game.
+    /// Returns the ends of the 95 % confidence interval: percentiles of a bootstrap stratified by game.
     pub(super) fn interval(self, scores: &[Vec<f64>], rng: &mut impl Rng) -> (f64, f64) {
         let values = self.resampled(scores, rng);
         let tail = (1.0 - CONFIDENCE) / 2.0;
-        (percentile(&values, tail), percentile(&values, 1.0 - tail))
+        (quantile(&values, tail), quantile(&values, 1.0 - tail))
     }
 
-    /// What the number would be had other runs been drawn, in ascending order.
+    /// Returns the sorted statistics of the bootstrap resamples.
     fn resampled(self, scores: &[Vec<f64>], rng: &mut impl Rng) -> Vec<f64> {
         let mut resampled = scores.to_vec();
         let mut values: Vec<f64> = (0..RESAMPLES)
@@ -74,8 +74,8 @@ impl Aggregate {
     }
 }
 
-/// The value below which that share of the sorted values is.
-fn percentile(values: &[f64], share: f64) -> f64 {
+/// Returns the quantile of sorted values.
+fn quantile(values: &[f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
 }
 
@@ -91,11 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aggregates_by_hand() {
+    fn aggregates_equal_those_computed_by_hand() {
         // Means of the games 1, 3 and 0.5.
         let scores = [vec![0.0, 2.0], vec![2.0, 4.0], vec![0.5, 0.5]];
         let values = Aggregate::ALL.map(|aggregate| aggregate.of(&scores));
-        // Sorted 0 0.5 0.5 2 2 4: one left out at either end. Capped 0 1 1 1 0.5 0.5: mean 4/6.
+        // Sorted 0 0.5 0.5 2 2 4, of which one is dropped at each end. Capped 0 1 1 1 0.5 0.5, with mean 4/6.
         let expected = [1.0, 1.25, 1.5, 1.0 / 3.0];
         for (value, expected) in values.into_iter().zip(expected) {
             assert!((value - expected).abs() < 1e-12, "{values:?}");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_a_point_where_all_runs_agree_and_wider_where_they_differ() {
+    fn an_interval_is_a_point_if_all_runs_agree_and_wider_otherwise() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for aggregate in Aggregate::ALL {
             let agreed = [vec![0.25; 4], vec![0.75; 4]];
@@ -116,9 +116,10 @@ mod tests {
         }
     }
 
-    /// The mean of n numbers resampled has the variance s^2/n: the interval is about 1.96 of its roots wide on both sides.
+    /// The mean of n resampled values has the variance s^2/n, so the interval is about 1.96 standard deviations wide to each
+    /// side.
     #[test]
-    fn the_interval_of_a_mean_is_as_wide_as_theory_says() {
+    fn the_interval_of_a_mean_has_the_theoretical_width() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let runs: Vec<f64> = (0..100).map(f64::from).collect();
         let (low, high) = Aggregate::Mean.interval(&[runs], &mut rng);
@@ -126,7 +127,7 @@ mod tests {
         assert!((high - 49.5 - expected).abs() < 0.5 && (49.5 - low - expected).abs() < 0.5, "{low} {high}");
     }
 
-    /// Scores `[game][run]` and what rliable makes of them.
+    /// Scores `[game][run]` and their estimates by rliable.
     #[derive(Debug, Deserialize)]
     struct Recorded {
         scores: Vec<Vec<f64>>,
@@ -140,11 +141,11 @@ mod tests {
         high: f64,
     }
 
-    /// An end of an interval is where a share of 0.025 of the resamples is beyond it. That share has a standard error of
-    /// `sqrt(0.025 * 0.975 / 10,000)` = 0.0016 in ours and at most the same in rliable's: 0.0022 for both. So rliable's ends are
-    /// between our percentiles five times that, 0.011, to either side, however coarse the values of few runs are.
+    /// A share of 0.025 of the resamples lies beyond each end of an interval. That share has a standard error of
+    /// `sqrt(0.025 * 0.975 / 10,000)` = 0.0016 here and at most the same in rliable, 0.0022 combined. So the ends of rliable
+    /// lie between our quantiles at five times that, 0.011, to either side, however coarse the values of few runs are.
     fn assert_equal_to_rliable(recorded: &str) {
-        let cases: Vec<Recorded> = serde_json::from_str(recorded).expect("what record_rliable.py prints");
+        let cases: Vec<Recorded> = serde_json::from_str(recorded).expect("the output of record_rliable.py");
         assert_eq!(cases.len(), 6);
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         for Recorded { scores, estimates } in &cases {
@@ -156,7 +157,7 @@ mod tests {
                 let values = aggregate.resampled(scores, &mut rng);
                 for (end, share) in [(low, 0.025), (high, 0.975)] {
                     let [least, most] =
-                        [share - 0.011, share + 0.011].map(|share| percentile(&values, share));
+                        [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
                     assert!(
                         (least - 1e-12..=most + 1e-12).contains(&end),
                         "{aggregate:?} of {shape:?}: {end} is not in {least}..={most}"
@@ -171,13 +172,13 @@ mod tests {
         assert_equal_to_rliable(include_str!("../../tests/data/rliable.json"));
     }
 
-    /// With `$ALE_TRAIN_TEST_PYTHON`, or else python3, where that has rliable.
+    /// Uses `$ALE_TRAIN_TEST_PYTHON`, or else python3. Skipped if that cannot import rliable.
     #[test]
     fn aggregates_and_intervals_equal_those_of_an_installed_rliable() {
         let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let has_rliable = Command::new(&python).args(["-c", "import rliable.library"]).output();
         if !has_rliable.is_ok_and(|output| output.status.success()) {
-            eprintln!("not compared with rliable itself: {python} cannot import it");
+            eprintln!("skipped: {python} cannot import rliable");
             return;
         }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record_rliable.py");

@@ -6,13 +6,13 @@ use plotters::prelude::*;
 use super::runs::{Band, Group, games};
 use crate::plot::Plot;
 
-/// Width and height of a diagram, in units.
+/// Width and height of a chart, in units.
 const SIZE: (u32, u32) = (560, 320);
-/// Diagrams beside each other in a figure.
+/// The number of charts in a row of a figure.
 const COLUMNS: usize = 3;
-/// Height of a figure's legend line, in units.
+/// Height of a line of the legend, in units.
 const LEGEND: u32 = 28;
-/// Colours of the groups, as in matplotlib; from the first again where they do not suffice.
+/// Colours of the groups: the cycle of matplotlib.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(31, 119, 180),
     RGBColor(255, 127, 14),
@@ -28,20 +28,20 @@ fn colour(group: usize) -> RGBColor {
     COLOURS[group % COLOURS.len()]
 }
 
-/// The colour of a group, as CSS has it.
+/// Returns the colour of a group in CSS.
 pub(super) fn css_colour(group: usize) -> String {
     let RGBColor(red, green, blue) = colour(group);
     format!("rgb({red}, {green}, {blue})")
 }
 
-/// The learning curves of a game: for each group its mean, in a band from the lowest run to the highest.
+/// The learning curves of a game: the mean of each group within a band from its lowest to its highest run.
 pub(super) struct Chart<'a> {
     pub(super) game: &'a str,
-    /// One for each group, empty where it has not played the game.
+    /// A curve per group, empty if the group did not play the game.
     pub(super) curves: Vec<Vec<Band>>,
 }
 
-/// A diagram for each game that has curves.
+/// Returns a chart for each game that has curves.
 pub(super) fn charts(groups: &[Group]) -> Vec<Chart<'_>> {
     let chart = |game| Chart { game, curves: groups.iter().map(|group| group.curve(game)).collect() };
     let charts = games(groups).into_iter().map(chart);
@@ -95,7 +95,7 @@ impl Chart<'_> {
     }
 }
 
-/// All diagrams of a report as one picture, beneath the groups' names where there are several.
+/// All charts of a report, under a legend if there are several groups.
 pub(super) struct Figure<'a> {
     pub(super) charts: Vec<Chart<'a>>,
     pub(super) labels: Vec<&'a str>,
@@ -119,7 +119,7 @@ impl Plot for Figure<'_> {
 
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
         area.fill(&WHITE)?;
-        let (legend, diagrams) = area.split_vertically(self.legend_height() * unit);
+        let (legend, cells) = area.split_vertically(self.legend_height() * unit);
         if self.labels.len() > 1 {
             let font = ("sans-serif", 15 * unit).into_font();
             for (group, label) in self.labels.iter().enumerate() {
@@ -131,21 +131,21 @@ impl Plot for Figure<'_> {
             }
         }
         let rows = self.charts.len().div_ceil(self.columns()).max(1);
-        for (chart, area) in self.charts.iter().zip(diagrams.split_evenly((rows, self.columns()))) {
+        for (chart, area) in self.charts.iter().zip(cells.split_evenly((rows, self.columns()))) {
             chart.draw_into(&area, unit)?;
         }
         area.present()
     }
 }
 
-/// From the lowest value to the highest, and a little more.
+/// Returns the range from the lowest to the highest value, with a margin.
 fn padded(low: impl Iterator<Item = f64>, high: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) = (low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max));
     let margin = ((high - low) * 0.05).max(1e-3);
     low - margin..high + margin
 }
 
-/// A number on an axis, without zeros behind its point.
+/// Formats a number on an axis, without trailing zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -157,7 +157,7 @@ mod tests {
     use super::short;
 
     #[test]
-    fn numbers_on_axes_end_with_what_counts() {
+    fn numbers_on_axes_have_no_trailing_zeros() {
         let shown = [0.0, -0.0001, 0.05, -21.0, 350.0, 1200.5].map(short);
         assert_eq!(shown, ["0", "0", "0.05", "-21", "350", "1200.5"]);
     }

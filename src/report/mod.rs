@@ -1,4 +1,4 @@
-//! `ale-train report`: what runs have come to, as one HTML page or as a picture of their curves.
+//! `ale-train report`: the results of runs as an HTML page, or their learning curves as a plot.
 
 mod aggregate;
 mod chart;
@@ -17,7 +17,7 @@ use crate::plot::PlotFile;
 use chart::Figure;
 pub(crate) use runs::RunHistory;
 
-/// Reads the runs and writes the page, or the picture where the file's name asks for one.
+/// Reads the runs and writes the page, or a plot if the file name ends in .svg or .png.
 pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<()> {
     let runs = args.runs.iter().map(|run| RunHistory::read(run)).collect::<Result<Vec<_>>>()?;
     let count = runs.len();

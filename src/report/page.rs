@@ -1,4 +1,4 @@
-//! The report as one HTML page without scripts, styles or pictures from elsewhere.
+//! The report as a self-contained HTML page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -27,10 +27,10 @@ th:first-child, td:first-child, th.runs, td:has(.key) { text-align: left }
 .key { display: inline-block; width: 1em; height: .6em; margin-right: .4em }
 .note { color: #666; max-width: 50em }";
 
-/// The heading of groups.
+/// The heading of the column of groups.
 const RUNS: &str = "runs";
 
-/// The page for these groups of runs.
+/// Returns the page for these groups of runs.
 pub(super) fn html(groups: &[Group]) -> Result<String> {
     let games = games(groups);
     let mut page = format!(
@@ -45,24 +45,24 @@ pub(super) fn html(groups: &[Group]) -> Result<String> {
     Ok(page)
 }
 
-/// A diagram of each game.
+/// Returns the section with a chart per game.
 fn curves(groups: &[Group]) -> Result<String> {
     let charts = chart::charts(groups);
-    let diagrams = charts.iter().map(plot::svg).collect::<Result<String>>()?;
-    if diagrams.is_empty() {
-        return Ok("<p class=\"note\">No episode has ended yet.</p>\n".to_owned());
+    let svg = charts.iter().map(plot::svg).collect::<Result<String>>()?;
+    if svg.is_empty() {
+        return Ok("<p class=\"note\">No episode has finished yet.</p>\n".to_owned());
     }
     let several = groups.iter().any(|group| group.runs.len() > 1);
     let bands =
-        if several { ": the mean over the runs, in a band from the lowest run to the highest" } else { "" };
-    let frames = if charts.len() > 1 { " Frames are those of all games together." } else { "" };
+        if several { ", averaged over the runs of a group; the band spans its lowest and its highest run" } else { "" };
+    let frames = if charts.len() > 1 { " Frames are summed over all games." } else { "" };
     Ok(format!(
         "<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes{bands}.{frames}</p>\n\
-         <div class=\"curves\">\n{diagrams}</div>\n"
+         <div class=\"curves\">\n{svg}</div>\n"
     ))
 }
 
-/// The groups with their colours, runs and speed.
+/// Returns the section on the groups: their colours, runs and speed.
 fn overview(groups: &[Group]) -> String {
     let rows = groups.iter().enumerate().map(|(index, group)| {
         let runs = &group.runs;
@@ -77,7 +77,7 @@ fn overview(groups: &[Group]) -> String {
     format!("<h2>Runs</h2>\n{}", table(&[RUNS, "count", "seeds", "frames", "steps per second"], rows))
 }
 
-/// Median, interquartile mean, mean and optimality gap of the human-normalised scores.
+/// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
 fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut rows = Vec::new();
@@ -107,14 +107,14 @@ fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     }));
     let headings: Vec<&str> = [""].into_iter().chain(Aggregate::ALL.map(Aggregate::name)).collect();
     format!(
-        "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human one. In brackets, where there are \
-         several runs, 95 % confidence intervals by a bootstrap stratified by game; one run says nothing about others. Below, the published \
-         scores of those who played all of these games.</p>\n{}",
+        "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human player. Brackets show 95 % confidence \
+         intervals from a bootstrap stratified by game; they require several runs. Published agents are listed if they have scores in \
+         all of these games.</p>\n{}",
         table(&headings, rows)
     )
 }
 
-/// For each game with reference scores, the human-normalised score of every run.
+/// Returns the human-normalised score of every run, for each game with reference scores.
 fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
     let of_game = |id: &&str| -> Option<Vec<f64>> {
         let game = ale::game(id).ok()?;
@@ -123,7 +123,7 @@ fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
     games.iter().filter_map(of_game).filter(|runs| !runs.is_empty()).collect()
 }
 
-/// The human-normalised scores of a published learner, or none where one of the games that have reference scores is missing.
+/// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
 fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f64>>> {
     let with_references =
         games.iter().filter_map(|id| ale::game(id).ok().filter(|game| game.human_score.is_some()));
@@ -131,11 +131,11 @@ fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f
     with_references.map(score).collect()
 }
 
-/// What every game was played like.
+/// Returns the section with the scores by game.
 fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let published = PUBLISHED.columns(games);
     let several = groups.iter().any(|group| group.runs.len() > 1);
-    // Nobody has reference scores where these games have none.
+    // Without reference scores, the columns for them are omitted.
     let scored = games.iter().any(|id| ale::game(id).is_ok_and(|game| game.human_score.is_some()));
     let mut rows = Vec::new();
     for id in games {
@@ -170,14 +170,14 @@ fn scores(groups: &[Group], games: &BTreeSet<&str>) -> String {
     }
     headings.extend(published.iter().map(|column| column.name.as_str()));
     format!(
-        "<h2>Games</h2>\n<p class=\"note\">The mean return of the closing evaluation, or of the last 100 episodes of a run that \
-         has none.</p>\n<div class=\"wide\">\n{}</div>\n{}",
+        "<h2>Games</h2>\n<p class=\"note\">Mean return of the final evaluation, or of the last 100 episodes of a run without \
+         one.</p>\n<div class=\"wide\">\n{}</div>\n{}",
         table(&headings, rows),
         sources(&published)
     )
 }
 
-/// Where the published scores are from.
+/// Returns the sources of the published scores.
 fn sources(published: &[&Column]) -> String {
     let source = |column: &&Column| {
         format!(
@@ -191,12 +191,12 @@ fn sources(published: &[&Column]) -> String {
         return String::new();
     }
     format!(
-        "<p class=\"note\">The scores of others, under protocols of their own:</p>\n<ul class=\"note\">\n{}</ul>\n",
+        "<p class=\"note\">Published scores and their protocols, which differ:</p>\n<ul class=\"note\">\n{}</ul>\n",
         published.iter().map(source).collect::<String>()
     )
 }
 
-/// A group's colour and label.
+/// Returns the colour and label of a group.
 fn name(index: usize, group: &Group) -> String {
     format!(
         "<span class=\"key\" style=\"background: {}\"></span>{}",
@@ -205,7 +205,7 @@ fn name(index: usize, group: &Group) -> String {
     )
 }
 
-/// A table of cells that are HTML already.
+/// Returns a table. Its cells are HTML.
 fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut html = String::from("<table>\n<tr>");
     // Writing to a string cannot fail.
@@ -221,7 +221,7 @@ fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     html
 }
 
-/// A score or a count: one decimal below a hundred, none and groups of three digits above. A dash for none.
+/// Formats a score or a count: one decimal below a hundred, none and thousands separators above, a dash for `None`.
 fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     if value.abs() < 100.0 {
@@ -249,7 +249,7 @@ mod tests {
     use crate::config;
 
     #[test]
-    fn published_scores_stand_beside_those_of_a_run() {
+    fn shows_published_scores_beside_those_of_a_run() {
         let experiment = config::from_toml("").unwrap().resolve().unwrap();
         let history = GameHistory { curve: vec![(4e6, -20.0)], evaluation: Some(14.6) };
         let games = [("pong".to_owned(), history)].into();
@@ -258,7 +258,7 @@ mod tests {
         for row in [
             // Return, human-normalised, random, human; PPO twice, DQN, Rainbow.
             "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4</td><td>18.9</td><td>20.9</td>",
-            // (18.9 + 20.7) / (14.6 + 20.7); nothing is missing to human level.
+            // (18.9 + 20.7) / (14.6 + 20.7), and an optimality gap of 0.
             "DQN, Mnih et al. 2015</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
         ] {
             assert!(page.contains(row), "no '{row}' in {page}");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_as_long_as_they_tell_something() {
+    fn numbers_have_decimals_only_below_a_hundred() {
         let shown =
             [0.04, -18.26, 99.94, 100.4, -999.6, 12_345.6, 3_778_458.33].map(|value| number(Some(value)));
         assert_eq!(shown, ["0.0", "-18.3", "99.9", "100", "-1,000", "12,346", "3,778,458"]);

@@ -1,24 +1,24 @@
-//! What published learners scored: `benches/reference_scores.toml`, which says where every figure is from.
+//! The published scores in `benches/reference_scores.toml`, with their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The published scores, which are part of the program.
+/// The published scores, embedded in the program.
 pub(super) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../benches/reference_scores.toml")).expect("a test has read it")
+    toml::from_str(include_str!("../../benches/reference_scores.toml")).expect("a test reads the file")
 });
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Published {
     columns: Vec<Column>,
-    /// Game to column to score.
+    /// Maps a game and the id of a column to a score.
     scores: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// A learner and the place where its scores were published.
+/// An agent and the source of its scores.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Column {
@@ -29,13 +29,13 @@ pub(super) struct Column {
 }
 
 impl Published {
-    /// The columns that have a score in one of the games.
+    /// Returns the columns with a score in any of the games.
     pub(super) fn columns(&self, games: &BTreeSet<&str>) -> Vec<&Column> {
         let known = |column: &&Column| games.iter().any(|game| self.score(column, game).is_some());
         self.columns.iter().filter(known).collect()
     }
 
-    /// What the learner scored in the game.
+    /// Returns the score of an agent in a game.
     pub(super) fn score(&self, column: &Column, game: &str) -> Option<f64> {
         self.scores.get(game)?.get(&column.id).copied()
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_score_is_of_a_known_game_and_has_a_source() {
+    fn every_score_has_a_known_game_and_a_source() {
         let ids: Vec<&str> = PUBLISHED.columns.iter().map(|column| column.id.as_str()).collect();
         for (game, scores) in &PUBLISHED.scores {
             let game = ale::game(game).expect("a game");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_shown_where_they_have_something_to_show() {
+    fn columns_without_scores_are_hidden() {
         let names = |games: &[&str]| -> Vec<&str> {
             let games = games.iter().copied().collect();
             PUBLISHED.columns(&games).iter().map(|column| column.name.as_str()).collect()

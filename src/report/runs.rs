@@ -10,40 +10,40 @@ use crate::config::{self, Experiment};
 use crate::statistics::mean;
 use crate::telemetry::{METRICS_FILE, Metric};
 
-/// What a run has written so far.
+/// The configuration and the curves of a run.
 pub(crate) struct RunHistory {
     pub(super) experiment: Experiment,
-    /// The configuration without what tells apart runs of one experiment.
+    /// The configuration without the seed and the number of threads.
     pub(super) setting: String,
-    /// For each game, how the agent came on.
+    /// The results by game.
     pub(super) games: BTreeMap<String, GameHistory>,
-    /// Emulated frames so far.
+    /// Emulated frames at the end.
     pub(super) frames: f64,
     /// Steps per second at the end.
     pub(super) sps: Option<f64>,
 }
 
-/// What a run has come to in a game.
+/// The results of a run in one game.
 #[derive(Default)]
 pub(super) struct GameHistory {
-    /// Emulated frames of all games, and the mean return of the last hundred episodes.
+    /// The emulated frames of all games, and the mean return of the last hundred episodes.
     pub(super) curve: Vec<(f64, f64)>,
-    /// The mean return of the closing evaluation.
+    /// The mean return of the final evaluation.
     pub(super) evaluation: Option<f64>,
 }
 
 impl GameHistory {
-    /// The closing evaluation, or else the last recent return.
+    /// Returns the result of the final evaluation, or else the last point of the curve.
     pub(super) fn score(&self) -> Option<f64> {
         self.evaluation.or_else(|| self.curve.last().map(|&(_, value)| value))
     }
 }
 
 impl RunHistory {
-    /// Reads a run's configuration and curves.
+    /// Reads the directory of a run.
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
         ensure!(run_dir.exists(), "there is no {}", run_dir.display());
-        let unreadable = || format!("{} is no run that can be reported", run_dir.display());
+        let unreadable = || format!("{} is not a readable run", run_dir.display());
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =
             config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
@@ -56,7 +56,7 @@ impl RunHistory {
             frames: 0.0,
             sps: None,
         };
-        // The last line of a run that goes on may be half written.
+        // The last line of a running run may be incomplete.
         for record in metrics.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok())
         {
             run.add(&record);
@@ -64,7 +64,7 @@ impl RunHistory {
         Ok(run)
     }
 
-    /// The mean over the games of the score, human-normalised where that is possible. None where a game has none yet.
+    /// Returns the mean score over the games, human-normalised where possible, or `None` if a game has no score yet.
     pub(crate) fn score(&self) -> Option<f64> {
         let of_game = |(game, history): (&String, &GameHistory)| {
             let score = history.score()?;
@@ -90,7 +90,7 @@ impl RunHistory {
     }
 }
 
-/// The configuration without its seed and threads.
+/// Returns the configuration without its seed and number of threads.
 fn setting(config: &str) -> Result<String> {
     let mut table: toml::Table = config.parse()?;
     if let Some(toml::Value::Table(experiment)) = table.get_mut("experiment") {
@@ -100,14 +100,14 @@ fn setting(config: &str) -> Result<String> {
     Ok(table.to_string())
 }
 
-/// Runs that differ in their seed alone.
+/// Runs that differ only in their seeds.
 pub(super) struct Group {
-    /// How they differ from the first group.
+    /// The values of the keys in which the groups differ.
     pub(super) label: String,
     pub(super) runs: Vec<RunHistory>,
 }
 
-/// The runs by their configurations, in the order in which they are given.
+/// Groups runs by their configurations, in the given order.
 pub(super) fn grouped(runs: Vec<RunHistory>) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
@@ -129,7 +129,7 @@ pub(super) fn grouped(runs: Vec<RunHistory>) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// The values of the keys in which experiments differ.
+/// Returns the values of the varied keys as text.
 fn label(setting: &str, varied: &[String]) -> Result<String> {
     let values = config::values(setting)?;
     let value = |key: &String| {
@@ -139,19 +139,19 @@ fn label(setting: &str, varied: &[String]) -> Result<String> {
     Ok(if label.is_empty() { "all runs".to_owned() } else { label })
 }
 
-/// What the groups have played, in order.
+/// Returns the games of all groups, sorted.
 pub(super) fn games(groups: &[Group]) -> BTreeSet<&str> {
     let runs = groups.iter().flat_map(|group| &group.runs);
     runs.flat_map(|run| run.games.keys().map(String::as_str)).collect()
 }
 
 impl Group {
-    /// The scores of a game, one for each run that has any.
+    /// Returns the scores in a game of all runs that have one.
     pub(super) fn scores(&self, game: &str) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.games.get(game)?.score()).collect()
     }
 
-    /// Mean, lowest and highest curve of a game on a common grid of frames.
+    /// Returns the mean, lowest and highest values of the curves of a game on a common grid of frames.
     pub(super) fn curve(&self, game: &str) -> Vec<Band> {
         const POINTS: usize = 200;
         let curves = self.runs.iter().filter_map(|run| run.games.get(game));
@@ -160,7 +160,7 @@ impl Group {
         if curves.is_empty() {
             return Vec::new();
         }
-        // Where every run has something to show.
+        // The range that every curve covers.
         let first = curves.iter().map(|curve| curve[0].0).fold(0.0, f64::max);
         let last = curves.iter().map(|curve| curve[curve.len() - 1].0).fold(f64::INFINITY, f64::min);
         let grid = (0..POINTS).map(|index| first + (last - first) * index as f64 / (POINTS - 1) as f64);
@@ -187,7 +187,7 @@ pub(super) struct Band {
     pub(super) high: f64,
 }
 
-/// The newest value at that time.
+/// Returns the last value of a curve at or before a number of frames.
 fn value_at(curve: &[(f64, f64)], frames: f64) -> f64 {
     let after = curve.partition_point(|&(at, _)| at <= frames);
     curve[after.saturating_sub(1)].1
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_grouped_by_what_they_differ_in() {
+    fn runs_are_grouped_by_their_settings() {
         let [low, high] = ["[ppo]\ngamma = 0.9", "[ppo]\ngamma = 0.99"];
         let runs = [low, high, low].map(|setting| run(setting, &[], None));
         let groups = grouped(runs.into()).unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_meet_on_a_grid_that_all_runs_cover() {
+    fn curves_share_a_grid_that_all_runs_cover() {
         let runs = vec![
             run("", &[(0.0, 1.0), (10.0, 3.0), (20.0, 5.0)], None),
             run("", &[(10.0, 7.0), (30.0, 9.0)], Some(4.0)),

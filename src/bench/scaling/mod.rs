@@ -20,7 +20,7 @@ use crate::table;
 
 use point::Point;
 
-/// Measures, prints and draws.
+/// Measures every number of ROMs, prints the results and plots them.
 pub(super) fn run(
     args: &BenchEnvArgs,
     counts: RomCounts,

@@ -1,5 +1,3 @@
-//! The picture of a sweep.
-
 use std::ops::Range;
 
 use anyhow::Result;
@@ -12,19 +10,19 @@ use crate::statistics::Estimate;
 
 const COLOUR: RGBColor = RGBColor(31, 119, 180);
 
-/// A point of a line: where, how high, and the ends of the band there.
+/// An x value and the estimate of y there.
 type Sample = (f64, Estimate);
 
-/// One of the picture's diagrams.
+/// One diagram of the plot.
 struct Panel<'a> {
     x: &'a str,
     y: &'a str,
     samples: Vec<Sample>,
-    /// A word beside each point.
+    /// A label for each point, or none at all.
     labels: Vec<String>,
 }
 
-/// Draws throughput against latency, and both against the number of ROMs.
+/// Plots throughput against latency, and both against the number of ROMs.
 pub(super) fn draw(points: &[Point], title: &str, file: &PlotFile) -> Result<()> {
     const MILLI: f64 = 1e-3;
     let roms = |point: &Point| point.num_roms as f64;
@@ -53,7 +51,7 @@ pub(super) fn draw(points: &[Point], title: &str, file: &PlotFile) -> Result<()>
     file.draw(&ScalingPlot { title: format!("Throughput and latency by number of ROMs ({title})"), panels })
 }
 
-/// Panels side by side beneath a title.
+/// Panels side by side under a title.
 struct ScalingPlot<'a> {
     title: String,
     panels: [Panel<'a>; 3],
@@ -84,7 +82,7 @@ fn scaled(estimate: Estimate, factor: f64) -> Estimate {
 }
 
 impl Panel<'_> {
-    /// The line of the means in the band of their confidence intervals; a logarithmic abscissa.
+    /// Draws the means as a line within the band of their confidence intervals. The x axis is logarithmic.
     fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
@@ -94,7 +92,7 @@ impl Panel<'_> {
             .margin(12 * unit)
             .x_label_area_size(40 * unit)
             .y_label_area_size(56 * unit)
-            .build_cartesian_2d(self.abscissa().log_scale(), self.ordinate())?;
+            .build_cartesian_2d(self.x_range().log_scale(), self.y_range())?;
         chart
             .configure_mesh()
             .x_desc(self.x)
@@ -120,24 +118,24 @@ impl Panel<'_> {
         Ok(())
     }
 
-    fn abscissa(&self) -> Range<f64> {
+    fn x_range(&self) -> Range<f64> {
         let xs = || self.samples.iter().map(|&(x, _)| x);
         xs().fold(f64::INFINITY, f64::min) / 1.3..xs().fold(0.0, f64::max) * 1.5
     }
 
-    fn ordinate(&self) -> Range<f64> {
+    fn y_range(&self) -> Range<f64> {
         0.0..self.samples.iter().map(|(_, y)| y.high).fold(0.0, f64::max) * 1.1
     }
 }
 
-/// A number on an axis, without zeros at its end.
+/// Formats a number on an axis, without trailing zeros.
 fn short(value: f64) -> String {
     let digits = if value >= 10.0 { 0 } else { 2 };
     let text = format!("{value:.digits$}");
     if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
-/// A number on a logarithmic axis, where all ten digits would stand in each other's way: 1, 2, 5, 10, 20, 50, ...
+/// Formats a number on a logarithmic axis, which has room for 1, 2, 5, 10, 20, 50, ... only.
 fn logarithmic(value: f64) -> String {
     let digit = value / 10f64.powf((value.log10() + 1e-9).floor());
     if [1.0, 2.0, 5.0].iter().any(|shown| (digit - shown).abs() < 1e-6) {
@@ -152,7 +150,7 @@ mod tests {
     use super::logarithmic;
 
     #[test]
-    fn a_logarithmic_axis_names_ones_twos_and_fives() {
+    fn a_logarithmic_axis_labels_ones_twos_and_fives() {
         let shown = [0.05, 0.1, 0.2, 0.3, 0.9, 1.0, 4.0, 5.0, 10.0, 30.0, 200.0, 1000.0].map(logarithmic);
         assert_eq!(shown, ["0.05", "0.1", "0.2", "", "", "1", "", "5", "10", "", "200", "1000"]);
     }

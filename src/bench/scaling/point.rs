@@ -3,14 +3,14 @@ use serde::Serialize;
 use super::super::format::rate;
 use crate::statistics::Estimate;
 
-/// What was measured with a number of ROMs.
+/// The measurements with one number of ROMs.
 #[derive(Serialize)]
 pub(super) struct Point {
     pub(super) num_roms: usize,
-    /// How many of the ROMs are different.
+    /// The number of different ROMs.
     pub(super) unique_games: usize,
     pub(super) frames_per_second: Estimate,
-    /// The median of each run.
+    /// Over the median latencies of the runs.
     pub(super) latency_us: Estimate,
 }
 
