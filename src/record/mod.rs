@@ -1,7 +1,7 @@
 //! `ale-train record`: an episode of a trained agent as a film, the whole screen with score, action and value below.
 
-mod film;
-mod overlay;
+mod caption;
+mod video;
 
 use std::io::Write;
 
@@ -17,8 +17,8 @@ use crate::failure::AtWork;
 use crate::learner::Player;
 use crate::threads::set_threads;
 
-use film::{Film, FilmFile};
-use overlay::Caption;
+use caption::Caption;
+use video::{Video, VideoFile};
 
 /// Frames of a television picture a second.
 const FRAMES_PER_SECOND: u32 = 60;
@@ -27,7 +27,7 @@ const FRAMES_PER_SECOND: u32 = 60;
 pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.max_steps >= 1, "--max-steps 0 is not possible: it must be 1 or more");
     ensure!((1..=16).contains(&args.scale), "--scale {} is not possible: it must be in 1..=16", args.scale);
-    let file = FilmFile::new(&args.out)?;
+    let file = VideoFile::new(&args.out)?;
     let agent = TrainedAgent::open(&args.agent.checkpoint)?;
     let game = agent.game(args.game.as_deref())?;
     let overrides = Overrides { games: Some(Games::Atari(vec![game])), ..Overrides::default() };
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     let mut player = agent.player(&builder, args.agent.greedy, args.seed)?;
 
     let frames_per_second = FRAMES_PER_SECOND as f64 / agent.experiment.frames_per_step() as f64;
-    let mut film = Film::new(frames_per_second, args.scale);
+    let mut video = Video::new(frames_per_second, args.scale);
     let env = builder.atari_env(args.seed)?;
-    let (score, steps) = play(env, player.as_mut(), args, &mut film)?;
-    file.write(&film).context(AtWork { doing: "the recording failed" })?;
+    let (score, steps) = play(env, player.as_mut(), args, &mut video)?;
+    file.write(&video).context(AtWork { doing: "the recording failed" })?;
     writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
     Ok(())
 }
@@ -49,7 +49,7 @@ fn play(
     mut env: AtariEnv,
     player: &mut dyn Player,
     args: &RecordArgs,
-    film: &mut Film,
+    video: &mut Video,
 ) -> Result<(f64, u64)> {
     let mut batch = Batch::new(1, env.observation_space().byte_len(), false);
     let mut score = 0.0;
@@ -61,7 +61,7 @@ fn play(
         score += f64::from(outcome.raw_reward);
         let value = player.readings(&batch)?[0].value_digits();
         let caption = Caption { score, action: ACTION_NAMES[usize::from(code)], value };
-        film.push(env.render(), caption);
+        video.push(env.render(), caption);
         if outcome.ends_episode() {
             return Ok((score, step));
         }

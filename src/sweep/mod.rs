@@ -1,6 +1,6 @@
 //! `ale-train sweep`: one experiment with several values of its keys and several seeds.
 //!
-//! Every run is a process of its own. The folder of the sweep says what has been done, so that the same command goes on
+//! Every run is a process of its own. The directory of the sweep says what has been done, so that the same command goes on
 //! where it was stopped.
 
 mod settings;
@@ -27,12 +27,12 @@ use crate::telemetry::Printer;
 
 use settings::{Setting, settings};
 
-/// The experiment that is varied, in the folder of the sweep.
+/// The experiment that is varied, in the directory of the sweep.
 const EXPERIMENT: &str = "experiment.toml";
 /// The answer to the first signal.
 const STOPPING: &str =
     "stopping after the checkpoints of the runs under way; once more to stop at once, without them";
-/// In the folder of a run, once it has come to its end.
+/// In the directory of a run, once it has come to its end.
 const COMPLETE: &str = "complete";
 
 /// Makes every run that is not complete, then prints the table.
@@ -41,28 +41,28 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     let settings = settings(&args.vary, args.random)?;
     let file = args.run_dir.join(EXPERIMENT);
     check(args, &settings)?;
-    prepare(args, &file)?;
+    create_or_match(args, &file)?;
     let runs = settings.iter().flat_map(|setting| args.seeds.iter().map(move |&seed| (setting, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
     let missing = numbered
         .iter()
-        .filter(|(_, (setting, seed))| !args.run_dir.join(name(setting, *seed)).join(COMPLETE).exists());
+        .filter(|(_, (setting, seed))| !args.run_dir.join(run_name(setting, *seed)).join(COMPLETE).exists());
     let total = numbered.len();
     let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
-    side_by_side(args.jobs, missing, |&(number, (setting, seed))| {
+    run_parallel(args.jobs, missing, |&(number, (setting, seed))| {
         if interrupt.is_requested() {
             return Err(stopped());
         }
         if !global.quiet {
-            notice(format_args!("run {number} of {total}: {}", name(setting, seed)));
+            notice(format_args!("run {number} of {total}: {}", run_name(setting, seed)));
         }
-        train(args, &file, setting, seed, global, &interrupt)
+        train_run(args, &file, setting, seed, global, &interrupt)
     })?;
     print(&args.run_dir, &settings, &args.seeds, out)
 }
 
 /// Does something with each item, so many at a time. After the first failure nothing more is begun.
-fn side_by_side<T: Send>(
+fn run_parallel<T: Send>(
     jobs: usize,
     items: impl Iterator<Item = T> + Send,
     act: impl Fn(T) -> Result<()> + Sync,
@@ -99,25 +99,25 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
     Ok(())
 }
 
-/// Puts the experiment into the sweep's folder, or makes sure that it is the one that is there.
-fn prepare(args: &SweepArgs, file: &Path) -> Result<()> {
+/// Puts the experiment into the sweep's directory, or makes sure that it is the one that is there.
+fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
     let experiment = config::from_args(&args.experiment, None)?.resolve()?.to_toml()?;
     if let Ok(before) = fs::read_to_string(file) {
         let changed = config::changed_keys(&before, &experiment)?;
-        let folder = args.run_dir.display();
+        let directory = args.run_dir.display();
         ensure!(
             changed.is_empty(),
-            "{folder} holds a sweep with another {}; choose another --run-dir",
+            "{directory} holds a sweep with another {}; choose another --run-dir",
             changed.join(", ")
         );
         return Ok(());
     }
     let write = || fs::create_dir_all(&args.run_dir).and_then(|()| fs::write(file, experiment));
-    write().with_context(|| format!("cannot write the folder {}", args.run_dir.display()))
+    write().with_context(|| format!("cannot write the directory {}", args.run_dir.display()))
 }
 
 /// `gamma=0.9__seed=1`
-fn name(setting: &Setting, seed: u64) -> String {
+fn run_name(setting: &Setting, seed: u64) -> String {
     let last = |assignment: &String| {
         let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let value: String = value
@@ -140,7 +140,7 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
 }
 
 /// Makes a run, or goes on with it.
-fn train(
+fn train_run(
     args: &SweepArgs,
     file: &Path,
     setting: &Setting,
@@ -148,7 +148,7 @@ fn train(
     global: &Global,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let run_dir = args.run_dir.join(name(setting, seed));
+    let run_dir = args.run_dir.join(run_name(setting, seed));
     let mut command = Command::new(std::env::current_exe().context("the program does not find itself")?);
     if checkpoint::chosen(&run_dir, false).is_ok() {
         command.arg("resume").arg(&run_dir);
@@ -201,7 +201,7 @@ fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write
         let scores: Vec<f64> = seeds
             .iter()
             .filter_map(|&seed| {
-                RunHistory::read(&sweep.join(name(setting, seed))).map(|run| run.score()).transpose()
+                RunHistory::read(&sweep.join(run_name(setting, seed))).map(|run| run.score()).transpose()
             })
             .collect::<Result<_>>()?;
         let ends = [f64::min, f64::max].map(|pick| scores.iter().copied().reduce(pick).unwrap_or(f64::NAN));
@@ -226,13 +226,13 @@ mod tests {
     fn so_many_are_at_work_at_a_time_and_a_failure_ends_it() {
         let meeting = std::sync::Barrier::new(3);
         // Would wait for ever with fewer than three at a time.
-        side_by_side(3, 0..6, |_| {
+        run_parallel(3, 0..6, |_| {
             meeting.wait();
             Ok(())
         })
         .unwrap();
         let done = Mutex::new(Vec::new());
-        let outcome = side_by_side(1, 0..6, |item| {
+        let outcome = run_parallel(1, 0..6, |item| {
             done.lock().unwrap().push(item);
             ensure!(item < 2, "the third fails");
             Ok(())
@@ -244,6 +244,6 @@ mod tests {
     #[test]
     fn a_run_is_named_by_what_tells_it_apart() {
         let setting = vec!["ppo.learning_rate=1e-4".to_owned(), "environments.games=pong qbert".to_owned()];
-        assert_eq!(name(&setting, 3), "learning_rate=1e-4__games=pong_qbert__seed=3");
+        assert_eq!(run_name(&setting, 3), "learning_rate=1e-4__games=pong_qbert__seed=3");
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
         (None, Some(key)) => {
             bail!("--vary {}: settings in a range are drawn; say how many with --random", key.name)
         }
-        (Some(count), None) => chosen(&combinations(&keys), count, rng),
+        (Some(count), None) => sampled(&combinations(&keys), count, rng),
         (Some(count), Some(_)) => drawn(&keys, count, rng),
     }
 }
@@ -36,8 +36,8 @@ enum Values<'a> {
 
 /// A range with both its ends.
 enum Range {
-    Whole(i64, i64),
-    Even(f64, f64),
+    Integer(i64, i64),
+    Linear(f64, f64),
     /// Even in the logarithm.
     Log(f64, f64),
 }
@@ -83,8 +83,8 @@ impl Range {
         ensure!(from < to, "the range must rise");
         ensure!(!is_log || from > 0.0, "a range in logarithms must begin above 0");
         Ok(match (low.trim().parse(), high.trim().parse(), is_log) {
-            (Ok(from), Ok(to), false) => Self::Whole(from, to),
-            (_, _, false) => Self::Even(from, to),
+            (Ok(from), Ok(to), false) => Self::Integer(from, to),
+            (_, _, false) => Self::Linear(from, to),
             (_, _, true) => Self::Log(from, to),
         })
     }
@@ -92,8 +92,8 @@ impl Range {
     /// A number of it, with three digits where it is no whole one.
     fn draw(&self, rng: &mut impl Rng) -> String {
         match *self {
-            Self::Whole(from, to) => rng.random_range(from..=to).to_string(),
-            Self::Even(from, to) => format!("{:.2e}", rng.random_range(from..=to)),
+            Self::Integer(from, to) => rng.random_range(from..=to).to_string(),
+            Self::Linear(from, to) => format!("{:.2e}", rng.random_range(from..=to)),
             Self::Log(from, to) => format!("{:.2e}", rng.random_range(from.ln()..=to.ln()).exp()),
         }
     }
@@ -113,15 +113,15 @@ fn combinations(keys: &[Varied<'_>]) -> Vec<Setting> {
 }
 
 /// Some of the combinations, none twice.
-fn chosen(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
+fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
     ensure!(
         (1..=all.len()).contains(&count),
         "--random {count} is not possible: there are {} combinations",
         all.len()
     );
-    let mut chosen = index::sample(&mut rng, all.len(), count).into_vec();
-    chosen.sort_unstable();
-    Ok(chosen.into_iter().map(|index| all[index].clone()).collect())
+    let mut indices = index::sample(&mut rng, all.len(), count).into_vec();
+    indices.sort_unstable();
+    Ok(indices.into_iter().map(|index| all[index].clone()).collect())
 }
 
 /// Settings with every key drawn. More of them begin with the same ones.

@@ -3,20 +3,20 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::file::GrowingFile;
+use super::append_file::AppendFile;
 use super::record::Record;
 use super::sink::Sink;
 
 /// The same numbers as in TensorBoard, in a file.
 pub(super) struct JsonLines {
-    file: GrowingFile,
+    file: AppendFile,
 }
 
 impl JsonLines {
     pub(super) const FILE: &str = "metrics.jsonl";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        GrowingFile::open(&run_dir.join(Self::FILE), length).map(|file| Self { file })
+        AppendFile::open(&run_dir.join(Self::FILE), length).map(|file| Self { file })
     }
 }
 

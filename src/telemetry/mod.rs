@@ -4,7 +4,7 @@
 //! [`Moment::steps`], agent decisions over all environments, as CleanRL's `global_step`; emulated frames stand beside
 //! it.
 
-mod file;
+mod append_file;
 mod json_lines;
 mod media;
 mod metric;

@@ -14,7 +14,7 @@ use tensorboard_proto::types::DataType;
 use tensorboard_rs::record_writer::RecordWriter;
 use tensorboard_rs::summary::{histogram_raw, scalar};
 
-use super::file::GrowingFile;
+use super::append_file::AppendFile;
 use super::media::Media;
 use super::record::{Moment, Record};
 use super::sink::Sink;
@@ -27,7 +27,7 @@ const BUCKETS: usize = 30;
 /// tensorboard-rs makes the records, but not the file: its own writer takes a new name each time and ends the program
 /// when the disk is full.
 pub(super) struct TensorBoard {
-    file: GrowingFile,
+    file: AppendFile,
 }
 
 impl TensorBoard {
@@ -35,7 +35,7 @@ impl TensorBoard {
     pub(super) const FILE: &str = "events.out.tfevents.ale-train";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        let mut tensorboard = Self { file: GrowingFile::open(&run_dir.join(Self::FILE), length)? };
+        let mut tensorboard = Self { file: AppendFile::open(&run_dir.join(Self::FILE), length)? };
         if tensorboard.file.length() == 0 {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());
@@ -139,18 +139,18 @@ fn histogram(tag: &str, values: &[f64]) -> Option<Summary> {
     Some(histogram_raw(tag, low, high, values.len() as f64, values.iter().sum(), squares, &limits, &counts))
 }
 
-fn encoded_image(tag: &str, picture: &RgbImage) -> io::Result<Summary> {
+fn encoded_image(tag: &str, image: &RgbImage) -> io::Result<Summary> {
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, picture.width as u32, picture.height as u32);
+    let mut encoder = png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
     encoder.set_color(png::ColorType::Rgb);
     let write =
-        |encoder: png::Encoder<'_, &mut Vec<u8>>| encoder.write_header()?.write_image_data(&picture.pixels);
+        |encoder: png::Encoder<'_, &mut Vec<u8>>| encoder.write_header()?.write_image_data(&image.pixels);
     write(encoder).map_err(io::Error::other)?;
-    let mut image = Summary_Image::new();
-    image.set_width(picture.width as i32);
-    image.set_height(picture.height as i32);
+    let mut encoded = Summary_Image::new();
+    encoded.set_width(image.width as i32);
+    encoded.set_height(image.height as i32);
     // Red, green and blue.
-    image.set_colorspace(3);
-    image.set_encoded_image_string(bytes);
-    Ok(summary(tag, |value| value.set_image(image)))
+    encoded.set_colorspace(3);
+    encoded.set_encoded_image_string(bytes);
+    Ok(summary(tag, |value| value.set_image(encoded)))
 }

@@ -3,12 +3,12 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// A file that grows at its end, and knows its length.
-pub(super) struct GrowingFile {
+pub(super) struct AppendFile {
     writer: BufWriter<File>,
     length: u64,
 }
 
-impl GrowingFile {
+impl AppendFile {
     /// Opens or creates a file and cuts it to `length` bytes.
     pub(super) fn open(path: &Path, length: u64) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
@@ -30,7 +30,7 @@ impl GrowingFile {
     }
 }
 
-impl Write for GrowingFile {
+impl Write for AppendFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(bytes)?;
         self.length += written as u64;

@@ -9,32 +9,32 @@ use ale::RgbImage;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use tempfile::NamedTempFile;
 
-use super::overlay::{self, Caption};
+use super::caption::{self, Caption};
 
 /// Screens of one size, one after another. They are drawn when they are written: large pictures would fill the memory.
-pub(super) struct Film {
+pub(super) struct Video {
     frames_per_second: f64,
     /// Pixels of a side of the screen's pixels.
     scale: usize,
-    scenes: Vec<(RgbImage, Caption)>,
+    frames: Vec<(RgbImage, Caption)>,
 }
 
-impl Film {
+impl Video {
     pub(super) fn new(frames_per_second: f64, scale: usize) -> Self {
-        Self { frames_per_second, scale, scenes: Vec::new() }
+        Self { frames_per_second, scale, frames: Vec::new() }
     }
 
     pub(super) fn push(&mut self, screen: RgbImage, caption: Caption) {
-        self.scenes.push((screen, caption));
+        self.frames.push((screen, caption));
     }
 
-    fn pictures(&self) -> impl Iterator<Item = Result<RgbImage>> {
-        self.scenes.iter().map(|(screen, caption)| overlay::draw(screen, self.scale, caption))
+    fn images(&self) -> impl Iterator<Item = Result<RgbImage>> {
+        self.frames.iter().map(|(screen, caption)| caption::draw(screen, self.scale, caption))
     }
 
     /// Width and height of a picture.
     fn size(&self) -> (usize, usize) {
-        self.scenes.first().map_or((0, 0), |(screen, _)| overlay::size(screen, self.scale))
+        self.frames.first().map_or((0, 0), |(screen, _)| caption::size(screen, self.scale))
     }
 }
 
@@ -45,16 +45,16 @@ enum Format {
     Mp4,
 }
 
-/// Where a film goes. Known to be possible before anything is played.
+/// Where a video goes. Known to be possible before anything is played.
 ///
-/// The film has its name only when it is complete: until then it is a hidden file beside it, which does not outlive an error.
-pub(super) struct FilmFile {
+/// The video has its name only when it is complete: until then it is a hidden file beside it, which does not outlive an error.
+pub(super) struct VideoFile {
     path: PathBuf,
     format: Format,
     partial: NamedTempFile,
 }
 
-impl FilmFile {
+impl VideoFile {
     /// The file's name decides on the format.
     pub(super) fn new(path: &Path) -> Result<Self> {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
@@ -62,7 +62,7 @@ impl FilmFile {
             Some("gif") => Format::Gif,
             Some("png" | "apng") => Format::Apng,
             Some("mp4") => Format::Mp4,
-            _ => bail!("cannot record {}: a film is a file that ends in .gif, .apng or .mp4", path.display()),
+            _ => bail!("cannot record {}: a video is a file that ends in .gif, .apng or .mp4", path.display()),
         };
         if matches!(format, Format::Mp4) {
             let found = Command::new("ffmpeg").arg("-version").output();
@@ -72,19 +72,19 @@ impl FilmFile {
         if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
             return Err(anyhow!("it is a folder")).with_context(cannot);
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let partial = partial_file().tempfile_in(folder).with_context(cannot)?;
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let partial = partial_file().tempfile_in(directory).with_context(cannot)?;
         Ok(Self { path: path.to_owned(), format, partial })
     }
 
-    pub(super) fn write(self, film: &Film) -> Result<()> {
+    pub(super) fn write(self, video: &Video) -> Result<()> {
         let Self { path, format, partial } = self;
         let write = || -> Result<()> {
             let mut file = BufWriter::new(partial.as_file());
             match format {
-                Format::Gif => gif(film, &mut file)?,
-                Format::Apng => apng(film, &mut file)?,
-                Format::Mp4 => mp4(film, partial.path())?,
+                Format::Gif => gif(video, &mut file)?,
+                Format::Apng => apng(video, &mut file)?,
+                Format::Mp4 => mp4(video, partial.path())?,
             }
             file.into_inner().map_err(IntoInnerError::into_error)?;
             partial.persist(&path)?;
@@ -104,16 +104,16 @@ fn partial_file() -> tempfile::Builder<'static, 'static> {
 }
 
 /// An endless GIF. A television picture has few colours, so that each picture has them exactly.
-fn gif(film: &Film, file: impl Write) -> Result<()> {
-    let (width, height) = film.size();
+fn gif(video: &Video, file: impl Write) -> Result<()> {
+    let (width, height) = video.size();
     let mut encoder = gif::Encoder::new(file, width as u16, height as u16, &[])?;
     encoder.set_repeat(gif::Repeat::Infinite)?;
-    for picture in film.pictures() {
-        let (palette, indices) = indexed(&picture?.pixels);
-        let mut frame = gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
+    for image in video.images() {
+        let (palette, indices) = indexed(&image?.pixels);
+        let mut gif_frame = gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
         // In hundredths of a second.
-        frame.delay = (100.0 / film.frames_per_second).round() as u16;
-        encoder.write_frame(&frame)?;
+        gif_frame.delay = (100.0 / video.frames_per_second).round() as u16;
+        encoder.write_frame(&gif_frame)?;
     }
     Ok(())
 }
@@ -136,25 +136,25 @@ fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// An endless animated PNG.
-fn apng(film: &Film, file: impl Write) -> Result<()> {
-    let (width, height) = film.size();
+fn apng(video: &Video, file: impl Write) -> Result<()> {
+    let (width, height) = video.size();
     let mut encoder = png::Encoder::new(file, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
-    encoder.set_animated(film.scenes.len() as u32, 0)?;
-    encoder.set_frame_delay(1000, (1000.0 * film.frames_per_second) as u16)?;
+    encoder.set_animated(video.frames.len() as u32, 0)?;
+    encoder.set_frame_delay(1000, (1000.0 * video.frames_per_second) as u16)?;
     let mut writer = encoder.write_header()?;
-    for picture in film.pictures() {
-        writer.write_image_data(&picture?.pixels)?;
+    for image in video.images() {
+        writer.write_image_data(&image?.pixels)?;
     }
     Ok(writer.finish()?)
 }
 
 /// By way of ffmpeg, which gets the pictures as they are.
-fn mp4(film: &Film, path: &Path) -> Result<()> {
-    let (width, height) = film.size();
+fn mp4(video: &Video, path: &Path) -> Result<()> {
+    let (width, height) = video.size();
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
-        .args(["-s", &format!("{width}x{height}"), "-r", &film.frames_per_second.to_string(), "-i", "-"])
+        .args(["-s", &format!("{width}x{height}"), "-r", &video.frames_per_second.to_string(), "-i", "-"])
         // What every player knows: colours at half the resolution, so that sides are even. Players may begin before the end.
         .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-movflags", "+faststart"])
         .args(["-f", "mp4"])
@@ -164,8 +164,8 @@ fn mp4(film: &Film, path: &Path) -> Result<()> {
         .spawn()
         .context("ffmpeg does not start")?;
     let mut stdin = ffmpeg.stdin.take().context("ffmpeg reads nothing")?;
-    for picture in film.pictures() {
-        match stdin.write_all(&picture?.pixels) {
+    for image in video.images() {
+        match stdin.write_all(&image?.pixels) {
             // It says why below.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
             result => result?,
@@ -181,19 +181,19 @@ fn mp4(film: &Film, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn film() -> Film {
-        let mut film = Film::new(15.0, 1);
+    fn video() -> Video {
+        let mut video = Video::new(15.0, 1);
         for shade in [1, 2, 3] {
             let screen = RgbImage { height: 2, width: 30, pixels: [[shade, 0, 255]; 60].concat() };
-            film.push(screen, Caption { score: 0.0, action: "NOOP", value: "0.00".to_owned() });
+            video.push(screen, Caption { score: 0.0, action: "NOOP", value: "0.00".to_owned() });
         }
-        film
+        video
     }
 
     #[test]
     fn a_gif_has_the_exact_colours() {
         let mut bytes = Vec::new();
-        gif(&film(), &mut bytes).unwrap();
+        gif(&video(), &mut bytes).unwrap();
         let mut options = gif::DecodeOptions::new();
         options.set_color_output(gif::ColorOutput::RGBA);
         let mut decoder = options.read_info(bytes.as_slice()).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn an_apng_has_every_picture() {
         let mut bytes = Vec::new();
-        apng(&film(), &mut bytes).unwrap();
+        apng(&video(), &mut bytes).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
         assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_name_decides_on_the_format() {
-        let error = FilmFile::new(Path::new("agent.avi")).err().unwrap().to_string();
+        let error = VideoFile::new(Path::new("agent.avi")).err().unwrap().to_string();
         assert!(error.contains("ends in .gif, .apng or .mp4"), "{error}");
     }
 }
