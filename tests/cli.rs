@@ -113,18 +113,18 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["emulator", "--games", "breakot"][..], "did you mean breakout?"),
         (
             &["emulator", "--num-envs", "8"],
-            "the emulator is measured alone on one thread; `bench env` takes several",
+            "measures one environment on one thread; `bench env` takes several",
         ),
         (&["emulator", "--num-threads", "2"], "--num-threads 2 is not possible"),
-        (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be more than 0"),
-        (&["env", "--seconds", "-1"], "it must be more than 0"),
-        (&["learner", "--seconds", "nan"], "it must be more than 0"),
+        (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be greater than 0"),
+        (&["env", "--seconds", "-1"], "it must be greater than 0"),
+        (&["learner", "--seconds", "nan"], "it must be greater than 0"),
         (&["env", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
         (&["learner", "--num-threads", "0"], "--num-threads 0 is not possible: it must be 1 or more"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
         (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
         (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),
-        (&["env", "--sweep", "1..2", "--plot", jpeg], "a file that ends in .svg or .png"),
+        (&["env", "--sweep", "1..2", "--plot", jpeg], "the file name must end in .svg or .png"),
         (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
     ] {
         let error = error(&[&["bench"], arguments].concat());
@@ -132,8 +132,8 @@ fn invalid_benchmarks_are_rejected_at_once() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     for (arguments, expected) in [
-        (&["env", "--sweep", "5"][..], "two numbers of ROMs, as 1..256"),
-        (&["env", "--sweep", "0..4"], "it must begin at 1 or more"),
+        (&["env", "--sweep", "5"][..], "two numbers of ROMs, such as 1..256"),
+        (&["env", "--sweep", "0..4"], "the range must start at 1 or more"),
         (&["env", "--plot", "sweep.svg"], "--sweep"),
         (&["env", "--sweep", "1..2", "--num-envs", "4"], "cannot be used with"),
     ] {

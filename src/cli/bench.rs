@@ -22,13 +22,13 @@ pub(crate) enum BenchCommand {
     Learner(BenchLearnerArgs),
 }
 
-/// What is measured, and for how long.
+/// The games and the duration of a benchmark.
 #[derive(Debug, Args)]
 pub(crate) struct BenchSubject {
     /// Games by id or set, separated by commas; `ale-train games` lists them
     #[arg(long, value_delimiter = ',', value_name = "GAMES", default_value = "harvest")]
     pub(crate) games: Vec<String>,
-    /// Seconds of each measurement; warming up comes on top
+    /// Duration of each measurement in seconds, without the warm-up
     #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
     /// Print one JSON object
@@ -36,22 +36,21 @@ pub(crate) struct BenchSubject {
     pub(crate) json: bool,
 }
 
-/// How many work on it.
+/// The sizes of a vector environment.
 #[derive(Debug, Args)]
 pub(crate) struct BenchCrew {
     /// Environments of each game
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) num_envs: usize,
-    /// Threads, not more than there are cores [default: all cores]
+    /// Threads, at most the number of cores [default: all cores]
     #[arg(long, value_name = "T")]
     pub(crate) num_threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Emulated frames per second of the act loop with random actions, the picture ready after each act: when every frame is an
-act, and with a frame skip of 4. One game after the other, each alone on one thread; --num-envs and --num-threads, which the
-other benches have, can only be 1 here.
+Emulated frames per second of the act loop with random actions, with a frame skip of 1 and of 4. The screen is rendered
+after each act. The games run one after the other on one thread; --num-envs and --num-threads can only be 1.
 
 Examples:
   ale-train bench emulator
@@ -59,10 +58,10 @@ Examples:
 pub(crate) struct BenchEmulatorArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
-    /// One environment at a time: 1 is the only value
+    /// Environments: only 1 is possible
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) num_envs: usize,
-    /// On one thread: 1 is the only value
+    /// Threads: only 1 is possible
     #[arg(long, value_name = "T", default_value_t = 1)]
     pub(crate) num_threads: usize,
 }
@@ -70,8 +69,8 @@ pub(crate) struct BenchEmulatorArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the time from
-handing in the actions of a batch to having the next one. --sweep measures 1, 2, 4, 8, ... ROMs, one environment each:
-every game once, then again from the first; the mean of the runs is given with its 95 % confidence interval.
+sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one environment
+each: every game once, then again from the first. It reports the mean of the runs with its 95 % confidence interval.
 
 Examples:
   ale-train bench env --games pong --num-envs 32 --num-threads 2
@@ -82,24 +81,24 @@ pub(crate) struct BenchEnvArgs {
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
     pub(crate) crew: BenchCrew,
-    /// Rows of a batch; with fewer than there are environments the first that finish make it [default: all]
+    /// Environments in a batch; a smaller batch holds the first to finish [default: all]
     #[arg(long, value_name = "B")]
     pub(crate) batch_size: Option<usize>,
-    /// Measure growing numbers of ROMs, both ends included
+    /// Measure increasing numbers of ROMs, including both ends
     #[arg(long, value_name = "FIRST..LAST", conflicts_with_all = ["num_envs", "batch_size"])]
     pub(crate) sweep: Option<RomCounts>,
-    /// How often each point of the sweep is measured
+    /// Measurements of each point of the sweep
     #[arg(long, value_name = "N", default_value_t = 10, requires = "sweep")]
     pub(crate) runs: usize,
-    /// Draw the sweep
+    /// Plot the sweep
     #[arg(long, value_name = "FILE.svg|png", requires = "sweep")]
     pub(crate) plot: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Samples per second of acting (one batch of all environments) and of updating (CleanRL's hyperparameters; a transition
-counts once in every epoch), and steps per second of both together.
+Samples per second of acting (batches of all environments) and of updating (CleanRL's hyperparameters; a transition
+counts once per epoch), and steps per second of the whole loop.
 
 Examples:
   ale-train bench learner
@@ -110,15 +109,15 @@ pub(crate) struct BenchLearnerArgs {
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
     pub(crate) crew: BenchCrew,
-    /// What the network runs on: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
+    /// Device of the network: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: String,
-    /// What layers behind pictures calculate with on a device other than the cpu: f32, bf16 or f16
-    #[arg(long, value_name = "NUMBERS", default_value = "f32", value_parser = precision_parser())]
+    /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16
+    #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = precision_parser())]
     pub(crate) precision: Precision,
 }
 
-/// Of the names of precisions.
+/// Parses the name of a precision.
 fn precision_parser() -> impl TypedValueParser<Value = Precision> {
     let names = PossibleValuesParser::new(Precision::ALL.iter().map(|precision| precision.name()));
     let named = |name: &str| Precision::ALL.iter().find(|precision| precision.name() == name);

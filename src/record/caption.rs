@@ -5,30 +5,30 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::font;
 
-/// Height of the line of text, in pixels of the screen.
+/// Height of the caption in screen pixels.
 const LINE: usize = 12;
 
-/// What stands below a picture.
+/// The text below a frame.
 pub(super) struct Caption {
     pub(super) score: f64,
     pub(super) action: &'static str,
-    /// The agent's own reading of the position, with its digits: the discounted reward that it expects.
+    /// The agent's estimate of the discounted return, formatted.
     pub(super) value: String,
 }
 
 impl Caption {
-    /// What stands at the left, in the middle and at the right.
+    /// Returns the texts on the left, in the middle and on the right.
     fn texts(&self) -> [String; 3] {
         [format!("score {}", self.score), self.action.to_lowercase(), format!("value {}", self.value)]
     }
 }
 
-/// Width and height of what is drawn for a screen.
+/// Returns the width and height of a drawn screen.
 pub(super) fn size(screen: &RgbImage, scale: usize) -> (usize, usize) {
     (screen.width * scale, (screen.height + LINE) * scale)
 }
 
-/// A screen, `scale` times as large, with its caption.
+/// Draws a screen, enlarged `scale` times, with its caption below.
 pub(super) fn draw(screen: &RgbImage, scale: usize, caption: &Caption) -> Result<RgbImage> {
     font::register()?;
     let (width, height) = size(screen, scale);
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pixel_is_a_square_and_the_caption_stands_below() {
+    fn every_pixel_becomes_a_square_above_the_caption() {
         let colours: [[u8; 3]; 2] = [[10, 20, 30], [200, 100, 50]];
         let screen = RgbImage { height: 1, width: 80, pixels: colours.concat().repeat(40) };
         let caption = Caption { score: 12.0, action: "FIRE", value: "0.50".to_owned() };

@@ -1,4 +1,4 @@
-//! `ale-train record`: an episode of a trained agent as a film, the whole screen with score, action and value below.
+//! `ale-train record`: a video of an episode of a trained agent, with score, action and value below the screen.
 
 mod caption;
 mod video;
@@ -20,10 +20,10 @@ use crate::threads::set_threads;
 use caption::Caption;
 use video::{Video, VideoFile};
 
-/// Frames of a television picture a second.
+/// Frames per second of the console.
 const FRAMES_PER_SECOND: u32 = 60;
 
-/// Plays and writes the film.
+/// Plays an episode and writes the video.
 pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.max_steps >= 1, "--max-steps 0 is not possible: it must be 1 or more");
     ensure!((1..=16).contains(&args.scale), "--scale {} is not possible: it must be in 1..=16", args.scale);
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     Ok(())
 }
 
-/// One episode, or as much of it as was asked for. Returns the score and the steps.
+/// Plays an episode of at most `max_steps` steps. Returns the score and the number of steps.
 fn play(
     mut env: AtariEnv,
     player: &mut dyn Player,

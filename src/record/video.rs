@@ -11,10 +11,10 @@ use tempfile::NamedTempFile;
 
 use super::caption::{self, Caption};
 
-/// Screens of one size, one after another. They are drawn when they are written: large pictures would fill the memory.
+/// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the memory.
 pub(super) struct Video {
     frames_per_second: f64,
-    /// Pixels of a side of the screen's pixels.
+    /// The width and height of a screen pixel in the video.
     scale: usize,
     frames: Vec<(RgbImage, Caption)>,
 }
@@ -32,7 +32,7 @@ impl Video {
         self.frames.iter().map(|(screen, caption)| caption::draw(screen, self.scale, caption))
     }
 
-    /// Width and height of a picture.
+    /// Returns the width and height of a frame of the video.
     fn size(&self) -> (usize, usize) {
         self.frames.first().map_or((0, 0), |(screen, _)| caption::size(screen, self.scale))
     }
@@ -45,9 +45,9 @@ enum Format {
     Mp4,
 }
 
-/// Where a video goes. Known to be possible before anything is played.
+/// The file of a video. It is known to be writable before the episode starts.
 ///
-/// The video has its name only when it is complete: until then it is a hidden file beside it, which does not outlive an error.
+/// Until the video is complete it is a hidden file in the same directory, which is deleted on an error.
 pub(super) struct VideoFile {
     path: PathBuf,
     format: Format,
@@ -55,22 +55,22 @@ pub(super) struct VideoFile {
 }
 
 impl VideoFile {
-    /// The file's name decides on the format.
+    /// Creates the file. The extension of its name determines the format.
     pub(super) fn new(path: &Path) -> Result<Self> {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
         let format = match extension.as_deref().and_then(OsStr::to_str) {
             Some("gif") => Format::Gif,
             Some("png" | "apng") => Format::Apng,
             Some("mp4") => Format::Mp4,
-            _ => bail!("cannot record {}: a video is a file that ends in .gif, .apng or .mp4", path.display()),
+            _ => bail!("cannot record {}: the file name must end in .gif, .apng or .mp4", path.display()),
         };
         if matches!(format, Format::Mp4) {
             let found = Command::new("ffmpeg").arg("-version").output();
-            ensure!(found.is_ok(), "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif");
+            ensure!(found.is_ok(), "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif");
         }
         let cannot = || format!("cannot write {}", path.display());
         if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
-            return Err(anyhow!("it is a folder")).with_context(cannot);
+            return Err(anyhow!("it is a directory")).with_context(cannot);
         }
         let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let partial = partial_file().tempfile_in(directory).with_context(cannot)?;
@@ -94,7 +94,7 @@ impl VideoFile {
     }
 }
 
-/// A file as others are made, not one for the user alone.
+/// Returns a builder of temporary files with the usual permissions rather than those of private files.
 fn partial_file() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".partial-");
@@ -103,7 +103,7 @@ fn partial_file() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// An endless GIF. A television picture has few colours, so that each picture has them exactly.
+/// Writes a looping GIF. A screen has few colours, so the palette of each frame holds them exactly.
 fn gif(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.size();
     let mut encoder = gif::Encoder::new(file, width as u16, height as u16, &[])?;
@@ -118,8 +118,8 @@ fn gif(video: &Video, file: impl Write) -> Result<()> {
     Ok(())
 }
 
-/// The colours of a picture, and for each pixel which it has. The shades at the edges of letters that come after 256
-/// colours become the last one.
+/// Returns the palette of an image and the index of each pixel. After 256 colours, further ones (shades at the edges of
+/// letters) become the last one.
 fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut palette = Vec::new();
     let mut known = BTreeMap::new();
@@ -135,7 +135,7 @@ fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (palette, indices)
 }
 
-/// An endless animated PNG.
+/// Writes a looping animated PNG.
 fn apng(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.size();
     let mut encoder = png::Encoder::new(file, width as u32, height as u32);
@@ -149,31 +149,31 @@ fn apng(video: &Video, file: impl Write) -> Result<()> {
     Ok(writer.finish()?)
 }
 
-/// By way of ffmpeg, which gets the pictures as they are.
+/// Writes an MP4 by piping raw frames into ffmpeg.
 fn mp4(video: &Video, path: &Path) -> Result<()> {
     let (width, height) = video.size();
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
         .args(["-s", &format!("{width}x{height}"), "-r", &video.frames_per_second.to_string(), "-i", "-"])
-        // What every player knows: colours at half the resolution, so that sides are even. Players may begin before the end.
+        // yuv420p plays everywhere, but requires even sides. faststart lets players start before the whole file has arrived.
         .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-movflags", "+faststart"])
         .args(["-f", "mp4"])
         .arg(path)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .context("ffmpeg does not start")?;
-    let mut stdin = ffmpeg.stdin.take().context("ffmpeg reads nothing")?;
+        .context("cannot start ffmpeg")?;
+    let mut stdin = ffmpeg.stdin.take().context("ffmpeg has no standard input")?;
     for image in video.images() {
         match stdin.write_all(&image?.pixels) {
-            // It says why below.
+            // ffmpeg reports the reason below.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
             result => result?,
         }
     }
     drop(stdin);
     let output = ffmpeg.wait_with_output()?;
-    ensure!(output.status.success(), "ffmpeg says: {}", String::from_utf8_lossy(&output.stderr).trim());
+    ensure!(output.status.success(), "ffmpeg failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }
 
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_apng_has_every_picture() {
+    fn an_apng_has_every_frame() {
         let mut bytes = Vec::new();
         apng(&video(), &mut bytes).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
@@ -218,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn the_name_decides_on_the_format() {
+    fn rejects_an_unknown_extension() {
         let error = VideoFile::new(Path::new("agent.avi")).err().unwrap().to_string();
-        assert!(error.contains("ends in .gif, .apng or .mp4"), "{error}");
+        assert!(error.contains("must end in .gif, .apng or .mp4"), "{error}");
     }
 }

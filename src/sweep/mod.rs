@@ -1,7 +1,7 @@
 //! `ale-train sweep`: one experiment with several values of its keys and several seeds.
 //!
-//! Every run is a process of its own. The directory of the sweep says what has been done, so that the same command goes on
-//! where it was stopped.
+//! Every run is a separate process. The directory of the sweep records the completed runs, so the same command continues an
+//! interrupted sweep.
 
 mod settings;
 
@@ -27,15 +27,15 @@ use crate::telemetry::Printer;
 
 use settings::{Setting, settings};
 
-/// The experiment that is varied, in the directory of the sweep.
+/// The file of the base experiment in the directory of the sweep.
 const EXPERIMENT: &str = "experiment.toml";
-/// The answer to the first signal.
+/// The message on the first signal.
 const STOPPING: &str =
-    "stopping after the checkpoints of the runs under way; once more to stop at once, without them";
-/// In the directory of a run, once it has come to its end.
+    "stopping after the running runs have written checkpoints; signal again to stop at once without them";
+/// An empty file that marks the directory of a completed run.
 const COMPLETE: &str = "complete";
 
-/// Makes every run that is not complete, then prints the table.
+/// Trains every run that is not complete, then prints the table.
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(args.jobs >= 1, "--jobs 0 is not possible: it must be 1 or more");
     let settings = settings(&args.vary, args.random)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     print(&args.run_dir, &settings, &args.seeds, out)
 }
 
-/// Does something with each item, so many at a time. After the first failure nothing more is begun.
+/// Calls `act` with each item on `jobs` threads. After the first failure no further call starts.
 fn run_parallel<T: Send>(
     jobs: usize,
     items: impl Iterator<Item = T> + Send,
@@ -69,25 +69,25 @@ fn run_parallel<T: Send>(
 ) -> Result<()> {
     let (items, failure) = (Mutex::new(items), Mutex::new(None));
     let next = || {
-        let has_failed = failure.lock().expect("nobody panics with it").is_some();
-        if has_failed { None } else { items.lock().expect("nobody panics with it").next() }
+        let has_failed = failure.lock().expect("no thread panics while it holds the lock").is_some();
+        if has_failed { None } else { items.lock().expect("no thread panics while it holds the lock").next() }
     };
     let work = || {
         while let Some(item) = next() {
             if let Err(error) = act(item) {
-                failure.lock().expect("nobody panics with it").get_or_insert(error);
+                failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
             }
         }
     };
     thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-    failure.into_inner().expect("nobody panics with it").map_or(Ok(()), Err)
+    failure.into_inner().expect("no thread panics while it holds the lock").map_or(Ok(()), Err)
 }
 
 fn stopped() -> anyhow::Error {
     Interrupted { again: "the same command".to_owned() }.into()
 }
 
-/// Every run has to be possible before the first one begins.
+/// Checks every setting before the first run starts.
 fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
     for setting in settings {
         let mut experiment: ExperimentArgs = args.experiment.clone();
@@ -99,7 +99,7 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
     Ok(())
 }
 
-/// Puts the experiment into the sweep's directory, or makes sure that it is the one that is there.
+/// Writes the base experiment into the directory of the sweep, or checks that it equals the one there.
 fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
     let experiment = config::from_args(&args.experiment, None)?.resolve()?.to_toml()?;
     if let Ok(before) = fs::read_to_string(file) {
@@ -116,7 +116,7 @@ fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
     write().with_context(|| format!("cannot write the directory {}", args.run_dir.display()))
 }
 
-/// `gamma=0.9__seed=1`
+/// Returns the name of the directory of a run, such as `gamma=0.9__seed=1`.
 fn run_name(setting: &Setting, seed: u64) -> String {
     let last = |assignment: &String| {
         let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
@@ -129,7 +129,7 @@ fn run_name(setting: &Setting, seed: u64) -> String {
     format!("{}seed={seed}", setting.iter().map(last).collect::<String>())
 }
 
-/// The algorithm of a run: that of the sweep, unless it is what is varied.
+/// Returns the algorithm of a run: that of the base experiment, unless the setting varies it.
 fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
     if let Some(varied) =
         setting.iter().rev().find_map(|assignment| assignment.strip_prefix("experiment.algorithm="))
@@ -139,7 +139,7 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
     Ok(config::from_toml(&fs::read_to_string(file)?)?.sections.run.algorithm.to_string())
 }
 
-/// Makes a run, or goes on with it.
+/// Trains a run in a child process, resuming it if it has a checkpoint.
 fn train_run(
     args: &SweepArgs,
     file: &Path,
@@ -149,11 +149,11 @@ fn train_run(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let run_dir = args.run_dir.join(run_name(setting, seed));
-    let mut command = Command::new(std::env::current_exe().context("the program does not find itself")?);
+    let mut command = Command::new(std::env::current_exe().context("cannot find the running program")?);
     if checkpoint::chosen(&run_dir, false).is_ok() {
         command.arg("resume").arg(&run_dir);
     } else {
-        // What was stopped before its first checkpoint has nothing to go on from.
+        // A run that stopped before its first checkpoint starts again.
         if run_dir.exists() {
             fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
         }
@@ -166,35 +166,36 @@ fn train_run(
     if let Some(rom_dir) = &global.rom_dir {
         command.arg("--rom-dir").arg(rom_dir);
     }
-    // The progress of several would write over each other.
+    // Parallel progress lines would overwrite each other.
     let is_quiet = global.quiet || args.jobs > 1;
     command.args(global.offline.then_some("--offline")).args(is_quiet.then_some("--quiet"));
     if let Some(threads) = threads(args) {
         command.args(["--num-threads", &threads.to_string()]);
     }
-    // Of a group of its own, so that Ctrl-C comes to it once, by way of this process, whomever it was meant for.
+    // In its own process group, so that Ctrl-C reaches it only once, forwarded by this process.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.stdout(Stdio::null()).spawn().context("a run does not start")?;
-    let status = interrupt.wait_for(&mut child).context("a run cannot be waited for")?;
+    let mut child = command.stdout(Stdio::null()).spawn().context("cannot start a run")?;
+    let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
     match status.code() {
         Some(0) => {
             let complete = run_dir.join(COMPLETE);
             fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()))
         }
-        // By whatever it was ended: a signal can come before it listens.
+        // Whatever its status: the signal may arrive before the run handles signals.
         code if interrupt.is_requested() || code == Some(i32::from(INTERRUPTED)) => Err(stopped()),
-        _ => bail!(AtWork { doing: "a run of the sweep failed; the same command goes on" }),
+        _ => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
     }
 }
 
-/// The threads of a run: those that were asked for, or the share of one of several. Their number changes no result.
+/// Returns the number of threads of a run: the requested number, or an equal share of the cores if several runs are
+/// parallel. It does not affect the results.
 fn threads(args: &SweepArgs) -> Option<usize> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     args.experiment.num_threads.or_else(|| (args.jobs > 1).then(|| (cores() / args.jobs).max(1)))
 }
 
-/// The settings, the best first.
+/// Prints the settings, best first.
 fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write) -> Result<()> {
     let mut rows = Vec::new();
     for setting in settings {
@@ -223,9 +224,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_at_work_at_a_time_and_a_failure_ends_it() {
+    fn runs_the_given_number_in_parallel_and_stops_at_a_failure() {
         let meeting = std::sync::Barrier::new(3);
-        // Would wait for ever with fewer than three at a time.
+        // Blocks forever with fewer than three threads.
         run_parallel(3, 0..6, |_| {
             meeting.wait();
             Ok(())
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_named_by_what_tells_it_apart() {
+    fn a_run_is_named_after_its_setting_and_seed() {
         let setting = vec!["ppo.learning_rate=1e-4".to_owned(), "environments.games=pong qbert".to_owned()];
         assert_eq!(run_name(&setting, 3), "learning_rate=1e-4__games=pong_qbert__seed=3");
     }

@@ -5,25 +5,25 @@ use rand::seq::{IndexedRandom, index};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Assignments such as `ppo.gamma=0.9`, one for each key that is varied.
+/// An assignment such as `ppo.gamma=0.9` for each varied key.
 pub(super) type Setting = Vec<String>;
 
-/// Every combination of the values of the keys or, with `random`, so many settings: always the same ones, so that a sweep
-/// can go on.
+/// Returns every combination of the values of the keys or, with `random`, that number of settings. The random choice is
+/// always the same, so that a sweep can be continued.
 pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Setting>> {
     let keys = vary.iter().map(|vary| Varied::parse(vary)).collect::<Result<Vec<_>>>()?;
     let rng = ChaCha8Rng::seed_from_u64(0);
     match (random, keys.iter().find(|key| matches!(key.values, Values::Range(_)))) {
         (None, None) => Ok(combinations(&keys)),
         (None, Some(key)) => {
-            bail!("--vary {}: settings in a range are drawn; say how many with --random", key.name)
+            bail!("--vary {}: a range requires --random with the number of settings to draw", key.name)
         }
         (Some(count), None) => sampled(&combinations(&keys), count, rng),
         (Some(count), Some(_)) => drawn(&keys, count, rng),
     }
 }
 
-/// A key that is varied.
+/// A varied key.
 struct Varied<'a> {
     name: &'a str,
     values: Values<'a>,
@@ -34,11 +34,11 @@ enum Values<'a> {
     Range(Range),
 }
 
-/// A range with both its ends.
+/// A range that includes both ends.
 enum Range {
     Integer(i64, i64),
     Linear(f64, f64),
-    /// Even in the logarithm.
+    /// Uniform in the logarithm.
     Log(f64, f64),
 }
 
@@ -77,11 +77,11 @@ impl Range {
         let (is_log, low) = low.strip_prefix("log:").map_or((false, low), |low| (true, low));
         let number = |text: &str| {
             let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            number.with_context(|| format!("'{text}' is no number"))
+            number.with_context(|| format!("'{text}' is not a number"))
         };
         let (from, to) = (number(low)?, number(high)?);
-        ensure!(from < to, "the range must rise");
-        ensure!(!is_log || from > 0.0, "a range in logarithms must begin above 0");
+        ensure!(from < to, "the low end must be less than the high end");
+        ensure!(!is_log || from > 0.0, "a logarithmic range must start above 0");
         Ok(match (low.trim().parse(), high.trim().parse(), is_log) {
             (Ok(from), Ok(to), false) => Self::Integer(from, to),
             (_, _, false) => Self::Linear(from, to),
@@ -89,7 +89,7 @@ impl Range {
         })
     }
 
-    /// A number of it, with three digits where it is no whole one.
+    /// Draws a value: an integer, or a number with three digits.
     fn draw(&self, rng: &mut impl Rng) -> String {
         match *self {
             Self::Integer(from, to) => rng.random_range(from..=to).to_string(),
@@ -112,7 +112,7 @@ fn combinations(keys: &[Varied<'_>]) -> Vec<Setting> {
     })
 }
 
-/// Some of the combinations, none twice.
+/// Returns a sample of the combinations, in their order.
 fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
     ensure!(
         (1..=all.len()).contains(&count),
@@ -124,11 +124,11 @@ fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Set
     Ok(indices.into_iter().map(|index| all[index].clone()).collect())
 }
 
-/// Settings with every key drawn. More of them begin with the same ones.
+/// Draws different settings. A larger number of settings extends a smaller one.
 fn drawn(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
     ensure!(count >= 1, "--random 0 is not possible: it must be 1 or more");
     let mut settings = Vec::new();
-    // Narrow ranges of whole numbers have few.
+    // A narrow range of integers has few settings.
     for _ in 0..1000 * count {
         let setting: Setting = keys.iter().map(|key| key.draw(&mut rng)).collect();
         if !settings.contains(&setting) {
@@ -138,7 +138,7 @@ fn drawn(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<S
             return Ok(settings);
         }
     }
-    bail!("--random {count} is not possible: the ranges have only some {} settings", settings.len())
+    bail!("--random {count} is not possible: the ranges have only about {} settings", settings.len())
 }
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_is_a_setting_and_some_can_be_chosen() {
+    fn returns_all_combinations_or_a_sample() {
         let vary = ["ppo.gamma=0.9,0.99", "ppo.num_steps=8,16,32"];
         let all = settings(&vary, None).unwrap();
         assert_eq!((all.len(), all[0].join(" ")), (6, "ppo.gamma=0.9 ppo.num_steps=8".to_owned()));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_drawn_within_their_ends_and_more_begin_with_the_same() {
+    fn draws_within_ranges_and_more_draws_extend_fewer() {
         let vary = [
             "ppo.learning_rate=log:1e-5..1e-2",
             "ppo.gamma=0.9..0.99",
@@ -181,7 +181,7 @@ mod tests {
         for (key, ends) in [(0, 1e-5..=1e-2), (1, 0.9..=0.99), (2, 8.0..=64.0), (3, 0.1..=0.2)] {
             assert!(many.iter().all(|setting| ends.contains(&value(setting, key))), "{}", vary[key]);
         }
-        // Each decade is as likely: of 300 about 100, with a standard deviation of 8.2.
+        // Each of the three decades is equally likely: about 100 of 300, with a standard deviation of 8.2.
         let decade = many.iter().filter(|setting| value(setting, 0) < 1e-4).count();
         assert!((60..=140).contains(&decade), "{decade}");
         let is_whole = |setting: &Setting| setting[2]["ppo.num_steps=".len()..].parse::<u64>().is_ok();
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_mean_nothing_are_refused() {
+    fn rejects_invalid_ranges() {
         for (vary, random, expected) in [
-            ("ppo.gamma=0.9..0.99", None, "say how many with --random"),
+            ("ppo.gamma=0.9..0.99", None, "a range requires --random"),
             ("ppo.gamma=0.9..0.99", Some(0), "it must be 1 or more"),
-            ("ppo.gamma=0.99..0.9", Some(1), "the range must rise"),
-            ("ppo.gamma=log:0..0.9", Some(1), "must begin above 0"),
-            ("ppo.gamma=low..0.9", Some(1), "'low' is no number"),
-            ("ppo.num_steps=8..9", Some(3), "only some 2 settings"),
+            ("ppo.gamma=0.99..0.9", Some(1), "the low end must be less than the high end"),
+            ("ppo.gamma=log:0..0.9", Some(1), "must start above 0"),
+            ("ppo.gamma=low..0.9", Some(1), "'low' is not a number"),
+            ("ppo.num_steps=8..9", Some(3), "only about 2 settings"),
         ] {
             let complaint = complaint(&[vary], random);
             assert!(complaint.contains(expected), "{vary}: {complaint}");

@@ -2,14 +2,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// A file that grows at its end, and knows its length.
+/// A file that is only appended to and tracks its length.
 pub(super) struct AppendFile {
     writer: BufWriter<File>,
     length: u64,
 }
 
 impl AppendFile {
-    /// Opens or creates a file and cuts it to `length` bytes.
+    /// Opens or creates a file and truncates it to `length` bytes.
     pub(super) fn open(path: &Path, length: u64) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
         let length = length.min(file.metadata()?.len());
@@ -18,13 +18,13 @@ impl AppendFile {
         Ok(Self { writer: BufWriter::new(file), length })
     }
 
-    /// Makes everything written so far safe from a crash of the machine.
+    /// Makes everything written so far durable against a crash of the machine.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_data()
     }
 
-    /// Bytes in the file, those that wait for a flush included.
+    /// Returns the length of the file, including buffered bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }

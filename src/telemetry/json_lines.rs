@@ -7,7 +7,7 @@ use super::append_file::AppendFile;
 use super::record::Record;
 use super::sink::Sink;
 
-/// The same numbers as in TensorBoard, in a file.
+/// A file with the same values as the TensorBoard file.
 pub(super) struct JsonLines {
     file: AppendFile,
 }
@@ -42,7 +42,7 @@ impl Sink for JsonLines {
     }
 }
 
-/// The same lines on standard output.
+/// The lines of [`JsonLines`] on standard output.
 pub(super) struct JsonStdout;
 
 impl Sink for JsonStdout {
@@ -59,7 +59,7 @@ impl Sink for JsonStdout {
     }
 }
 
-/// One JSON object a record, or more where a tag occurs twice:
+/// Writes one JSON object per record, or several if a tag occurs repeatedly:
 /// `{"updates":1,"steps":128,"frames":512,"seconds":0.5,"charts/SPS":256.0}`.
 fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
     let moment = serde_json::to_value(record.moment)?.as_object().cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
         if object.contains_key(&tag) {
             line(&std::mem::replace(&mut object, moment.clone()))?;
         }
-        // JSON has no infinities: they become null.
+        // JSON cannot represent NaN and infinities: they become null.
         object.insert(tag, json!(sample.value));
     }
     line(&object)

@@ -1,45 +1,45 @@
-/// A quantity that a run reports.
+/// A metric of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
-    /// Sum of the raw rewards of an episode that has just ended.
+    /// Sum of the raw rewards of a finished episode.
     EpisodicReturn,
-    /// Its length in steps (agent decisions).
+    /// Length of a finished episode in steps (agent decisions).
     EpisodicLength,
     /// Mean return of the last 100 episodes.
     RecentReturn,
-    /// Steps per second over all environments, learning included.
+    /// Steps per second over all environments, including learning.
     Sps,
     /// Emulated frames so far, over all environments.
     Frames,
-    /// Seconds that choosing actions took since the last update.
+    /// Seconds spent choosing actions since the last update.
     ActingTime,
-    /// Seconds that the environments took since the last update.
+    /// Seconds spent in the environments since the last update.
     EnvironmentTime,
-    /// Seconds that the update took.
+    /// Seconds spent in the update.
     LearningTime,
     /// Adam's step size.
     LearningRate,
     /// Half the squared error of the values.
     ValueLoss,
-    /// The clipped objective, negated.
+    /// Negated clipped objective.
     PolicyLoss,
     /// Mean entropy of the policy, in nats.
     Entropy,
-    /// KL divergence of the new policy from the one that acted: mean(-log ratio).
+    /// KL divergence between the old and the new policy, estimated as mean(-log ratio).
     OldApproxKl,
     /// The same, estimated as mean((ratio - 1) - log ratio).
     ApproxKl,
-    /// Share of the samples whose ratio was clipped.
+    /// Fraction of samples whose ratio was clipped.
     Clipfrac,
-    /// 1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant.
+    /// 1 - Var(returns - values) / Var(returns): 1 is perfect, 0 is as good as a constant.
     ExplainedVariance,
-    /// Error of the action values, as the loss has it.
+    /// Loss of the action values.
     TdLoss,
-    /// Mean value of the actions that were taken.
+    /// Mean value of the chosen actions.
     QValues,
     /// Probability of a random action.
     Epsilon,
-    /// Steps in the replay that can be drawn.
+    /// Number of steps in the replay buffer that can be sampled.
     ReplaySteps,
     /// Global norm of the gradient before clipping.
     GradientNorm,
@@ -47,23 +47,23 @@ pub(crate) enum Metric {
     HumanNormalisedMedian,
     /// Interquartile mean of the same.
     HumanNormalisedIqm,
-    /// Mean raw return of an evaluation: whole games, no learning.
+    /// Mean raw return of an evaluation: full episodes without learning.
     EvaluationReturn,
-    /// Mean length of its episodes in steps.
+    /// Mean length of the episodes of an evaluation in steps.
     EvaluationLength,
-    /// Its mean return as a share of the way from a random to a human player.
+    /// Human-normalised mean return of an evaluation: 0 is a random player, 1 a human player.
     EvaluationHumanNormalised,
-    /// Median of these over the games.
+    /// Median over the games of the human-normalised evaluation.
     EvaluationMedian,
     /// Interquartile mean of the same.
     EvaluationIqm,
-    /// Seconds that the evaluation took.
+    /// Seconds spent in the evaluation.
     EvaluationTime,
 }
 
 impl Metric {
-    /// The table of metrics: the TensorBoard tag, which is the key in the JSON Lines file too, and what the progress line
-    /// calls it; empty for what the line leaves out. Tags follow `CleanRL`, so that its curves can be laid over ours.
+    /// Returns the tag in TensorBoard and JSON Lines, and the name on the progress line, which is empty for metrics that it
+    /// does not show. Tags follow `CleanRL`, so that curves can be compared.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::EpisodicReturn => ("charts/episodic_return", ""),
@@ -104,7 +104,7 @@ impl Metric {
         task.map_or_else(|| tag.to_owned(), |task| format!("{tag}/{task}"))
     }
 
-    /// What the progress line calls the metric, if it shows it.
+    /// Returns the name on the progress line, if the line shows the metric.
     pub(crate) fn short_name(self) -> Option<&'static str> {
         let (_, short) = self.names();
         (!short.is_empty()).then_some(short)

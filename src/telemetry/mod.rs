@@ -1,8 +1,7 @@
-//! What a run reports while it goes on, and where the reports go.
+//! Metrics of a running training, and the files and streams that receive them.
 //!
-//! The training loop makes a [`Record`] now and then; every [`Sink`] writes it in its own form. The x axis is
-//! [`Moment::steps`], agent decisions over all environments, as CleanRL's `global_step`; emulated frames stand beside
-//! it.
+//! The training loop produces [`Record`]s; every [`Sink`] writes them in its format. The x axis is [`Moment::steps`], agent
+//! decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
 
 mod append_file;
 mod json_lines;
@@ -33,11 +32,11 @@ use json_lines::{JsonLines, JsonStdout};
 use sink::Sink;
 use tensorboard::TensorBoard;
 
-/// The file of a run with every record as JSON.
+/// The name of the JSON Lines file of a run.
 pub(crate) const METRICS_FILE: &str = JsonLines::FILE;
 
-/// How much of each telemetry file belongs to a checkpoint: what a later, lost part of the run wrote behind it is cut
-/// off on resume.
+/// The length of each telemetry file at a checkpoint. A resumed run truncates the files to these lengths, which discards
+/// records of the lost part of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct FilePositions(BTreeMap<String, u64>);
@@ -55,18 +54,17 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Telemetry into the files of `run_dir`, cut to `positions`, to the progress line, and as JSON to standard output if that is
-    /// asked for.
+    /// Opens the files of `run_dir`, truncated to `positions`. With `json`, records also go to standard output.
     pub(crate) fn open(
         run_dir: &Path,
         positions: &FilePositions,
         progress_line: ProgressLine,
         json: bool,
     ) -> Result<Self> {
-        let in_folder = || format!("cannot write telemetry into {}", run_dir.display());
+        let context = || format!("cannot write telemetry to {}", run_dir.display());
         let tensorboard =
-            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(in_folder)?;
-        let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(in_folder)?;
+            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(context)?;
+        let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(context)?;
         let printer = progress_line.printer().clone();
         let mut sinks: Vec<Box<dyn Sink>> =
             vec![Box::new(tensorboard), Box::new(json_lines), Box::new(progress_line)];
@@ -76,13 +74,13 @@ impl Telemetry {
         Ok(Self { sinks, printer })
     }
 
-    /// Gives a record to every sink. A sink that fails (a full disk) is left out from then on, with a warning: the run
-    /// is worth more than its curves.
+    /// Passes a record to every sink. A sink that fails, for example on a full disk, is dropped with a warning: losing
+    /// curves must not stop a run.
     pub(crate) fn record(&mut self, record: &Record) {
         self.each(|sink| sink.record(record));
     }
 
-    /// Shows something to every sink that can show it.
+    /// Passes media to every sink that supports them.
     pub(crate) fn show(&mut self, moment: &Moment, media: &Media) {
         self.each(|sink| sink.show(moment, media));
     }
@@ -92,7 +90,7 @@ impl Telemetry {
         self.each(|sink| sink.flush());
     }
 
-    /// The lengths of the files, everything recorded so far included and on the disk.
+    /// Syncs the files to disk. Returns their lengths.
     pub(crate) fn positions(&mut self) -> FilePositions {
         self.each(|sink| sink.sync());
         let positions = self.sinks.iter().filter_map(|sink| sink.position());
@@ -104,7 +102,7 @@ impl Telemetry {
         self.sinks.retain_mut(|sink| match act(sink.as_mut()) {
             Ok(()) => true,
             Err(error) => {
-                printer.warn(&format!("{} ends here, since it cannot be written: {error}", sink.name()));
+                printer.warn(&format!("{} is incomplete from here on: {error}", sink.name()));
                 false
             }
         });

@@ -4,19 +4,19 @@ use indicatif::ProgressBar;
 
 use crate::output::notice;
 
-/// How messages reach the person who started the run. All go to standard error; results go to standard output.
+/// Prints messages to standard error. Results go to standard output.
 #[derive(Clone)]
 pub(crate) enum Printer {
-    /// Warnings only.
+    /// Prints warnings only.
     Quiet,
-    /// Lines.
+    /// Prints lines.
     Plain,
-    /// Lines above a progress bar.
+    /// Prints lines above a progress bar.
     Bar(ProgressBar),
 }
 
 impl Printer {
-    /// A bar on a terminal, lines elsewhere.
+    /// Creates a printer with a progress bar if standard error is a terminal.
     pub(crate) fn new(quiet: bool) -> Self {
         if quiet {
             Self::Quiet
@@ -36,7 +36,7 @@ impl Printer {
         }
     }
 
-    /// Prints a line whatever was asked for.
+    /// Prints a warning, even if quiet.
     pub(crate) fn warn(&self, line: &str) {
         match self {
             Self::Quiet | Self::Plain => notice(format_args!("warning: {line}")),

@@ -9,22 +9,22 @@ use super::record::{Moment, Record};
 use super::sink::Sink;
 use crate::output::notice;
 
-/// How often a progress line is printed where there is no terminal.
+/// The interval between progress lines outside a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-/// More games than this do not fit the line one by one.
+/// The largest number of values per game that fit the line.
 const TASKS_IN_LINE: usize = 6;
 
 /// The progress of a run: a bar on a terminal, a line every ten seconds elsewhere.
 pub(crate) struct ProgressLine {
     printer: Printer,
     total_frames: u64,
-    /// The newest values by tag, of those metrics that have a short name.
+    /// The name and the latest value of each tag on the line.
     latest: BTreeMap<String, (String, f64)>,
     last_line: Option<Instant>,
     start: Start,
 }
 
-/// Where this process took the run up, for the time that is left.
+/// The point where this process started or resumed the run, for the estimate of the remaining time.
 #[derive(Clone, Copy)]
 struct Start {
     at: Instant,
@@ -32,7 +32,7 @@ struct Start {
 }
 
 impl ProgressLine {
-    /// Progress from `done_frames` to `total_frames`.
+    /// Shows progress from `done_frames` to `total_frames`.
     pub(crate) fn new(printer: Printer, done_frames: u64, total_frames: u64) -> Self {
         if let Printer::Bar(bar) = &printer {
             let style = ProgressStyle::with_template("{bar:24.cyan/dim} {percent:>3}% {wide_msg}");
@@ -50,7 +50,7 @@ impl ProgressLine {
         &self.printer
     }
 
-    /// `4.1M of 8.0M frames, 1:12 left, return 12.3, SPS 1234`.
+    /// Returns, for example, `4.1M of 8.0M frames, 1:12 left, return 12.3, SPS 1234`.
     fn line(&self, moment: &Moment) -> String {
         let mut parts =
             vec![format!("{} of {} frames", short(moment.frames as f64), short(self.total_frames as f64))];
@@ -114,7 +114,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// A number in at most six characters or so: `0.00123`, `12.3`, `4096`, `1.2M`.
+/// Formats a number in about six characters: `0.012`, `12.3`, `4096`, `1.20M`.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{:.2}G", value / 1e9),
@@ -127,7 +127,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// `1:02:03` or `2:03`.
+/// Formats a duration as `1:02:03` or `2:03`.
 fn clock(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_short() {
+    fn formats_numbers_briefly() {
         let values = [0.0, 0.00025, 0.0123, -20.96, 1234.4, 40_960.0, 8e6, 2e9];
         let texts = ["0", "2.5e-4", "0.012", "-21.0", "1234", "41.0k", "8.00M", "2.00G"];
         assert_eq!(values.map(short), texts);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_shows_the_newest_values_of_each_game() {
+    fn shows_the_latest_values_of_each_game() {
         let mut progress = ProgressLine::new(Printer::Quiet, 0, 8_000_000);
         let moment = Moment { frames: 4_000_000, ..Moment::default() };
         let of = |task: &str, value| Sample::of_task(Metric::RecentReturn, task, value);

@@ -2,20 +2,20 @@ use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
 
-/// A point in the course of a run.
+/// A point in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {
-    /// Updates of the learner.
+    /// The number of updates of the learner.
     pub(crate) updates: u64,
     /// Steps (agent decisions) over all environments.
     pub(crate) steps: u64,
     /// Emulated frames over all environments.
     pub(crate) frames: u64,
-    /// Seconds of training, those before a resume included.
+    /// Seconds of training, including those before a resume.
     pub(crate) seconds: f64,
 }
 
-/// The value of a metric, for one task or for all.
+/// The value of a metric, for one task or for all tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) metric: Metric,
@@ -37,7 +37,7 @@ impl Sample {
     }
 }
 
-/// What is reported at one moment.
+/// The samples of one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) moment: Moment,

@@ -3,28 +3,28 @@ use std::io;
 use super::media::Media;
 use super::record::{Moment, Record};
 
-/// Somewhere that records go.
+/// A destination of records.
 pub(crate) trait Sink {
-    /// How the sink is called in a warning.
+    /// Returns the name of the sink for warnings.
     fn name(&self) -> &'static str;
 
-    /// Takes a record. It may be kept in memory until [`flush`](Self::flush).
+    /// Writes a record. It may stay in memory until [`flush`](Self::flush).
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
-    /// Takes something to look at, where the sink can show it.
+    /// Writes media, if the sink supports them.
     fn show(&mut self, _moment: &Moment, _media: &Media) -> io::Result<()> {
         Ok(())
     }
 
-    /// Hands everything over to the operating system.
+    /// Passes all records to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Makes everything recorded so far safe from a crash of the machine.
+    /// Makes all records durable against a crash of the machine.
     fn sync(&mut self) -> io::Result<()> {
         self.flush()
     }
 
-    /// The sink's file, and how many bytes were written to it; `None` where it has none.
+    /// Returns the name and length of the sink's file, or `None` if it has no file.
     fn position(&self) -> Option<(&'static str, u64)> {
         None
     }

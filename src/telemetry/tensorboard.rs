@@ -19,19 +19,19 @@ use super::media::Media;
 use super::record::{Moment, Record};
 use super::sink::Sink;
 
-/// Buckets of a histogram, as TensorFlow has them.
+/// The number of buckets of a histogram, as in TensorFlow.
 const BUCKETS: usize = 30;
 
 /// A TensorBoard event file.
 ///
-/// tensorboard-rs makes the records, but not the file: its own writer takes a new name each time and ends the program
-/// when the disk is full.
+/// tensorboard-rs encodes the records but does not write the file: its writer uses a new name each time and panics if the
+/// disk is full.
 pub(super) struct TensorBoard {
     file: AppendFile,
 }
 
 impl TensorBoard {
-    /// TensorBoard reads every file with `tfevents` in its name.
+    /// The name of the file. TensorBoard reads every file with `tfevents` in its name.
     pub(super) const FILE: &str = "events.out.tfevents.ale-train";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
@@ -101,7 +101,7 @@ fn summary(tag: &str, fill: impl FnOnce(&mut Summary_Value)) -> Summary {
     summary
 }
 
-/// A list of one text, which the plugin of TensorBoard that is called `text` shows as Markdown.
+/// Encodes a one-element string tensor, which the `text` plugin of TensorBoard renders as Markdown.
 fn text(tag: &str, markdown: &str) -> Summary {
     let mut dimension = TensorShapeProto_Dim::new();
     dimension.set_size(1);
@@ -121,7 +121,7 @@ fn text(tag: &str, markdown: &str) -> Summary {
     })
 }
 
-/// Buckets of one width from the least to the greatest number; nothing where there are no numbers.
+/// Counts the finite values in buckets of equal width. Returns `None` if there are none.
 fn histogram(tag: &str, values: &[f64]) -> Option<Summary> {
     let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let low = values.iter().copied().reduce(f64::min)?;
@@ -130,7 +130,7 @@ fn histogram(tag: &str, values: &[f64]) -> Option<Summary> {
     let width = (high - low) / buckets as f64;
     let mut counts = vec![0.0; buckets];
     for value in &values {
-        // A single bucket has no width; the greatest number belongs to the last one.
+        // A single bucket has width 0, and the greatest value belongs to the last bucket.
         counts[(((value - low) / width) as usize).min(buckets - 1)] += 1.0;
     }
     let mut limits: Vec<f64> = (1..=buckets).map(|bucket| low + width * bucket as f64).collect();
@@ -149,7 +149,7 @@ fn encoded_image(tag: &str, image: &RgbImage) -> io::Result<Summary> {
     let mut encoded = Summary_Image::new();
     encoded.set_width(image.width as i32);
     encoded.set_height(image.height as i32);
-    // Red, green and blue.
+    // RGB.
     encoded.set_colorspace(3);
     encoded.set_encoded_image_string(bytes);
     Ok(summary(tag, |value| value.set_image(encoded)))

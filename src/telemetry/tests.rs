@@ -1,4 +1,4 @@
-//! What the sinks write, read back.
+//! Reads back the files that the sinks write.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn record(steps: u64, value: f64) -> Record {
     Record { moment, samples }
 }
 
-/// The events of a TensorBoard file: each a length with its checksum, and data with theirs.
+/// Parses a TensorBoard file: each event is a length with a checksum, followed by data with a checksum.
 fn events(run_dir: &Path) -> Vec<Event> {
     let mut rest: &[u8] = &fs::read(run_dir.join(TensorBoard::FILE)).unwrap();
     let mut events = Vec::new();
@@ -67,7 +67,7 @@ fn both_files_hold_every_sample() {
 }
 
 #[test]
-fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
+fn media_are_only_in_the_tensorboard_file() {
     let run = TempDir::new().unwrap();
     let mut telemetry = telemetry(run.path(), &FilePositions::default());
     let histogram = |values: &[f64]| Media::Histogram { tag: "values".to_owned(), values: values.to_vec() };
@@ -78,7 +78,7 @@ fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
     telemetry.show(&moment, &Media::Text { tag: "words".to_owned(), markdown: "*so*".to_owned() });
     telemetry.flush();
     let events = events(run.path());
-    assert_eq!(events.len(), 1 + 3, "nothing is written of no numbers");
+    assert_eq!(events.len(), 1 + 3, "an empty histogram is not written");
     assert!(events[1..].iter().all(|event| event.step == 7));
 
     let [spread, point] = [1, 2].map(|index| events[index].get_summary().value[0].get_histo().clone());
@@ -86,7 +86,7 @@ fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
         (spread.min, spread.max, spread.num, spread.sum, spread.sum_squares),
         (0.0, 30.0, 3.0, 31.0, 901.0)
     );
-    // Thirty buckets of width 1: 0 in the first, 1 in the second, 30 in the last.
+    // Thirty buckets of width 1: 0 is in the first, 1 in the second, 30 in the last.
     let filled: Vec<_> = (0..).zip(&spread.bucket).filter(|&(_, &count)| count > 0.0).collect();
     assert_eq!(filled, [(0, &1.0), (1, &1.0), (29, &1.0)]);
     assert_eq!((spread.bucket_limit[0], spread.bucket_limit[29]), (1.0, 30.0));
@@ -99,7 +99,7 @@ fn what_cannot_be_a_curve_is_in_the_tensorboard_file_alone() {
 }
 
 #[test]
-fn episodes_that_end_in_the_same_step_have_a_line_each() {
+fn episodes_that_end_in_the_same_step_get_separate_lines() {
     let run = TempDir::new().unwrap();
     let mut telemetry = telemetry(run.path(), &FilePositions::default());
     let samples = [1.0, 2.0].map(|value| Sample::new(Metric::EpisodicReturn, value));
@@ -116,7 +116,7 @@ fn episodes_that_end_in_the_same_step_have_a_line_each() {
 }
 
 #[test]
-fn what_was_written_after_the_checkpoint_is_cut_off_on_resume() {
+fn resume_truncates_the_files_to_the_checkpoint() {
     let run = TempDir::new().unwrap();
     let mut first = telemetry(run.path(), &FilePositions::default());
     first.record(&record(1, 1.0));
@@ -134,7 +134,7 @@ fn what_was_written_after_the_checkpoint_is_cut_off_on_resume() {
 }
 
 #[test]
-fn a_sink_that_fails_is_left_out_and_the_others_go_on() {
+fn a_failing_sink_is_dropped_and_the_others_continue() {
     struct Full(u32);
     impl Sink for Full {
         fn name(&self) -> &'static str {
@@ -142,7 +142,7 @@ fn a_sink_that_fails_is_left_out_and_the_others_go_on() {
         }
         fn record(&mut self, _: &Record) -> io::Result<()> {
             self.0 += 1;
-            assert_eq!(self.0, 1, "a sink that failed is used again");
+            assert_eq!(self.0, 1, "the dropped sink is used again");
             Err(io::Error::other("no space left"))
         }
         fn flush(&mut self) -> io::Result<()> {

@@ -1,9 +1,9 @@
-"""Prints what rliable (Agarwal et al. 2021) makes of some scores, for src/report/statistics.rs to be compared with.
+"""Prints the estimates of rliable (Agarwal et al. 2021) for generated scores, as a reference for src/report/aggregate.rs.
 
     pip install rliable 'pandas<3'
     python tests/data/record_rliable.py > tests/data/rliable.json
 
-A number behind it is that of the bootstrap's repetitions, 50,000 without.
+The optional argument is the number of bootstrap repetitions [default: 50,000].
 """
 
 import json
@@ -20,7 +20,7 @@ AGGREGATES = {
 }
 REPETITIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
 
-# Games and runs of each; scores are log-normal about human level, as those of agents are.
+# Numbers of games and runs per game. Scores are log-normal around human level, like those of agents.
 SHAPES = [(1, 30), (4, 3), (5, 4), (26, 5), (57, 3), (57, 1)]
 
 
