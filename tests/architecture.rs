@@ -1,10 +1,10 @@
-//! Dependencies between the crates of the workspace point the way that `ARCHITECTURE.md` draws.
+//! The dependencies between the crates of the workspace are those drawn in `ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
-/// Every crate of the workspace, with those of the others that it is built on.
+/// Every crate of the workspace, with the workspace crates that it depends on.
 const ALLOWED: [(&str, &[&str]); 10] = [
     ("rl-env", &[]),
     ("settings", &[]),
@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
 ];
 
 #[test]
-fn crates_depend_on_each_other_as_drawn() {
+fn crate_dependencies_match_the_architecture() {
     let packages = workspace_packages();
     let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let found: BTreeMap<&str, BTreeSet<&str>> = packages
@@ -28,7 +28,7 @@ fn crates_depend_on_each_other_as_drawn() {
         .collect();
     let allowed: BTreeMap<&str, BTreeSet<&str>> =
         ALLOWED.iter().map(|&(name, others)| (name, others.iter().copied().collect())).collect();
-    assert_eq!(found, allowed, "left: Cargo.toml, right: the drawing; change both or neither");
+    assert_eq!(found, allowed, "left: Cargo.toml, right: this test and ARCHITECTURE.md; keep them equal");
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn the_pool_builds_without_the_emulator() {
     assert!(ale.optional, "the feature `atari` of vector turns the emulator on");
 }
 
-/// What `ARCHITECTURE.md` says in words: the learners know no emulator, the environments no learner.
+/// Environments are independent of the learners and their framework.
 #[test]
-fn only_learners_and_the_application_know_the_learning_framework() {
+fn only_learners_and_the_application_depend_on_burn() {
     for package in workspace_packages() {
-        let knows = package.dependencies.iter().any(|dependency| dependency.name.starts_with("burn"));
+        let depends = package.dependencies.iter().any(|dependency| dependency.name.starts_with("burn"));
         let may = ["algorithms", "ale-train"].contains(&package.name.as_str());
-        assert_eq!(knows, may, "{}", package.name);
+        assert_eq!(depends, may, "{}", package.name);
     }
 }
 
@@ -54,7 +54,7 @@ fn workspace_packages() -> Vec<Package> {
         .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
         .no_deps()
         .exec()
-        .expect("cargo describes the workspace");
+        .expect("the metadata of the workspace");
     metadata.packages
 }
 

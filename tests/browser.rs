@@ -1,7 +1,7 @@
-//! What people look at, in a real browser: the page of `report`, and a run in TensorBoard. Chromium shows them without a
-//! screen, and this reads what it made of them. The screenshots stay in the build folder, under `browser/`, to be looked at.
+//! Renders the page of `report` and a run in TensorBoard in headless Chromium and checks the resulting documents. The
+//! screenshots are kept in the target directory, under `tmp/browser/`.
 //!
-//! A machine without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` (or else python3), says so; `.ci/run` has both.
+//! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` has both.
 
 mod program;
 mod python;
@@ -21,16 +21,16 @@ use python::python_with;
 
 const WAIT: Duration = Duration::from_mins(3);
 
-/// A run whose episodes end, of a game and of a task that is none.
-fn train(name: &str, task: &str, seed: &str, folder: &Path) {
+/// Trains a run that is long enough for episodes to finish.
+fn train(name: &str, task: &str, seed: &str, directory: &Path) {
     let arguments = ["ppo", "--games", task, "--seed", seed, "--total-frames", "16384", "--num-threads", "1"];
     let quick = ["--set", "evaluation.episodes=2", "--quiet", "--run-dir", name];
-    succeed(ale_train().args(arguments).args(quick).current_dir(folder));
+    succeed(ale_train().args(arguments).args(quick).current_dir(directory));
 }
 
 struct Browser {
     program: PathBuf,
-    /// Whatever the user's own browser has open stays out of it.
+    /// A separate profile, independent of the user's browser.
     profile: TempDir,
 }
 
@@ -40,21 +40,19 @@ impl Browser {
             |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
         let program = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(works);
         if program.is_none() {
-            eprintln!(
-                "not looked at in a browser: Chromium is not installed (Debian: apt-get install chromium)"
-            );
+            eprintln!("skipped: Chromium is not installed (Debian: apt-get install chromium)");
         }
-        Some(Self { program: program?.into(), profile: TempDir::new().expect("a folder") })
+        Some(Self { program: program?.into(), profile: TempDir::new().expect("a temporary directory") })
     }
 
-    /// Shows a page until its scripts have come to rest.
+    /// Loads a page and runs its scripts until they are idle.
     fn show(&self, url: &str, size: (u32, u32), further: &[String]) -> Vec<u8> {
         let (width, height) = size;
         let mut command = Command::new(&self.program);
-        // The sandbox of a process that runs as root, as in a container, is refused; the pages are our own.
+        // Chromium refuses its sandbox as root, as in a container; the pages are trusted.
         command
             .args(["--headless", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"])
-            // Without WebGL TensorBoard draws its curves as SVG: they are in the document then.
+            // Without WebGL, TensorBoard draws its curves as SVG, so that they are in the document.
             .args(["--disable-gpu", "--disable-3d-apis"])
             .arg(format!("--user-data-dir={}", self.profile.path().display()))
             .arg(format!("--window-size={width},{height}"))
@@ -64,38 +62,38 @@ impl Browser {
         succeed(&mut command).stdout
     }
 
-    /// The document as it stands when the scripts have run.
+    /// Returns the document after its scripts have run.
     fn document(&self, url: &str, size: (u32, u32)) -> String {
         String::from_utf8(self.show(url, size, &["--dump-dom".to_owned()])).expect("text")
     }
 
-    /// Keeps a picture of the page, and asserts that something is on it.
+    /// Saves a screenshot of a page and asserts that it is not blank.
     fn screenshot(&self, url: &str, size: (u32, u32), name: &str) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
-        fs::create_dir_all(&folder).expect("a folder");
-        let file = folder.join(name);
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
+        fs::create_dir_all(&directory).expect("a directory");
+        let file = directory.join(name);
         self.show(url, size, &[format!("--screenshot={}", file.display())]);
         let decoder =
             png::Decoder::new(std::io::BufReader::new(fs::File::open(&file).expect("a screenshot")));
-        let mut picture = decoder.read_info().expect("a picture");
-        assert_eq!((picture.info().width, picture.info().height), size);
-        let mut pixels = vec![0; picture.output_buffer_size().expect("a size")];
-        picture.next_frame(&mut pixels).expect("pixels");
-        let colours: HashSet<&[u8]> = pixels.chunks_exact(picture.info().bytes_per_pixel()).collect();
+        let mut image = decoder.read_info().expect("a PNG");
+        assert_eq!((image.info().width, image.info().height), size);
+        let mut pixels = vec![0; image.output_buffer_size().expect("a size")];
+        image.next_frame(&mut pixels).expect("pixels");
+        let colours: HashSet<&[u8]> = pixels.chunks_exact(image.info().bytes_per_pixel()).collect();
         assert!(colours.len() > 30, "{name} has {} colours", colours.len());
         eprintln!("screenshot: {}", file.display());
     }
 }
 
 #[test]
-fn a_browser_shows_the_curves_and_tables_of_a_report() {
+fn a_report_shows_curves_and_tables() {
     let Some(browser) = Browser::find() else { return };
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
-    train("one", "harvest", "1", folder);
-    train("two", "harvest", "2", folder);
-    succeed(ale_train().args(["report", "one", "two", "--out", "report.html"]).current_dir(folder));
-    let url = format!("file://{}", folder.join("report.html").display());
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    train("one", "harvest", "1", directory);
+    train("two", "harvest", "2", directory);
+    succeed(ale_train().args(["report", "one", "two", "--out", "report.html"]).current_dir(directory));
+    let url = format!("file://{}", directory.join("report.html").display());
     let size = (1240, 900);
     let document = browser.document(&url, size);
     assert_eq!(document.matches("<svg").count(), 1, "{document}");
@@ -106,7 +104,7 @@ fn a_browser_shows_the_curves_and_tables_of_a_report() {
     browser.screenshot(&url, size, "report.png");
 }
 
-/// A TensorBoard that ends with the test.
+/// A TensorBoard process that is killed at the end of the test.
 struct TensorBoard {
     process: Child,
     url: String,
@@ -126,9 +124,9 @@ impl TensorBoard {
         let beginning = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if let Some(status) = process.try_wait().expect("a process") {
-                let mut said = String::new();
-                process.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-                panic!("TensorBoard ended with {status}: {said}");
+                let mut message = String::new();
+                process.stderr.take().expect("a pipe").read_to_string(&mut message).expect("text");
+                panic!("TensorBoard ended with {status}: {message}");
             }
             assert!(beginning.elapsed() < WAIT, "TensorBoard does not answer");
             std::thread::sleep(Duration::from_millis(200));
@@ -139,13 +137,13 @@ impl TensorBoard {
 
 impl Drop for TensorBoard {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Lines of many points; TensorBoard's icons are paths too, but short ones.
+/// Counts the paths with many points. The icons of TensorBoard are paths too, but short ones.
 fn curves(document: &str) -> usize {
     let paths = document.split("<path d=\"M").skip(1).filter_map(|path| path.split('"').next());
     paths.filter(|path| path.matches('L').count() >= 15).count()
@@ -154,12 +152,12 @@ fn curves(document: &str) -> usize {
 #[test]
 fn tensorboard_shows_the_curves_of_a_run() {
     let Some(browser) = Browser::find() else { return };
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
-    let Some(tensorboard) = TensorBoard::start(folder) else { return };
-    train("run", "CartPole-v1", "1", folder);
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    let Some(tensorboard) = TensorBoard::start(directory) else { return };
+    train("run", "CartPole-v1", "1", directory);
     let size = (1400, 1200);
-    // TensorBoard looks for new events every few seconds.
+    // TensorBoard polls for new events every few seconds.
     let beginning = Instant::now();
     loop {
         let document = browser.document(&tensorboard.url, size);

@@ -1,4 +1,4 @@
-//! What runs leave for people to look at: the report and the film.
+//! The report and the videos of runs.
 
 mod program;
 
@@ -10,68 +10,68 @@ use tempfile::TempDir;
 
 use program::{ale_train, fail, stdout};
 
-fn succeed(arguments: &[&str], folder: &Path) -> String {
-    stdout(ale_train().args(arguments).current_dir(folder))
+fn succeed(arguments: &[&str], directory: &Path) -> String {
+    stdout(ale_train().args(arguments).current_dir(directory))
 }
 
-fn complaint(arguments: &[&str], folder: &Path) -> String {
-    fail(ale_train().args(arguments).current_dir(folder), 2)
+fn refusal(arguments: &[&str], directory: &Path) -> String {
+    fail(ale_train().args(arguments).current_dir(directory), 2)
 }
 
-/// A run long enough that episodes end.
-fn train(run: &str, games: &str, seed: &str, settings: &[&str], folder: &Path) {
+/// Trains a run that is long enough for episodes to finish.
+fn train(run: &str, games: &str, seed: &str, settings: &[&str], directory: &Path) {
     let arguments =
         ["ppo", "--games", games, "--seed", seed, "--total-frames", "8192", "--quiet", "--run-dir", run];
-    succeed(&[&arguments, settings].concat(), folder);
+    succeed(&[&arguments, settings].concat(), directory);
 }
 
 #[test]
-fn a_report_shows_seeds_together_and_settings_apart() {
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
+fn a_report_groups_seeds_and_compares_settings() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
     let settings = ["--set", "evaluation.episodes=2"];
-    train("one", "CartPole-v1", "1", &settings, folder);
-    train("two", "CartPole-v1", "2", &settings, folder);
-    train("other", "CartPole-v1", "1", &[&settings[..], &["--set", "ppo.gamma=0.9"]].concat(), folder);
-    let said = succeed(&["report", "one", "two", "other", "--out", "page.html"], folder);
+    train("one", "CartPole-v1", "1", &settings, directory);
+    train("two", "CartPole-v1", "2", &settings, directory);
+    train("other", "CartPole-v1", "1", &[&settings[..], &["--set", "ppo.gamma=0.9"]].concat(), directory);
+    let said = succeed(&["report", "one", "two", "other", "--out", "page.html"], directory);
     assert_eq!(said, "3 runs in page.html\n");
-    let page = fs::read_to_string(folder.join("page.html")).expect("a page");
+    let page = fs::read_to_string(directory.join("page.html")).expect("a page");
     assert_eq!(page.matches("<svg").count(), 1, "one game");
     for text in ["ppo.gamma = 0.99</td><td>2</td><td>1, 2</td>", "ppo.gamma = 0.9</td><td>1</td><td>1</td>"] {
         assert!(page.contains(text), "no '{text}' in {page}");
     }
-    // Self-contained: nothing is fetched but the name of SVG's language.
+    // Self-contained: the only URL is the namespace of SVG.
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "{page}");
     assert!(!page.contains("<script") && !page.contains("NaN") && !page.contains("inf"), "{page}");
-    succeed(&["report", "one", "two", "other", "--out", "curves.svg"], folder);
-    let picture = fs::read_to_string(folder.join("curves.svg")).expect("a picture");
+    succeed(&["report", "one", "two", "other", "--out", "curves.svg"], directory);
+    let svg = fs::read_to_string(directory.join("curves.svg")).expect("an SVG");
     for text in ["CartPole-v1", "ppo.gamma = 0.99", "ppo.gamma = 0.9\n", "thousand frames"] {
-        assert!(picture.contains(text), "no '{text}' in {picture}");
+        assert!(svg.contains(text), "no '{text}' in {svg}");
     }
-    succeed(&["report", "one", "--out", "curves.png"], folder);
-    let picture = fs::File::open(folder.join("curves.png")).expect("a picture");
-    let picture = png::Decoder::new(std::io::BufReader::new(picture)).read_info().expect("a picture");
-    assert_eq!((picture.info().width, picture.info().height), (2 * 560, 2 * 320));
-    for (run, expected) in [("nowhere", "there is no nowhere"), (".", ". is no run that can be reported")] {
-        let said = complaint(&["report", "one", run], folder);
+    succeed(&["report", "one", "--out", "curves.png"], directory);
+    let file = fs::File::open(directory.join("curves.png")).expect("a PNG");
+    let png = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("a PNG");
+    assert_eq!((png.info().width, png.info().height), (2 * 560, 2 * 320));
+    for (run, expected) in [("nowhere", "there is no nowhere"), (".", ". is not a readable run")] {
+        let said = refusal(&["report", "one", run], directory);
         assert!(said.contains(expected), "{said}");
     }
 }
 
 #[test]
-fn a_film_is_made_of_whole_screens_and_what_cannot_be_filmed_is_told() {
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
-    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
+fn records_whole_screens_and_rejects_wrong_arguments() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], directory);
     for name in ["agent.gif", "agent.apng"] {
-        let said = succeed(&["record", "run", "--max-steps", "12", "--out", name], folder);
+        let said = succeed(&["record", "run", "--max-steps", "12", "--out", name], directory);
         assert!(said.ends_with(&format!("after 12 steps, in {name}\n")), "{said}");
     }
-    let file = fs::File::open(folder.join("agent.gif")).expect("a film");
-    let decoder = gif::DecodeOptions::new().read_info(file).expect("a film");
+    let file = fs::File::open(directory.join("agent.gif")).expect("a GIF");
+    let decoder = gif::DecodeOptions::new().read_info(file).expect("a GIF");
     assert_eq!((decoder.width(), decoder.height()), (320, 2 * (210 + 12)));
     for (arguments, expected) in [
-        (&["record", "run", "--out", "agent.avi"][..], "ends in .gif, .apng or .mp4"),
+        (&["record", "run", "--out", "agent.avi"][..], "must end in .gif, .apng or .mp4"),
         (
             &["record", "run", "--game", "pong", "--out", "a.gif"],
             "was not trained on 'pong'; it plays harvest",
@@ -79,87 +79,87 @@ fn a_film_is_made_of_whole_screens_and_what_cannot_be_filmed_is_told() {
         (&["record", "run", "--scale", "0", "--out", "a.gif"], "it must be in 1..=16"),
         (&["record", "nowhere", "--out", "a.gif"], "there is no nowhere"),
     ] {
-        let complaint = complaint(arguments, folder);
-        assert!(complaint.contains(expected) && complaint.lines().count() == 1, "{complaint}");
+        let message = refusal(arguments, directory);
+        assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
     }
 }
 
-/// Whether there is an ffmpeg; CI installs it.
-fn ffmpeg_is_there() -> bool {
+/// Returns true if ffmpeg is installed; CI installs it.
+fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !found {
-        eprintln!("no film as .mp4 was made: there is no ffmpeg");
+        eprintln!("skipped: ffmpeg is not installed");
     }
     found
 }
 
 #[test]
-fn an_mp4_has_every_picture_in_its_colours() {
-    if !ffmpeg_is_there() {
+fn an_mp4_has_every_frame_in_its_colours() {
+    if !has_ffmpeg() {
         return;
     }
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
-    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], directory);
     let record =
-        |name| succeed(&["record", "run", "--max-steps", "20", "--scale", "1", "--out", name], folder);
+        |name| succeed(&["record", "run", "--max-steps", "20", "--scale", "1", "--out", name], directory);
     record("agent.mp4");
     record("agent.gif");
-    // Both films again as plain pixels.
+    // Both videos decoded to raw pixels.
     let pixels = |name: &str| {
         let mut command = Command::new("ffmpeg");
         command.args(["-loglevel", "error", "-i", name, "-fps_mode", "passthrough", "-pix_fmt", "rgb24"]);
-        program::succeed(command.args(["-f", "rawvideo", "-"]).current_dir(folder)).stdout
+        program::succeed(command.args(["-f", "rawvideo", "-"]).current_dir(directory)).stdout
     };
-    let [film, exact] = ["agent.mp4", "agent.gif"].map(pixels);
-    assert_eq!(film.len(), 20 * 160 * (210 + 12) * 3);
-    assert_eq!(exact.len(), film.len());
-    let distance: u64 = film.iter().zip(&exact).map(|(&a, &b)| u64::from(a.abs_diff(b))).sum();
-    let mean = distance as f64 / film.len() as f64;
-    assert!(mean < 4.0, "colours are off by {mean} of 255");
-    let left = fs::read_dir(folder).expect("a folder").count();
-    assert_eq!(left, 3, "the run and the two films");
+    let [mp4, gif] = ["agent.mp4", "agent.gif"].map(pixels);
+    assert_eq!(mp4.len(), 20 * 160 * (210 + 12) * 3);
+    assert_eq!(gif.len(), mp4.len());
+    let distance: u64 = mp4.iter().zip(&gif).map(|(&a, &b)| u64::from(a.abs_diff(b))).sum();
+    let mean = distance as f64 / mp4.len() as f64;
+    assert!(mean < 4.0, "colours differ by {mean} of 255");
+    let left = fs::read_dir(directory).expect("a directory").count();
+    assert_eq!(left, 3, "the run and the two videos");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_film_that_cannot_be_completed_leaves_nothing() {
+fn a_failed_recording_leaves_no_file() {
     use std::os::unix::fs::PermissionsExt;
 
-    let temp = TempDir::new().expect("a folder");
-    let folder = temp.path();
-    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], folder);
-    let programs = folder.join("programs");
-    fs::create_dir(&programs).expect("a folder");
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], directory);
+    let programs = directory.join("programs");
+    fs::create_dir(&programs).expect("a directory");
     let record = |name: &str, status| {
         let mut command = ale_train();
         command.args(["record", "run", "--max-steps", "40", "--out", name]);
-        let said = fail(command.current_dir(folder).env("PATH", &programs), status);
+        let said = fail(command.current_dir(directory).env("PATH", &programs), status);
         assert_eq!(said.lines().count(), 1, "{said}");
         said
     };
-    let missing = "an .mp4 takes ffmpeg, which is not there; install it, or record a .gif";
+    let missing = "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif";
     assert_eq!(record("agent.mp4", 2), format!("error: {missing}\n"));
 
-    // One that gives up in the middle.
+    // A stand-in for ffmpeg that fails half-way.
     let ffmpeg = programs.join("ffmpeg");
     let script = "#!/bin/sh\ncase $1 in -version) exit 0; esac\nfor last; do :; done\n\
                   echo half > \"$last\"\necho no space left >&2\nexit 1\n";
     fs::write(&ffmpeg, script).expect("a program");
     fs::set_permissions(&ffmpeg, fs::Permissions::from_mode(0o755)).expect("a program");
-    let expected = "error: the recording failed: cannot write agent.mp4: ffmpeg says: no space left\n";
+    let expected = "error: the recording failed: cannot write agent.mp4: ffmpeg failed: no space left\n";
     assert_eq!(record("agent.mp4", 1), expected);
 
     for (name, expected) in [
         ("nowhere/agent.gif", "cannot write nowhere/agent.gif: No such file or directory"),
-        ("run.gif", "cannot write run.gif: it is a folder"),
+        ("run.gif", "cannot write run.gif: it is a directory"),
     ] {
-        let _ = fs::create_dir(folder.join("run.gif"));
+        let _ = fs::create_dir(directory.join("run.gif"));
         let said = record(name, 2);
         assert!(said.contains(expected), "{said}");
     }
     let mut left: Vec<_> =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(directory).expect("a directory").map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["programs", "run", "run.gif"]);
 }

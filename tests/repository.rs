@@ -1,4 +1,4 @@
-//! What the repository may hold, and that its two tables of games agree.
+//! The repository contains no commercial ROMs, and its tables of games and ROMs agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,23 +9,23 @@ use ale::roms::{Manifest, built_in};
 use vcs::Cartridge;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-/// Images that ale-py ships, of games for two players only, which have no rules.
+/// ROMs that ale-py ships for two-player games, which have no game rules here.
 const WITHOUT_RULES: [&str; 4] = ["combat", "joust", "maze_craze", "warlords"];
 
 #[test]
 fn no_commercial_rom_is_tracked() {
     let manifest = Manifest::shipped();
     for path in tracked_files() {
-        // A file that was deleted but not committed yet is still listed.
+        // A deleted file is listed until the deletion is committed.
         let Ok(bytes) = fs::read(&path) else { continue };
         let rom = manifest.identify(&bytes);
-        assert_eq!(rom, None, "{} is a commercial ROM and must leave git, its history too", path.display());
+        assert_eq!(rom, None, "{} is a commercial ROM; remove it from git, including its history", path.display());
     }
 }
 
-/// Images that the manifest does not know look like this.
+/// Catches ROMs that the manifest does not list, by their extensions.
 #[test]
-fn binaries_and_archives_are_tracked_in_the_open_games_folder_only() {
+fn binaries_and_archives_are_tracked_only_beside_the_open_game() {
     let open = Path::new(ROOT).join("roms/open");
     for path in tracked_files() {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -46,18 +46,18 @@ fn every_game_has_a_rom_and_every_rom_has_a_game() {
 }
 
 #[test]
-fn every_image_has_a_length_that_its_cartridge_takes() {
+fn every_rom_size_fits_its_cartridge_type() {
     for (id, entry) in Manifest::shipped().iter().filter(|(id, _)| !WITHOUT_RULES.contains(id)) {
-        let scheme = ale::game(id).expect("a game for every image").bankswitch;
+        let scheme = ale::game(id).expect("a game for every ROM").bankswitch;
         let blank = Cartridge::new(vec![0; entry.size].into(), scheme);
         assert!(blank.is_ok(), "{id}: {} bytes as {scheme}", entry.size);
     }
 }
 
-/// The files that git tracks, or none where this is not a git checkout.
+/// Returns the files that git tracks, or none outside a git checkout.
 fn tracked_files() -> Vec<PathBuf> {
     let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(ROOT).output() else {
-        eprintln!("skipped, because git is not there");
+        eprintln!("skipped: git is not installed");
         return Vec::new();
     };
     if !listed.status.success() {

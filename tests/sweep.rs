@@ -1,4 +1,4 @@
-//! A sweep makes all its runs, goes on where it was stopped, and refuses what it cannot make.
+//! `ale-train sweep` completes all runs, continues after an interruption and rejects impossible settings.
 
 mod program;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use program::ale_train;
 
-fn sweep(arguments: &[&str], folder: &Path) -> Output {
+fn sweep(arguments: &[&str], directory: &Path) -> Output {
     let mut command = ale_train();
     let fixed = ["sweep", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir", "sweep"];
     let evaluation = ["--set", "evaluation.episodes=2"];
@@ -18,14 +18,14 @@ fn sweep(arguments: &[&str], folder: &Path) -> Output {
         .args(fixed)
         .args(evaluation)
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .output()
         .expect("the program starts")
 }
 
 #[test]
-fn a_sweep_has_a_row_for_each_setting_and_makes_only_what_is_missing() {
-    let temp = TempDir::new().expect("a folder");
+fn prints_a_row_per_setting_and_trains_only_missing_runs() {
+    let temp = TempDir::new().expect("a temporary directory");
     let arguments = ["--vary", "ppo.gamma=0.9,0.99", "--seeds", "1,2"];
     let Output { status, stdout, stderr } = sweep(&arguments, temp.path());
     let said = String::from_utf8_lossy(&stderr);
@@ -34,29 +34,29 @@ fn a_sweep_has_a_row_for_each_setting_and_makes_only_what_is_missing() {
     assert_eq!(table.lines().count(), 3, "{table}");
     assert!(table.contains("ppo.gamma=0.9 ") && table.contains("ppo.gamma=0.99 "), "{table}");
 
-    // As if the last run had been stopped after its checkpoint, and one before its first.
+    // As if the last run had stopped after a checkpoint, and the first one before its first checkpoint.
     let runs = temp.path().join("sweep");
-    fs::remove_file(runs.join("gamma=0.99__seed=2/complete")).expect("a mark");
-    fs::remove_file(runs.join("gamma=0.9__seed=1/complete")).expect("a mark");
+    fs::remove_file(runs.join("gamma=0.99__seed=2/complete")).expect("a completed run");
+    fs::remove_file(runs.join("gamma=0.9__seed=1/complete")).expect("a completed run");
     fs::remove_dir_all(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");
     let again = sweep(&arguments, temp.path());
     let said = String::from_utf8_lossy(&again.stderr);
     assert!(said.contains("run 1 of 4") && said.contains("run 4 of 4"), "{said}");
     assert!(!said.contains("run 2 of 4") && !said.contains("run 3 of 4"), "{said}");
-    assert_eq!(String::from_utf8(again.stdout).expect("text"), table, "the same runs have the same scores");
+    assert_eq!(String::from_utf8(again.stdout).expect("text"), table, "the scores of the same runs differ");
 
     let other = sweep(&[&arguments[..], &["--set", "ppo.clip_coef=0.3"]].concat(), temp.path());
     assert!(String::from_utf8_lossy(&other.stderr).contains("holds a sweep with another ppo.clip_coef"));
 }
 
 #[test]
-fn runs_side_by_side_come_to_the_same_scores_and_ranges_are_drawn() {
-    let temp = TempDir::new().expect("a folder");
+fn parallel_runs_draw_the_same_settings_and_reach_the_same_scores() {
+    let temp = TempDir::new().expect("a temporary directory");
     let [one, two] = ["one", "two"].map(|name| temp.path().join(name));
     let arguments = ["--vary", "ppo.learning_rate=log:1e-4..1e-2", "--vary", "ppo.update_epochs=1..4"];
-    let table = |folder: &Path, more: &[&str]| {
-        fs::create_dir_all(folder).expect("a folder");
-        let Output { status, stdout, stderr } = sweep(&[&arguments[..], more].concat(), folder);
+    let table = |directory: &Path, more: &[&str]| {
+        fs::create_dir_all(directory).expect("a directory");
+        let Output { status, stdout, stderr } = sweep(&[&arguments[..], more].concat(), directory);
         let said = String::from_utf8_lossy(&stderr).into_owned();
         assert!(status.success(), "{said}");
         (String::from_utf8(stdout).expect("text"), said)
@@ -64,24 +64,24 @@ fn runs_side_by_side_come_to_the_same_scores_and_ranges_are_drawn() {
     let (alone, _) = table(&one, &["--random", "3"]);
     let (together, said) = table(&two, &["--random", "3", "--jobs", "3"]);
     assert_eq!(together, alone);
-    assert!(!said.contains("frames"), "their progress is not shown: {said}");
-    // A fourth setting is added to the three.
+    assert!(!said.contains("frames"), "progress lines are mixed: {said}");
+    // Extends the three settings by a fourth.
     let (_, said) = table(&two, &["--random", "4", "--jobs", "2"]);
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.starts_with("run 4 of 4: learning_rate="), "{said}");
 }
 
 #[test]
-fn nothing_is_begun_before_every_run_is_possible() {
-    let temp = TempDir::new().expect("a folder");
+fn no_run_starts_if_any_setting_is_invalid() {
+    let temp = TempDir::new().expect("a temporary directory");
     let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9,1.5"], temp.path());
     let said = String::from_utf8_lossy(&stderr);
     assert_eq!(status.code(), Some(2));
     assert!(said.contains("it must be in 0..=1") && said.lines().count() == 1, "{said}");
-    assert_eq!(fs::read_dir(temp.path()).expect("a folder").count(), 0);
+    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 0);
 }
 
-/// Signals that come to the process of the sweep alone.
+/// Signals sent only to the process of the sweep.
 #[cfg(target_os = "linux")]
 mod signals {
     use std::fs;
@@ -94,20 +94,20 @@ mod signals {
 
     use super::program::{ale_train, is_alive};
 
-    /// A sweep of two runs of the open game. Returns it and the process of its first run, once that is under way.
-    fn under_way(settings: &[&str], folder: &Path) -> (Child, u32) {
+    /// Starts a sweep of two runs. Returns it and the process of its first run, once that is training.
+    fn start(settings: &[&str], directory: &Path) -> (Child, u32) {
         let mut command = ale_train();
         let fixed = ["sweep", "--games", "harvest", "--run-dir", "sweep", "--vary", "ppo.gamma=0.9,0.99"];
         command.args(fixed).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]).args(settings);
-        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let sweep = command.spawn().expect("a sweep");
-        let curves = folder.join("sweep/gamma=0.9__seed=1/metrics.jsonl");
+        command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sweep = command.spawn().expect("the program starts");
+        let curves = directory.join("sweep/gamma=0.9__seed=1/metrics.jsonl");
         let deadline = Instant::now() + Duration::from_mins(2);
         while !curves.exists() {
             assert!(Instant::now() < deadline, "no run in two minutes");
             thread::sleep(Duration::from_millis(5));
         }
-        // It listens a moment later at most.
+        // Time for the run to handle signals.
         thread::sleep(Duration::from_millis(300));
         let run = (|| {
             for task in fs::read_dir(format!("/proc/{}/task", sweep.id())).ok()? {
@@ -118,7 +118,7 @@ mod signals {
             }
             None
         })();
-        (sweep, run.expect("the process of the run"))
+        (sweep, run.expect("a child process"))
     }
 
     fn terminate(sweep: &Child) {
@@ -128,37 +128,37 @@ mod signals {
     }
 
     #[test]
-    fn a_signal_to_the_sweep_comes_to_its_runs_which_write_their_checkpoints() {
-        let temp = TempDir::new().expect("a folder");
-        let (sweep, run) = under_way(&["--total-frames", "400000"], temp.path());
+    fn the_first_signal_is_forwarded_and_waits_for_checkpoints() {
+        let temp = TempDir::new().expect("a temporary directory");
+        let (sweep, run) = start(&["--total-frames", "400000"], temp.path());
         terminate(&sweep);
-        let Output { status, stderr, .. } = sweep.wait_with_output().expect("the sweep ends");
+        let Output { status, stderr, .. } = sweep.wait_with_output().expect("an exit status");
         let said = String::from_utf8_lossy(&stderr);
         assert_eq!(status.code(), Some(130), "{said}");
-        assert!(!is_alive(run), "its run goes on");
-        assert!(said.contains("stopping after the checkpoints of the runs under way"), "{said}");
+        assert!(!is_alive(run), "the run is still alive");
+        assert!(said.contains("stopping after the running runs have written checkpoints"), "{said}");
         assert!(said.ends_with("stopped by a signal; continue with the same command\n"), "{said}");
         let runs = temp.path().join("sweep");
         let checkpoints = fs::read_dir(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");
         assert_eq!(checkpoints.count(), 1);
-        assert!(!runs.join("gamma=0.99__seed=1").exists(), "the next run was begun");
+        assert!(!runs.join("gamma=0.99__seed=1").exists(), "the next run started");
     }
 
     #[test]
-    fn the_second_signal_ends_the_sweep_and_its_runs_at_once() {
-        let temp = TempDir::new().expect("a folder");
-        // An update takes long.
-        let (sweep, run) = under_way(&["--set", "ppo.update_epochs=10000"], temp.path());
+    fn the_second_signal_stops_the_sweep_and_its_runs_at_once() {
+        let temp = TempDir::new().expect("a temporary directory");
+        // One update takes long.
+        let (sweep, run) = start(&["--set", "ppo.update_epochs=10000"], temp.path());
         terminate(&sweep);
         thread::sleep(Duration::from_millis(300));
         let began = Instant::now();
         terminate(&sweep);
-        assert_eq!(sweep.wait_with_output().expect("the sweep ends").status.code(), Some(130));
+        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(130));
         while is_alive(run) {
-            assert!(began.elapsed() < Duration::from_secs(10), "its run goes on");
+            assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");
             thread::sleep(Duration::from_millis(10));
         }
         let checkpoints = temp.path().join("sweep/gamma=0.9__seed=1/checkpoints");
-        assert!(!checkpoints.exists() || fs::read_dir(checkpoints).expect("a folder").count() == 0);
+        assert!(!checkpoints.exists() || fs::read_dir(checkpoints).expect("a directory").count() == 0);
     }
 }

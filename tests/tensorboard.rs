@@ -1,4 +1,4 @@
-//! The event file of a run, read by TensorBoard itself where it is installed: the same numbers as in the JSON Lines.
+//! TensorBoard, if installed, reads the same values from the event file of a run as the JSON Lines hold.
 
 mod program;
 mod python;
@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use program::{ale_train, stdout, succeed};
 use python::python_with;
 
-/// What there is beside the curves, as TensorBoard's own pages get it.
-const EXHIBITS: &str = "
+/// Prints the media in an event file, read in the same way as TensorBoard's pages do.
+const READ_MEDIA: &str = "
 import io, json, sys
 import numpy as np
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
@@ -30,18 +30,19 @@ print(json.dumps({
     'text': newest('hyperparameters')[0].decode(),
     'steps': [event.step for event in events.Tensors('evaluation/episode')],
     # Width, height, and the first bytes of the file.
-    'picture': [int(newest('evaluation/episode')[0]), int(newest('evaluation/episode')[1]),
+    'image': [int(newest('evaluation/episode')[0]), int(newest('evaluation/episode')[1]),
                 list(newest('evaluation/episode')[2][:4])],
-    # Left and right ends, and counts.
+    # Left and right ends of the buckets, and counts.
     'returns': newest('evaluation/returns').tolist(),
     'actions': newest('evaluation/actions').tolist(),
 }))
 ";
 
-/// Tag to its (step, value) pairs in order; 32-bit floats, as TensorBoard has them.
+/// Maps a tag to its (step, value) pairs in order. TensorBoard stores values as 32-bit floats.
 type Curves = BTreeMap<String, Vec<(i64, f32)>>;
 
-const READ: &str = "
+/// Prints the scalars in an event file.
+const READ_SCALARS: &str = "
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(sys.argv[1], size_guidance={'scalars': 0})
@@ -49,7 +50,7 @@ events.Reload()
 print(json.dumps({tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()['scalars']}))
 ";
 
-/// The JSON that a program in Python prints about a run.
+/// Runs a Python program on a run and parses the JSON that it prints.
 fn by_tensorboard<T: DeserializeOwned>(python: &str, program: &str, run: &str) -> T {
     serde_json::from_str(&stdout(Command::new(python).args(["-c", program, run]))).expect("JSON")
 }
@@ -68,31 +69,31 @@ fn by_json_lines(text: &str) -> Curves {
 }
 
 #[test]
-fn tensorboard_reads_what_the_json_lines_say() {
+fn tensorboard_reads_the_values_of_the_json_lines() {
     let Some(python) = python_with("tensorboard") else { return };
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a temporary directory");
     let run = temp.path().join("run");
-    let run_dir = run.to_str().expect("a name");
+    let run_dir = run.to_str().expect("UTF-8");
     let flags = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir];
     succeed(ale_train().arg("ppo").args(flags));
 
-    let ours = by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("curves"));
+    let ours = by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("metrics"));
     assert!(ours.contains_key("charts/episodic_return") && ours.contains_key("losses/policy_loss"));
-    assert_eq!(by_tensorboard::<Curves>(&python, READ, run_dir), ours);
+    assert_eq!(by_tensorboard::<Curves>(&python, READ_SCALARS, run_dir), ours);
 }
 
 #[test]
-fn tensorboard_shows_settings_distributions_and_pictures() {
+fn tensorboard_reads_hyperparameters_histograms_and_images() {
     let Some(python) = python_with("tensorboard") else { return };
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a temporary directory");
     let run = temp.path().join("run");
-    let run_dir = run.to_str().expect("a name");
+    let run_dir = run.to_str().expect("UTF-8");
     let evaluation = ["--set", "evaluation.interval_frames=2048", "--set", "evaluation.episodes=3"];
     let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
     let budget = ["--total-frames", "4096", "--set", "ppo.num_steps=32", "--seed", "3", "--quiet"];
     succeed(ale_train().args(["ppo", "--run-dir", run_dir]).args(evaluation).args(short).args(budget));
 
-    let shown: Value = by_tensorboard(&python, EXHIBITS, run_dir);
+    let shown: Value = by_tensorboard(&python, READ_MEDIA, run_dir);
     assert_eq!(shown["tags"]["text"], json!(["hyperparameters"]));
     assert_eq!(shown["tags"]["images"], json!(["evaluation/episode"]));
     let histograms: Vec<String> = serde_json::from_value(shown["tags"]["histograms"].clone()).expect("tags");
@@ -102,15 +103,15 @@ fn tensorboard_shows_settings_distributions_and_pictures() {
     let text = shown["text"].as_str().expect("text");
     assert!(text.contains("|ppo.num_steps|32|\n") && text.contains("|experiment.seed|3|\n"), "{text}");
 
-    // Two evaluations; the strip has screens of 160 x 210, of an episode of 100 steps seven.
+    // Two evaluations. Each image is a strip of screens of 160 x 210 pixels, seven for an episode of 100 steps.
     assert_eq!(shown["steps"], json!([512, 1024]));
-    assert_eq!(shown["picture"], json!([7 * 160, 210, [0x89, 0x50, 0x4E, 0x47]]));
+    assert_eq!(shown["image"], json!([7 * 160, 210, [0x89, 0x50, 0x4E, 0x47]]));
     let buckets =
         |name: &str| -> Vec<[f64; 3]> { serde_json::from_value(shown[name].clone()).expect("buckets") };
     let count = |name: &str| buckets(name).iter().map(|[_, _, count]| count).sum::<f64>();
     assert_eq!((count("returns"), count("actions")), (3.0, 300.0));
     let mean =
-        by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("curves"))["evaluation/return"]
+        by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("metrics"))["evaluation/return"]
             [1]
         .1;
     let returns = buckets("returns");
