@@ -19,7 +19,12 @@ fn no_commercial_rom_is_tracked() {
         // A deleted file is listed until the deletion is committed.
         let Ok(bytes) = fs::read(&path) else { continue };
         let rom = manifest.identify(&bytes);
-        assert_eq!(rom, None, "{} is a commercial ROM; remove it from git, including its history", path.display());
+        assert_eq!(
+            rom,
+            None,
+            "{} is a commercial ROM; remove it from git, including its history",
+            path.display()
+        );
     }
 }
 

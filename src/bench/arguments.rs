@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::cli::{BenchCrew, BenchSubject, Global};
+use crate::cli::{BenchSize, BenchSubject, Global};
 use crate::environments::{WithRom, with_roms};
 use crate::selection;
 
@@ -22,7 +22,7 @@ impl BenchSubject {
     }
 }
 
-impl BenchCrew {
+impl BenchSize {
     /// Returns the number of environments of each game.
     pub(super) fn num_envs(&self) -> Result<usize> {
         ensure!(self.num_envs >= 1, "--num-envs 0 is not possible: it must be 1 or more");

@@ -47,10 +47,10 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
         return scaling::run(args, counts, global, out);
     }
     let duration = args.subject.duration()?;
-    let num_envs = args.crew.num_envs()?;
+    let num_envs = args.size.num_envs()?;
     let batch_size = args.batch_size.unwrap_or(0);
     ensure!(args.batch_size != Some(0), "--batch-size 0 is not possible: it must be 1 or more");
-    let num_threads = args.crew.num_threads()?;
+    let num_threads = args.size.num_threads()?;
     let games = args.subject.games(global)?;
     let of_each: Vec<(WithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
     let total = num_envs * games.len();

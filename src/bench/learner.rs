@@ -41,8 +41,8 @@ impl Work {
 /// Measures the learner and prints its rates.
 pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let duration = args.subject.duration()?;
-    let num_envs = args.crew.num_envs()?;
-    let num_threads = args.crew.num_threads()?;
+    let num_envs = args.size.num_envs()?;
+    let num_threads = args.size.num_threads()?;
     let games = args.subject.games(global)?;
     let device = DeviceName::parse(&args.device)?;
     device.check(args.precision)?;

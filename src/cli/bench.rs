@@ -38,7 +38,7 @@ pub(crate) struct BenchSubject {
 
 /// The sizes of a vector environment.
 #[derive(Debug, Args)]
-pub(crate) struct BenchCrew {
+pub(crate) struct BenchSize {
     /// Environments of each game
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) num_envs: usize,
@@ -80,7 +80,7 @@ pub(crate) struct BenchEnvArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
-    pub(crate) crew: BenchCrew,
+    pub(crate) size: BenchSize,
     /// Environments in a batch; a smaller batch holds the first to finish [default: all]
     #[arg(long, value_name = "B")]
     pub(crate) batch_size: Option<usize>,
@@ -108,7 +108,7 @@ pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
-    pub(crate) crew: BenchCrew,
+    pub(crate) size: BenchSize,
     /// Device of the network: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: String,

@@ -20,7 +20,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
 pub(crate) use bench::{
-    BenchArgs, BenchCommand, BenchCrew, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSubject,
+    BenchArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize, BenchSubject,
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use train::TrainCommand;

@@ -66,13 +66,17 @@ impl VideoFile {
         };
         if matches!(format, Format::Mp4) {
             let found = Command::new("ffmpeg").arg("-version").output();
-            ensure!(found.is_ok(), "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif");
+            ensure!(
+                found.is_ok(),
+                "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif"
+            );
         }
         let cannot = || format!("cannot write {}", path.display());
         if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
             return Err(anyhow!("it is a directory")).with_context(cannot);
         }
-        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory =
+            path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let partial = partial_file().tempfile_in(directory).with_context(cannot)?;
         Ok(Self { path: path.to_owned(), format, partial })
     }
@@ -110,7 +114,8 @@ fn gif(video: &Video, file: impl Write) -> Result<()> {
     encoder.set_repeat(gif::Repeat::Infinite)?;
     for image in video.images() {
         let (palette, indices) = indexed(&image?.pixels);
-        let mut gif_frame = gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
+        let mut gif_frame =
+            gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
         // In hundredths of a second.
         gif_frame.delay = (100.0 / video.frames_per_second).round() as u16;
         encoder.write_frame(&gif_frame)?;

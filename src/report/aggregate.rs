@@ -156,8 +156,7 @@ mod tests {
                 assert!((ours - value).abs() < 1e-12, "{aggregate:?} of {shape:?}: {ours} and {value}");
                 let values = aggregate.resampled(scores, &mut rng);
                 for (end, share) in [(low, 0.025), (high, 0.975)] {
-                    let [least, most] =
-                        [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
+                    let [least, most] = [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
                     assert!(
                         (least - 1e-12..=most + 1e-12).contains(&end),
                         "{aggregate:?} of {shape:?}: {end} is not in {least}..={most}"

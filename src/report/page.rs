@@ -53,8 +53,11 @@ fn curves(groups: &[Group]) -> Result<String> {
         return Ok("<p class=\"note\">No episode has finished yet.</p>\n".to_owned());
     }
     let several = groups.iter().any(|group| group.runs.len() > 1);
-    let bands =
-        if several { ", averaged over the runs of a group; the band spans its lowest and its highest run" } else { "" };
+    let bands = if several {
+        ", averaged over the runs of a group; the band spans its lowest and its highest run"
+    } else {
+        ""
+    };
     let frames = if charts.len() > 1 { " Frames are summed over all games." } else { "" };
     Ok(format!(
         "<h2>Learning curves</h2>\n<p class=\"note\">Mean return of the last 100 episodes{bands}.{frames}</p>\n\

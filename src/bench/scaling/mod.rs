@@ -29,7 +29,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let (duration, runs) = (args.subject.duration()?, args.runs);
     ensure!(runs >= 2, "--runs {runs} is not possible: a confidence interval takes 2 or more");
-    let num_threads = args.crew.num_threads()?;
+    let num_threads = args.size.num_threads()?;
     let games = args.subject.games(global)?;
     let file = args.plot.as_deref().map(PlotFile::new).transpose()?;
     let mut points = Vec::new();
