@@ -1,4 +1,4 @@
-//! Passes the commit to the program, which records it in every run.
+//! Records the commit and the cargo features of the build for `--version` and for each run's provenance.
 
 use std::process::Command;
 
@@ -11,6 +11,13 @@ fn main() {
         println!("cargo::rerun-if-changed={log}");
     }
     println!("cargo::rustc-env=ALE_TRAIN_COMMIT={}", commit().unwrap_or_else(|| "unknown".to_owned()));
+    println!("cargo::rustc-env=ALE_TRAIN_FEATURES={}", features().join(", "));
+}
+
+/// The cargo features of the build, without `default`.
+fn features() -> Vec<String> {
+    let enabled = std::env::var("CARGO_CFG_FEATURE").unwrap_or_default();
+    enabled.split(',').filter(|name| !name.is_empty() && *name != "default").map(str::to_owned).collect()
 }
 
 /// Returns the commit, with `+changes` if files differ from it, or `None` outside a git checkout.

@@ -20,6 +20,7 @@ mod games;
 mod interrupt;
 mod interval;
 mod learner;
+mod man;
 mod output;
 #[cfg(unix)]
 mod play;
@@ -38,6 +39,7 @@ mod tensors;
 mod threads;
 mod trace;
 mod train;
+mod version;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -81,5 +83,6 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
             clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", &mut script);
             Ok(out.write_all(&script)?)
         }
+        Command::Man(args) => man::run(&args),
     }
 }

@@ -26,9 +26,18 @@ pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, SweepArgs};
 
+use crate::version;
+
 /// Train reinforcement learning agents on Atari 2600 games.
 #[derive(Debug, Parser)]
-#[command(name = "ale-train", version, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(
+    name = "ale-train",
+    version,
+    long_version = version::LONG.as_str(),
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_help = EXAMPLES
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -89,6 +98,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write manual pages for all commands
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -101,6 +112,16 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ale-train man --out ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Directory for the pages; created if missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[cfg(test)]

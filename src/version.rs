@@ -1,0 +1,51 @@
+//! `ale-train --version`: the version, and with the long form what the binary was built from and what it uses here.
+
+use std::sync::LazyLock;
+
+use crate::provenance::COMMIT;
+
+/// Cargo features of this build, from the build script.
+const FEATURES: &str = env!("ALE_TRAIN_FEATURES");
+
+/// Version, commit, cargo features and the processor features that kernels are selected by.
+pub(crate) static LONG: LazyLock<String> = LazyLock::new(|| {
+    let features = if FEATURES.is_empty() { "none" } else { FEATURES };
+    format!(
+        "{}\ncommit: {COMMIT}\nfeatures: {features}\nprocessor: {} ({})",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        processor_features().join(", "),
+    )
+});
+
+/// The processor features of this machine for which the emulator or the learners have kernels.
+#[cfg(target_arch = "x86_64")]
+fn processor_features() -> Vec<&'static str> {
+    macro_rules! detected {
+        ($($name:tt),+) => {
+            [$(($name, std::arch::is_x86_feature_detected!($name))),+]
+        };
+    }
+    let features = detected!("avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512vbmi");
+    features.into_iter().filter_map(|(name, detected)| detected.then_some(name)).collect()
+}
+
+/// Other architectures run portable code.
+#[cfg(not(target_arch = "x86_64"))]
+fn processor_features() -> Vec<&'static str> {
+    vec!["portable code"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_version_names_commit_features_and_processor() {
+        let lines: Vec<&str> = LONG.lines().collect();
+        assert_eq!(lines[0], env!("CARGO_PKG_VERSION"));
+        assert_eq!(lines[1], format!("commit: {COMMIT}"));
+        assert!(lines[2].starts_with("features: "), "{}", lines[2]);
+        assert!(lines[3].contains(std::env::consts::ARCH), "{}", lines[3]);
+    }
+}
