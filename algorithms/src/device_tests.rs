@@ -58,10 +58,10 @@ impl Trace {
     }
 }
 
-fn near(what: &str, numbers: &[f32], expected: &[f32]) {
-    assert_eq!(numbers.len(), expected.len());
+fn near(what: &str, values: &[f32], expected: &[f32]) {
+    assert_eq!(values.len(), expected.len());
     let error = |(number, expected): (&f32, &f32)| (number - expected).abs() / (1.0 + expected.abs());
-    let errors: Vec<f32> = numbers.iter().zip(expected).map(error).collect();
+    let errors: Vec<f32> = values.iter().zip(expected).map(error).collect();
     let worst = errors.iter().copied().fold(0.0, f32::max);
     println!("{what}: at most {worst:e} apart");
     // NaN must fail too.
@@ -309,11 +309,11 @@ fn networks_and_their_gradients_equal_those_of_the_cpu() {
 }
 
 /// Norm of the difference of two vectors, relative to the norm of the second.
-fn distance(numbers: &[f32], expected: &[f32]) -> f32 {
+fn distance(values: &[f32], expected: &[f32]) -> f32 {
     let length =
-        |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|number| number * number).sum::<f32>().sqrt();
-    assert_eq!(numbers.len(), expected.len());
-    let mut differences = numbers.iter().zip(expected).map(|(number, expected)| number - expected);
+        |values: &mut dyn Iterator<Item = f32>| values.map(|number| number * number).sum::<f32>().sqrt();
+    assert_eq!(values.len(), expected.len());
+    let mut differences = values.iter().zip(expected).map(|(number, expected)| number - expected);
     length(&mut differences) / length(&mut expected.iter().copied())
 }
 

@@ -48,10 +48,10 @@ impl ValueScale {
     }
 
     /// Inverse of [`squash`](Self::squash).
-    pub fn expand(self, number: f32) -> f32 {
-        let x = f64::from(number);
+    pub fn expand(self, scaled: f32) -> f32 {
+        let x = f64::from(scaled);
         match self {
-            Self::None | Self::PopArt => number,
+            Self::None | Self::PopArt => scaled,
             Self::H => {
                 let root = (1.0 + 4.0 * H_EPSILON * (x.abs() + 1.0 + H_EPSILON)).sqrt();
                 (x.signum() * (((root - 1.0) / (2.0 * H_EPSILON)).powi(2) - 1.0)) as f32
@@ -128,10 +128,10 @@ impl TaskScales {
     }
 
     /// Inverse of [`squash`](Self::squash).
-    pub(crate) fn expand(&self, task: usize, number: f32) -> f32 {
+    pub(crate) fn expand(&self, task: usize, scaled: f32) -> f32 {
         match self.statistics.get(task) {
-            Some(of_task) => (f64::from(number) * of_task.deviation() + of_task.mean) as f32,
-            None => self.kind.expand(number),
+            Some(of_task) => (f64::from(scaled) * of_task.deviation() + of_task.mean) as f32,
+            None => self.kind.expand(scaled),
         }
     }
 

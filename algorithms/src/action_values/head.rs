@@ -49,17 +49,17 @@ impl Head {
     }
 
     /// Returns the mean return that the outputs of an action of a task represent.
-    pub(crate) fn mean(&self, task: usize, numbers: &[f32]) -> f32 {
-        let expand = |number: f32| self.scales.expand(task, number);
+    pub(crate) fn mean(&self, task: usize, outputs: &[f32]) -> f32 {
+        let expand = |output: f32| self.scales.expand(task, output);
         match &self.model {
-            ReturnModel::Mean(_) => expand(numbers[0]),
-            ReturnModel::Categorical { support } => probabilities(numbers)
+            ReturnModel::Mean(_) => expand(outputs[0]),
+            ReturnModel::Categorical { support } => probabilities(outputs)
                 .iter()
                 .zip(support)
                 .map(|(probability, &value)| probability * expand(value))
                 .sum(),
             ReturnModel::Quantile { count } => {
-                numbers.iter().map(|&number| expand(number)).sum::<f32>() / *count as f32
+                outputs.iter().map(|&output| expand(output)).sum::<f32>() / *count as f32
             }
         }
     }
@@ -67,7 +67,7 @@ impl Head {
     /// Returns the mean return of each of the first `num_actions` actions of a row of outputs. These are the
     /// legal actions of a task.
     pub(crate) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
-        row.chunks_exact(self.num_atoms()).take(num_actions).map(|numbers| self.mean(task, numbers)).collect()
+        row.chunks_exact(self.num_atoms()).take(num_actions).map(|outputs| self.mean(task, outputs)).collect()
     }
 
     /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted
@@ -92,21 +92,21 @@ impl Head {
     }
 
     /// Computes the loss of each row: `[rows, num_atoms]` outputs and targets to `[rows]`.
-    pub(crate) fn losses(&self, numbers: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
+    pub(crate) fn losses(&self, outputs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
         match &self.model {
             ReturnModel::Mean(kind) => {
-                let errors = (numbers - targets).squeeze_dim(1);
+                let errors = (outputs - targets).squeeze_dim(1);
                 match kind {
                     LossKind::Mse => errors.square(),
                     LossKind::Huber => loss::huber(errors),
                 }
             }
-            ReturnModel::Categorical { .. } => loss::cross_entropy(log_softmax(numbers, 1), targets),
+            ReturnModel::Categorical { .. } => loss::cross_entropy(log_softmax(outputs, 1), targets),
             ReturnModel::Quantile { count } => {
                 let levels: Vec<f32> =
                     (0..*count).map(|index| (index as f32 + 0.5) / *count as f32).collect();
-                let levels = Tensor::from_data(TensorData::new(levels, [1, *count]), &numbers.device());
-                loss::quantile_huber(numbers, targets, levels)
+                let levels = Tensor::from_data(TensorData::new(levels, [1, *count]), &outputs.device());
+                loss::quantile_huber(outputs, targets, levels)
             }
         }
     }
@@ -124,9 +124,9 @@ impl Head {
 }
 
 fn probabilities(logits: &[f32]) -> Vec<f32> {
-    let mut numbers = logits.to_vec();
-    categorical::log_softmax(&mut numbers);
-    numbers.iter().map(|log_prob| log_prob.exp()).collect()
+    let mut log_probs = logits.to_vec();
+    categorical::log_softmax(&mut log_probs);
+    log_probs.iter().map(|log_prob| log_prob.exp()).collect()
 }
 
 /// Projects a distribution over any returns onto the evenly spaced ones of `support`. The probability between
@@ -158,9 +158,9 @@ mod tests {
 
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 
-    fn close(numbers: &[f32], expected: &[f32]) {
+    fn close(outputs: &[f32], expected: &[f32]) {
         let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-5;
-        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+        assert!(outputs.len() == expected.len() && outputs.iter().zip(expected).all(near), "{outputs:?}");
     }
 
     fn plain() -> TaskScales {

@@ -113,19 +113,19 @@ impl Policy {
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
-        let outputs = self.network.forward(observations, &tasks, noise);
-        let [_, actions, atoms] = outputs.dims();
-        let numbers = to_host(outputs)?;
-        let of_row = |(row, numbers): (&BatchRow, &[f32])| {
+        let tensor = self.network.forward(observations, &tasks, noise);
+        let [_, actions, atoms] = tensor.dims();
+        let outputs = to_host(tensor)?;
+        let of_row = |(row, outputs): (&BatchRow, &[f32])| {
             let (task, num_actions) = (self.reader.task(row.env), self.reader.num_actions(row.env));
-            let values = self.head.values(task, numbers, num_actions);
+            let values = self.head.values(task, outputs, num_actions);
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)
             } else {
                 Err(LearnerError::NonFinite { what: format!("a value of environment {}", row.env) })
             }
         };
-        let values = rows.iter().zip(numbers.chunks_exact(actions * atoms)).map(of_row);
+        let values = rows.iter().zip(outputs.chunks_exact(actions * atoms)).map(of_row);
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 

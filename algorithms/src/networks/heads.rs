@@ -196,9 +196,9 @@ mod tests {
             let device = Device::flex().autodiff();
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let spec = random_spec(&mut rng);
-            let numbers: Vec<f32> =
+            let values: Vec<f32> =
                 (0..spec.num_envs() * FEATURES).map(|_| rng.random_range(-300.0..300.0)).collect();
-            let features = Tensor::from_data(TensorData::new(numbers, [spec.num_envs(), FEATURES]), &device);
+            let features = Tensor::from_data(TensorData::new(values, [spec.num_envs(), FEATURES]), &device);
             let mut initializer = Initializer { rng: &mut rng, device: &device };
             let heads = Heads::new(FEATURES, &spec, kind, &mut initializer);
             let rows = RowTasks::new(spec.task_ids.iter().copied(), &spec.tasks, &device);

@@ -71,8 +71,8 @@ impl ObservationLayout {
         if !on_cpu(device) {
             return PackedRows::new(self, rows, device).unpack(self);
         }
-        let (shape, numbers) = self.decode_all(rows);
-        Tensor::from_data(TensorData::new(numbers, shape), device)
+        let (shape, values) = self.decode_all(rows);
+        Tensor::from_data(TensorData::new(values, shape), device)
     }
 
     /// Converts rows on the host, with a name for error reports.
@@ -83,26 +83,26 @@ impl ObservationLayout {
 
     fn decode_all<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> ([usize; 2], Vec<f32>) {
         let shape = [rows.len(), self.length()];
-        let mut numbers = vec![0.0; shape[0] * shape[1]];
-        for (row, numbers) in rows.zip(numbers.chunks_exact_mut(shape[1])) {
-            self.decode(row, numbers);
+        let mut values = vec![0.0; shape[0] * shape[1]];
+        for (row, values) in rows.zip(values.chunks_exact_mut(shape[1])) {
+            self.decode(row, values);
         }
-        (shape, numbers)
+        (shape, values)
     }
 
-    fn decode(self, row: &[u8], numbers: &mut [f32]) {
+    fn decode(self, row: &[u8], values: &mut [f32]) {
         match self {
             Self::Images { channels, height, width } => {
-                channels_last(row, height * width, channels, numbers);
+                channels_last(row, height * width, channels, values);
             }
             Self::Bytes { .. } => {
-                for (number, &byte) in numbers.iter_mut().zip(row) {
-                    *number = f32::from(byte) / 255.0;
+                for (value, &byte) in values.iter_mut().zip(row) {
+                    *value = f32::from(byte) / 255.0;
                 }
             }
             Self::Floats { .. } => {
-                for (number, &bytes) in numbers.iter_mut().zip(row.as_chunks().0) {
-                    *number = f32::from_ne_bytes(bytes);
+                for (value, &bytes) in values.iter_mut().zip(row.as_chunks().0) {
+                    *value = f32::from_ne_bytes(bytes);
                 }
             }
         }
@@ -110,9 +110,9 @@ impl ObservationLayout {
 }
 
 /// Converts bytes (channels, pixels) to values (pixels, channels) in 0..=1.
-fn channels_last(row: &[u8], pixels: usize, channels: usize, numbers: &mut [f32]) {
+fn channels_last(row: &[u8], pixels: usize, channels: usize, values: &mut [f32]) {
     for (channel, plane) in row.chunks_exact(pixels).enumerate() {
-        for (&byte, pixel) in plane.iter().zip(numbers.chunks_exact_mut(channels)) {
+        for (&byte, pixel) in plane.iter().zip(values.chunks_exact_mut(channels)) {
             pixel[channel] = f32::from(byte) / 255.0;
         }
     }
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn images_are_scaled_with_channels_last() {
-        let mut numbers = [0.0; 6];
-        channels_last(&[0, 51, 102, 153, 204, 255], 3, 2, &mut numbers);
-        assert_eq!(numbers, [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
+        let mut values = [0.0; 6];
+        channels_last(&[0, 51, 102, 153, 204, 255], 3, 2, &mut values);
+        assert_eq!(values, [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
     }
 
     #[test]

@@ -155,11 +155,11 @@ impl QHead {
 }
 
 /// Computes the mean over each row's legal actions: `[rows, max_actions, atoms]` to `[rows, 1, atoms]`.
-fn mean_of_legal(numbers: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
+fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     let illegal = rows.illegal().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
-    let [count, actions, atoms] = numbers.dims();
-    numbers.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts
+    let [count, actions, atoms] = outputs.dims();
+    outputs.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts
 }
 
 #[cfg(test)]
@@ -234,8 +234,8 @@ mod tests {
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let layout = ObservationLayout::Images { channels: 2, height: 36, width: 44 };
         let network = network_of(layout, HeadKind::PerGame, options);
-        let numbers: Vec<f32> = (0..3 * layout.length()).map(|index| (index % 97) as f32 / 97.0).collect();
-        let images = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([3, layout.length()]);
+        let values: Vec<f32> = (0..3 * layout.length()).map(|index| (index % 97) as f32 / 97.0).collect();
+        let images = Tensor::<1>::from_floats(values.as_slice(), &device()).reshape([3, layout.length()]);
         let outputs = |scale: f32| -> Vec<f32> {
             network.forward(images.clone().mul_scalar(scale), &rows(), None).try_into_vec_as().unwrap()
         };
@@ -281,9 +281,9 @@ mod tests {
 
     #[test]
     fn the_mean_ignores_illegal_actions() {
-        let numbers = [[1.0, 3.0, 5.0, 7.0], [1.0, 3.0, 1e9, -1e9], [2.0, 2.0, 2.0, 6.0]];
-        let numbers = Tensor::<2>::from_floats(numbers, &device()).unsqueeze_dim::<3>(2);
-        let means: Vec<f32> = mean_of_legal(numbers, &rows()).try_into_vec_as().unwrap();
+        let values = [[1.0, 3.0, 5.0, 7.0], [1.0, 3.0, 1e9, -1e9], [2.0, 2.0, 2.0, 6.0]];
+        let values = Tensor::<2>::from_floats(values, &device()).unsqueeze_dim::<3>(2);
+        let means: Vec<f32> = mean_of_legal(values, &rows()).try_into_vec_as().unwrap();
         assert_eq!(means, [4.0, 2.0, 3.0]);
     }
 
@@ -340,8 +340,8 @@ mod tests {
             let network = QNetwork::new(LAYOUT, &spec, &config, options, &mut rng, &device());
             let rows = RowTasks::new(spec.task_ids.iter().copied(), &spec.tasks, &device());
             let count = spec.num_envs();
-            let numbers: Vec<f32> = (0..count * 3).map(|index| (index % 7) as f32 - 3.0).collect();
-            let observations = Tensor::<1>::from_floats(numbers.as_slice(), &device()).reshape([count, 3]);
+            let values: Vec<f32> = (0..count * 3).map(|index| (index % 7) as f32 - 3.0).collect();
+            let observations = Tensor::<1>::from_floats(values.as_slice(), &device()).reshape([count, 3]);
             let values = network.forward(observations, &rows, None);
             let illegal = rows.illegal().unsqueeze_dim::<3>(2).expand(values.dims());
             let loss = values.square().mask_fill(illegal, 0.0).sum();

@@ -16,8 +16,8 @@ pub(super) struct ColumnRescaling {
 impl ColumnRescaling {
     /// Repeats the change of each task for its `columns` columns, task by task.
     pub(super) fn new(changes: &[Rescaling], columns: usize) -> Self {
-        let repeated = |number: fn(&Rescaling) -> f32| {
-            changes.iter().flat_map(|change| std::iter::repeat_n(number(change), columns)).collect()
+        let repeated = |component: fn(&Rescaling) -> f32| {
+            changes.iter().flat_map(|change| std::iter::repeat_n(component(change), columns)).collect()
         };
         Self { factors: repeated(|change| change.factor), shifts: repeated(|change| change.shift) }
     }
@@ -67,8 +67,8 @@ fn shifted<const D: usize>(param: Param<Tensor<D>>, shifts: &[f32]) -> Param<Ten
 }
 
 /// Returns one value per column, on the device of a tensor.
-fn row<const D: usize>(numbers: &[f32], of: &Tensor<D>) -> Tensor<D> {
-    let data = TensorData::new(numbers.to_vec(), [numbers.len()]);
+fn row<const D: usize>(values: &[f32], of: &Tensor<D>) -> Tensor<D> {
+    let data = TensorData::new(values.to_vec(), [values.len()]);
     Tensor::<1>::from_data(data, &of.device()).unsqueeze()
 }
 

@@ -26,8 +26,8 @@ fn network(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) 
 
 fn observations(count: usize, length: usize) -> Tensor<2> {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let numbers: Vec<f32> = (0..count * length).map(|_| rng.random()).collect();
-    Tensor::from_data(TensorData::new(numbers, [count, length]), &Device::flex().autodiff())
+    let values: Vec<f32> = (0..count * length).map(|_| rng.random()).collect();
+    Tensor::from_data(TensorData::new(values, [count, length]), &Device::flex().autodiff())
 }
 
 /// Returns the names and shapes of all parameters in PyTorch's convention.

@@ -156,11 +156,11 @@ fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> V
 /// values).
 fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> Vec<f32> {
     let [height, width, channels] = feature_map;
-    let (pictures, embeddings) = values.split_at(height * width * channels * outputs);
-    let pictures = transposed(pictures, height * width, channels, outputs);
+    let (maps, embeddings) = values.split_at(height * width * channels * outputs);
+    let maps = transposed(maps, height * width, channels, outputs);
     let embedding = embeddings.len() / outputs;
     let embeddings = transposed(embeddings, 1, embedding, outputs);
-    let rows = pictures.chunks_exact(pictures.len() / outputs).enumerate();
+    let rows = maps.chunks_exact(maps.len() / outputs).enumerate();
     rows.flat_map(|(output, row)| row.iter().chain(&embeddings[output * embedding..][..embedding]))
         .copied()
         .collect()

@@ -254,10 +254,10 @@ mod tests {
         GradientsParams::from_grads(loss.backward(), layer)
     }
 
-    fn numbers(layer: &Linear) -> [f32; 3] {
-        let mut numbers: Vec<f32> = layer.weight.val().try_into_vec_as().unwrap();
-        numbers.push(layer.bias.as_ref().unwrap().val().into_scalar());
-        numbers.try_into().unwrap()
+    fn parameters(layer: &Linear) -> [f32; 3] {
+        let mut values: Vec<f32> = layer.weight.val().try_into_vec_as().unwrap();
+        values.push(layer.bias.as_ref().unwrap().val().into_scalar());
+        values.try_into().unwrap()
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
             let mut gradients = gradients(&layer);
             layer = optimizer.step(layer, &mut gradients, 0.1, GradientScale::Host(scale));
         }
-        for (weight, gradient) in numbers(&layer).into_iter().zip([3.0, 4.0, 12.0]) {
+        for (weight, gradient) in parameters(&layer).into_iter().zip([3.0, 4.0, 12.0]) {
             let expected = adam(&[gradient, 0.25 * gradient, 0.5 * gradient], 0.1, 1e-5);
             assert!((f64::from(weight) - expected).abs() < 1e-6, "{weight} and {expected}");
         }
@@ -307,7 +307,7 @@ mod tests {
         let mut gradients_of_first = gradients(&first);
         first = optimizer.step(first, &mut gradients_of_first, 0.1, GradientScale::Host(1.0));
 
-        let [w0, w1, b] = numbers(&first);
+        let [w0, w1, b] = parameters(&first);
         let mut second = layer([w0, w1], b);
         let mut restored = AdamOptimizer::new(1e-5);
         restored.load_moments(optimizer.moments().unwrap(), &[2, 1], &Device::flex()).unwrap();
@@ -315,7 +315,7 @@ mod tests {
         let (mut left, mut right) = (gradients(&first), gradients(&second));
         first = optimizer.step(first, &mut left, 0.1, GradientScale::Host(0.5));
         second = restored.step(second, &mut right, 0.1, GradientScale::Host(0.5));
-        assert_eq!(numbers(&first).map(f32::to_bits), numbers(&second).map(f32::to_bits));
+        assert_eq!(parameters(&first).map(f32::to_bits), parameters(&second).map(f32::to_bits));
         assert_eq!(optimizer.moments(), restored.moments());
     }
 
@@ -325,7 +325,7 @@ mod tests {
         let mut optimizer = AdamOptimizer::new(1e-5);
         let mut gradients = gradients(&layer);
         layer = optimizer.step(layer, &mut gradients, 0.1, GradientScale::Host(1.0));
-        assert_eq!(numbers(&layer).len(), 3);
+        assert_eq!(parameters(&layer).len(), 3);
         let moments = optimizer.moments().unwrap();
         for sizes in [&[2, 2][..], &[2], &[2, 1, 1]] {
             let refused = AdamOptimizer::new(1e-5).load_moments(moments.clone(), sizes, &Device::flex());

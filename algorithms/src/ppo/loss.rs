@@ -76,8 +76,8 @@ mod tests {
 
     use super::*;
 
-    fn tensor<const N: usize>(numbers: [f32; N]) -> Tensor<1> {
-        Tensor::from_floats(numbers, &Device::flex().autodiff())
+    fn tensor<const N: usize>(values: [f32; N]) -> Tensor<1> {
+        Tensor::from_floats(values, &Device::flex().autodiff())
     }
 
     fn number(tensor: Tensor<1>) -> f32 {
@@ -91,9 +91,9 @@ mod tests {
         at.grad(&gradients).unwrap().try_into_vec_as().unwrap()
     }
 
-    fn close(numbers: &[f32], expected: &[f32]) {
+    fn close(values: &[f32], expected: &[f32]) {
         let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
-        assert!(numbers.len() == expected.len() && numbers.iter().zip(expected).all(near), "{numbers:?}");
+        assert!(values.len() == expected.len() && values.iter().zip(expected).all(near), "{values:?}");
     }
 
     #[test]

@@ -31,10 +31,10 @@ pub struct PpoMetrics {
 
 /// Computes `1 - variance(returns - values) / variance(returns)`.
 pub(super) fn explained_variance(values: &[f32], returns: &[f32]) -> f32 {
-    let variance = |numbers: &dyn Fn(usize) -> f64| {
+    let variance = |at: &dyn Fn(usize) -> f64| {
         let count = values.len() as f64;
-        let mean = (0..values.len()).map(numbers).sum::<f64>() / count;
-        (0..values.len()).map(|index| (numbers(index) - mean).powi(2)).sum::<f64>() / count
+        let mean = (0..values.len()).map(at).sum::<f64>() / count;
+        (0..values.len()).map(|index| (at(index) - mean).powi(2)).sum::<f64>() / count
     };
     let of_returns = variance(&|index| f64::from(returns[index]));
     let of_errors = variance(&|index| f64::from(returns[index]) - f64::from(values[index]));

@@ -87,27 +87,27 @@ pub(super) fn scale_by_task(
         let own: Vec<usize> =
             entries.iter().filter(|&&(_, of)| of == task).map(|&(entry, _)| entry).collect();
         let deviation = scales.deviation(task).unwrap_or(1.0);
-        let mut numbers: Vec<f32> = own.iter().map(|&entry| advantages[entry] / deviation).collect();
+        let mut values: Vec<f32> = own.iter().map(|&entry| advantages[entry] / deviation).collect();
         if norm_adv == NormAdv::Game {
-            normalize(&mut numbers);
+            normalize(&mut values);
         }
-        for (entry, number) in own.into_iter().zip(numbers) {
-            advantages[entry] = number;
+        for (entry, value) in own.into_iter().zip(values) {
+            advantages[entry] = value;
         }
     }
 }
 
 /// Shifts to mean 0 and scales to (unbiased) standard deviation 1. A single value is left unchanged.
-fn normalize(numbers: &mut [f32]) {
-    if numbers.len() < 2 {
+fn normalize(values: &mut [f32]) {
+    if values.len() < 2 {
         return;
     }
-    let count = numbers.len() as f64;
-    let mean = numbers.iter().map(|&number| f64::from(number)).sum::<f64>() / count;
-    let squares: f64 = numbers.iter().map(|&number| (f64::from(number) - mean).powi(2)).sum();
+    let count = values.len() as f64;
+    let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
     let deviation = (squares / (count - 1.0)).sqrt();
-    for number in numbers {
-        *number = ((f64::from(*number) - mean) / (deviation + 1e-8)) as f32;
+    for value in values {
+        *value = ((f64::from(*value) - mean) / (deviation + 1e-8)) as f32;
     }
 }
 
@@ -123,18 +123,18 @@ mod tests {
         let advantages = [100.0, 1.0, -9.0, 200.0, 3.0, 300.0];
         let entries = [(0, 1), (1, 0), (3, 1), (4, 0), (5, 1)];
         let scaled = |norm_adv, scales: &TaskScales| {
-            let mut numbers = advantages;
-            scale_by_task(&mut numbers, &entries, 2, norm_adv, scales);
-            numbers
+            let mut values = advantages;
+            scale_by_task(&mut values, &entries, 2, norm_adv, scales);
+            values
         };
         let plain = TaskScales::new(ValueScale::H, 0.1, 2);
         assert_eq!(scaled(NormAdv::None, &plain), advantages);
         assert_eq!(scaled(NormAdv::Batch, &plain), advantages);
         let half = 0.5f32.sqrt();
-        for (number, expected) in
+        for (value, expected) in
             scaled(NormAdv::Game, &plain).into_iter().zip([-1.0, -half, -9.0, 0.0, half, 1.0])
         {
-            assert!((number - expected).abs() < 1e-6, "{number} and {expected}");
+            assert!((value - expected).abs() < 1e-6, "{value} and {expected}");
         }
         // Returns 0 and 100: deviation 50.
         let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, 2);
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn normalisation_by_hand() {
         // Mean 3, unbiased variance (4 + 0 + 4) / 2 = 4.
-        let mut numbers = [1.0, 3.0, 5.0];
-        normalize(&mut numbers);
-        for (number, expected) in numbers.iter().zip([-1.0, 0.0, 1.0]) {
-            assert!((number - expected).abs() < 1e-6, "{numbers:?}");
+        let mut values = [1.0, 3.0, 5.0];
+        normalize(&mut values);
+        for (value, expected) in values.iter().zip([-1.0, 0.0, 1.0]) {
+            assert!((value - expected).abs() < 1e-6, "{values:?}");
         }
         let mut single = [7.0];
         normalize(&mut single);

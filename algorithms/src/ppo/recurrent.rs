@@ -55,9 +55,8 @@ impl RecurrentState {
             return None;
         }
         let count = self.hidden.len() / self.size;
-        let state = |numbers: &[f32]| {
-            Tensor::from_data(TensorData::new(numbers.to_vec(), [count, self.size]), device)
-        };
+        let state =
+            |values: &[f32]| Tensor::from_data(TensorData::new(values.to_vec(), [count, self.size]), device);
         let keep: Vec<f32> = starts.iter().map(|&starts| f32::from(!starts)).collect();
         let keep = Tensor::from_data(TensorData::new(keep, [starts.len() / count, count]), device);
         Some(Sequences { state: LstmState { hidden: state(&self.hidden), cell: state(&self.cell) }, keep })

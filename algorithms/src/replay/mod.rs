@@ -271,8 +271,8 @@ impl ReplayBuffer {
         let (task, _) = self.places[env];
         if let Some(alpha) = self.options.alpha {
             let priority = self.max_priority.powf(alpha.into());
-            for (numbers, priority) in [(evicted, 0.0), (ready, priority)] {
-                for number in numbers {
+            for (steps, priority) in [(evicted, 0.0), (ready, priority)] {
+                for number in steps {
                     let entry = self.entry(env, number);
                     self.priorities[task].set(entry, priority);
                 }
