@@ -1,6 +1,6 @@
-//! PQN, the parallelised Q-network (Gallici et al., "Simplifying deep temporal difference learning", July
-//! 2024, published at ICLR 2025, <https://arxiv.org/abs/2407.04811>): action values from many environments,
-//! without a replay buffer or a target network.
+//! PQN, the parallelised Q-network (Gallici et al. 2024, "Simplifying deep temporal difference learning", ICLR 2025,
+//! <https://arxiv.org/abs/2407.04811>): action values from many environments, without a replay buffer or a target
+//! network.
 //!
 //! Layer normalisation takes the place of the target network in stabilising the values, and returns over
 //! several steps (Q(lambda)) propagate rewards quickly. The methods are called in the same order as those of
