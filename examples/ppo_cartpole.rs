@@ -33,14 +33,14 @@ type Envs = PoolVectorEnv<TimeLimit<Control<CartPole>>>;
 
 const NUM_ENVS: usize = 8;
 /// Steps of each environment between two updates.
-const NUM_STEPS: usize = 64;
-/// Updates of the whole run: 200 * 8 * 64 = 102,400 steps.
-const NUM_UPDATES: u64 = 200;
+const NUM_STEPS: usize = 32;
+/// Updates of the whole run, of 8 * 32 steps each: 102,400 steps.
+const NUM_UPDATES: u64 = 400;
 const LEARNING_RATE: f64 = 1e-3;
 const GAMMA: f32 = 0.99;
 const GAE_LAMBDA: f32 = 0.95;
 const UPDATE_EPOCHS: usize = 10;
-const MINIBATCH_SIZE: usize = 128;
+const MINIBATCH_SIZE: usize = 64;
 const CLIP_COEF: f32 = 0.2;
 const VF_COEF: f32 = 0.5;
 const MAX_GRAD_NORM: f32 = 0.5;
@@ -82,7 +82,7 @@ fn main() -> Result<()> {
     for update in 0..NUM_UPDATES {
         let rollout = Rollout::collect(&mut envs, &agent, &mut rng, &mut returns)?;
         agent.update(&rollout, learning_rate.value(update), &mut rng);
-        if (update + 1).is_multiple_of(20) {
+        if (update + 1).is_multiple_of(40) {
             let steps = (update + 1) * (NUM_ENVS * NUM_STEPS) as u64;
             let recent = &returns[returns.len().saturating_sub(20)..];
             println!(
