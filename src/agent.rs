@@ -16,7 +16,7 @@ use crate::learner::{Learner, Player};
 /// A checkpoint and the experiment that it belongs to.
 pub(crate) struct TrainedAgent {
     /// The directory of the checkpoint.
-    pub(crate) folder: PathBuf,
+    pub(crate) directory: PathBuf,
     pub(crate) checkpoint: Checkpoint,
     pub(crate) experiment: Experiment,
 }
@@ -24,26 +24,26 @@ pub(crate) struct TrainedAgent {
 impl TrainedAgent {
     /// Opens the checkpoint that the flags choose.
     pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
-        let folder = checkpoint::chosen(&args.checkpoint, args.best)?;
-        let checkpoint = checkpoint::load(&folder)?;
-        Self::new(folder, checkpoint)
+        let directory = checkpoint::chosen(&args.checkpoint, args.best)?;
+        let checkpoint = checkpoint::load(&directory)?;
+        Self::new(directory, checkpoint)
     }
 
     /// Opens a checkpoint, or the newest intact one of a run; `warn` is told about damaged ones.
     pub(crate) fn open_newest(path: &Path, warn: impl Fn(&str)) -> Result<Self> {
-        let (folder, checkpoint) = checkpoint::load_latest(path, warn)?;
-        Self::new(folder, checkpoint)
+        let (directory, checkpoint) = checkpoint::load_latest(path, warn)?;
+        Self::new(directory, checkpoint)
     }
 
-    fn new(folder: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
+    fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
         let experiment = config::from_toml(&checkpoint.config)?.resolve();
-        let experiment = experiment.with_context(|| unusable(&folder))?;
-        Ok(Self { folder, checkpoint, experiment })
+        let experiment = experiment.with_context(|| unusable(&directory))?;
+        Ok(Self { directory, checkpoint, experiment })
     }
 
     /// The beginning of every error about the contents of the checkpoint.
     pub(crate) fn unusable(&self) -> String {
-        unusable(&self.folder)
+        unusable(&self.directory)
     }
 
     /// Restores the learner on the CPU, to act with it.
@@ -77,8 +77,8 @@ impl TrainedAgent {
     }
 }
 
-fn unusable(folder: &Path) -> String {
-    format!("the checkpoint {} cannot be used", folder.display())
+fn unusable(directory: &Path) -> String {
+    format!("the checkpoint {} cannot be used", directory.display())
 }
 
 fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {

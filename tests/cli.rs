@@ -22,8 +22,8 @@ fn error(arguments: &[&str]) -> String {
 #[test]
 fn errors_are_one_line_with_the_allowed_values() {
     let temp = TempDir::new().expect("a directory");
-    let folder = temp.path().join("run");
-    let run_dir = folder.to_str().expect("a name");
+    let directory = temp.path().join("run");
+    let run_dir = directory.to_str().expect("a name");
     let empty = temp.path().join("roms");
     let roms = empty.to_str().expect("a name");
     for (arguments, expected) in [
@@ -100,7 +100,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         let error = error(&arguments);
         assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
-        assert!(!folder.exists(), "{arguments:?} wrote something");
+        assert!(!directory.exists(), "{arguments:?} wrote something");
     }
 }
 
@@ -337,11 +337,11 @@ fn games_and_roms_are_listed_as_text_and_json() {
         serde_json::from_str(&text(&["games", "--games", "atari57", "--json"])).expect("JSON");
     assert_eq!(games.as_array().map(Vec::len), Some(57));
     let empty = TempDir::new().expect("a directory");
-    let folder = empty.path().to_str().expect("a name");
+    let directory = empty.path().to_str().expect("a name");
     let roms: serde_json::Value =
-        serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", folder])).expect("JSON");
+        serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", directory])).expect("JSON");
     assert_eq!(roms["roms"].as_array().map(Vec::len), Some(108));
-    assert!(text(&["roms", "list", "--rom-dir", folder]).contains("0 there, 108 missing, 0 damaged"));
+    assert!(text(&["roms", "list", "--rom-dir", directory]).contains("0 there, 108 missing, 0 damaged"));
 }
 
 #[cfg(unix)]
@@ -374,8 +374,8 @@ fn a_trace_has_one_object_per_act() {
 }
 
 /// Returns the arguments of a short trace of a file, with an empty ROM directory.
-fn trace<'a>(file: &'a Path, folder: &'a Path) -> Vec<&'a str> {
-    let [file, folder] = [file, folder].map(|path| path.to_str().expect("a name"));
+fn trace<'a>(file: &'a Path, directory: &'a Path) -> Vec<&'a str> {
+    let [file, directory] = [file, directory].map(|path| path.to_str().expect("a name"));
     vec![
         "trace",
         file,
@@ -386,7 +386,7 @@ fn trace<'a>(file: &'a Path, folder: &'a Path) -> Vec<&'a str> {
         "--steps",
         "30",
         "--rom-dir",
-        folder,
+        directory,
         "--offline",
     ]
 }

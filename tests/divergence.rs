@@ -36,8 +36,8 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
         ("ppo", ["ppo.learning_rate=1e30", "ppo.num_steps=16", "ppo.update_epochs=4"]),
         ("dqn", ["dqn.learning_rate=1e30", "dqn.learning_starts=40", "dqn.buffer_size=1000"]),
     ] {
-        let folder = TempDir::new().expect("a directory");
-        let run = folder.path().join("run");
+        let directory = TempDir::new().expect("a directory");
+        let run = directory.path().join("run");
         let message = fail(&mut train(algorithm, &run, &settings), 1);
         for part in
             ["is not finite after", "at learning rate 1e30", "CartPole-v1 (", "Acrobot-v1 (", "weights `"]
@@ -58,8 +58,8 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
 /// fails.
 #[test]
 fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
-    let folder = TempDir::new().expect("a directory");
-    let run = folder.path().join("run");
+    let directory = TempDir::new().expect("a directory");
+    let run = directory.path().join("run");
     let settings = [
         "dqn.learning_rate=1e6",
         "dqn.learning_starts=1000",
@@ -96,8 +96,8 @@ fn agents_with_infinite_values_are_not_saved() {
         "checkpoints.interval_frames=1",
     ];
     for (total_frames, says_more) in [(4096, true), (64, false)] {
-        let folder = TempDir::new().expect("a directory");
-        let run = folder.path().join("run");
+        let directory = TempDir::new().expect("a directory");
+        let run = directory.path().join("run");
         let total_frames = format!("experiment.total_frames={total_frames}");
         let settings: Vec<&str> = settings.into_iter().chain([total_frames.as_str()]).collect();
         let message = fail(&mut train("ppo", &run, &settings), 1);

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use program::{ale_train, stdout, succeed};
 
 fn presets() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     let mut presets: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
     presets.sort();
@@ -20,7 +20,7 @@ fn presets() -> Vec<PathBuf> {
 
 #[test]
 fn every_preset_reads_back_the_same() {
-    let temp = TempDir::new().expect("a folder");
+    let temp = TempDir::new().expect("a directory");
     let copy = temp.path().join("copy.toml");
     for preset in presets() {
         let shown = stdout(ale_train().args(["config", "--config"]).arg(&preset));
@@ -44,7 +44,7 @@ const TASKS: [(&str, &str); 3] =
 #[test]
 fn every_preset_makes_an_update() {
     for preset in presets() {
-        let temp = TempDir::new().expect("a folder");
+        let temp = TempDir::new().expect("a directory");
         let run = temp.path().join("run");
         let file = preset.to_str().expect("a name");
         let games = TASKS.iter().find(|(name, _)| file.contains(name)).map_or("harvest", |&(_, id)| id);

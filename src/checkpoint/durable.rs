@@ -9,20 +9,20 @@ const PARTIAL: &str = ".partial-";
 /// Prefix of the names of directories that are being removed.
 const REMOVED: &str = ".removed-";
 
-/// Creates `folder` with the given files. Its parent must exist.
-pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
-    let parent = parent(folder);
+/// Creates `directory` with the given files. Its parent must exist.
+pub(super) fn write_directory(directory: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
+    let parent = parent(directory);
     let temporary = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(parent)?;
     for (name, contents) in files {
         let mut file = File::create(temporary.path().join(name))?;
         file.write_all(contents)?;
         file.sync_all()?;
     }
-    sync_folder(temporary.path())?;
-    fs::rename(temporary.path(), folder)?;
+    sync_directory(temporary.path())?;
+    fs::rename(temporary.path(), directory)?;
     // It was renamed, so there is nothing left to remove.
     let _ = temporary.keep();
-    sync_folder(parent)
+    sync_directory(parent)
 }
 
 /// Replaces a file atomically.
@@ -32,20 +32,20 @@ pub(super) fn replace_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.write_all(contents)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    sync_folder(parent)
+    sync_directory(parent)
 }
 
 /// Removes a directory. A crash never leaves an incomplete directory under its name.
-pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let removed = parent(folder).join(format!("{REMOVED}{name}"));
-    fs::rename(folder, &removed)?;
+pub(super) fn remove_directory(directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let removed = parent(directory).join(format!("{REMOVED}{name}"));
+    fs::rename(directory, &removed)?;
     fs::remove_dir_all(removed)
 }
 
 /// Removes the remains of a crash from a directory that no other process writes to.
-pub(super) fn remove_remains(folder: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
+pub(super) fn remove_remains(directory: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
@@ -65,9 +65,9 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such operation.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
+        File::open(directory)?.sync_all()?;
     }
     Ok(())
 }
@@ -98,7 +98,7 @@ mod tests {
         let temp = TempDir::new().unwrap();
         let taken = temp.path().join("taken");
         fs::create_dir_all(taken.join("inside")).unwrap();
-        assert!(write_folder(&taken, &[("file", vec![1])]).is_err());
+        assert!(write_directory(&taken, &[("file", vec![1])]).is_err());
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
         assert!(taken.join("inside").exists());
     }

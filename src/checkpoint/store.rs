@@ -41,24 +41,24 @@ pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
 /// Writes a checkpoint of a run and returns its directory.
 pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
     let parent = checkpoints_of(run_dir);
-    let folder = vacant_folder(&parent, checkpoint.progress.moment.updates);
+    let directory = unused_directory(&parent, checkpoint.progress.moment.updates);
     let write = || -> Result<()> {
         fs::create_dir_all(&parent)?;
         let mut files = checkpoint.into_files()?;
         files.push((Manifest::FILE, Manifest::of(&files).to_bytes()?));
-        Ok(durable::write_folder(&folder, &files)?)
+        Ok(durable::write_directory(&directory, &files)?)
     };
-    write().with_context(|| format!("cannot write the checkpoint {}", folder.display()))?;
-    Ok(folder)
+    write().with_context(|| format!("cannot write the checkpoint {}", directory.display()))?;
+    Ok(directory)
 }
 
 /// Returns an unused directory for the checkpoint after `updates` updates. A run that was resumed from an older
 /// checkpoint reaches the same update again; its checkpoint has a longer name, which sorts after the first.
-fn vacant_folder(parent: &Path, updates: u64) -> PathBuf {
+fn unused_directory(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
     let mut folders = names.map(|name| parent.join(name));
-    folders.find(|folder| !folder.exists()).expect("the names never end")
+    folders.find(|directory| !directory.exists()).expect("the names never end")
 }
 
 /// Returns the newest checkpoint of a run, or `path` if it is a checkpoint.
@@ -109,8 +109,8 @@ pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, 
 }
 
 /// Reads a checkpoint and verifies every byte.
-pub(crate) fn load(folder: &Path) -> Result<Checkpoint> {
-    let read = |name: &str| fs::read(folder.join(name)).with_context(|| format!("{name} cannot be read"));
+pub(crate) fn load(directory: &Path) -> Result<Checkpoint> {
+    let read = |name: &str| fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"));
     let load = || -> Result<Checkpoint> {
         let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
         Checkpoint::from_files(|name| {
@@ -119,7 +119,7 @@ pub(crate) fn load(folder: &Path) -> Result<Checkpoint> {
             Ok(contents)
         })
     };
-    load().with_context(|| format!("the checkpoint {} cannot be used", folder.display()))
+    load().with_context(|| format!("the checkpoint {} cannot be used", directory.display()))
 }
 
 #[cfg(test)]
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn any_changed_byte_is_detected() {
         let run = TempDir::new().unwrap();
-        let folder = save(run.path(), checkpoint(1)).unwrap();
-        for entry in fs::read_dir(&folder).unwrap() {
+        let directory = save(run.path(), checkpoint(1)).unwrap();
+        for entry in fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
             let good = fs::read(&path).unwrap();
             for position in [0, good.len() / 2, good.len() - 1] {
@@ -173,15 +173,15 @@ mod tests {
                 bad[position] ^= 1;
                 fs::write(&path, &bad).unwrap();
                 // The only change that goes undetected is one in the name of the program in the manifest.
-                if let Ok(loaded) = load(&folder) {
+                if let Ok(loaded) = load(&directory) {
                     assert!(path.ends_with(Manifest::FILE) && loaded == checkpoint(1), "{}", path.display());
                 }
             }
             fs::write(&path, &good[..good.len() - 1]).unwrap();
-            assert!(load(&folder).is_err(), "{} cut", path.display());
+            assert!(load(&directory).is_err(), "{} cut", path.display());
             fs::write(&path, &good).unwrap();
         }
-        assert_eq!(load(&folder).unwrap(), checkpoint(1));
+        assert_eq!(load(&directory).unwrap(), checkpoint(1));
     }
 
     #[test]

@@ -63,9 +63,9 @@ impl CheckpointWriter {
         let updates = checkpoint.progress.moment.updates;
         store::save(&self.run_dir, checkpoint)?;
         self.saved_updates = Some(updates);
-        for folder in self.surplus()? {
-            durable::remove_folder(&folder)
-                .with_context(|| format!("cannot remove the old checkpoint {}", folder.display()))?;
+        for directory in self.surplus()? {
+            durable::remove_directory(&directory)
+                .with_context(|| format!("cannot remove the old checkpoint {}", directory.display()))?;
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl CheckpointWriter {
         let all = store::newest_first(&self.run_dir)?;
         let best = if self.settings.keep_best { best_of(&all) } else { None };
         let old = all.iter().skip(self.settings.keep_last);
-        Ok(old.filter(|&folder| Some(folder) != best).cloned().collect())
+        Ok(old.filter(|&directory| Some(directory) != best).cloned().collect())
     }
 }
 
@@ -93,15 +93,15 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
 
 /// Returns the checkpoint with the highest score, the first of several.
 fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
-    let score = |folder: &PathBuf| -> Option<f64> {
-        let progress = fs::read(folder.join(PROGRESS)).ok()?;
+    let score = |directory: &PathBuf| -> Option<f64> {
+        let progress = fs::read(directory.join(PROGRESS)).ok()?;
         serde_json::from_slice::<Progress>(&progress).ok()?.score
     };
-    let scored = checkpoints.iter().filter_map(|folder| Some((folder, score(folder)?)));
+    let scored = checkpoints.iter().filter_map(|directory| Some((directory, score(directory)?)));
     let first_of_equals = scored
         .enumerate()
         .max_by(|(a, (_, left)), (b, (_, right))| left.total_cmp(right).then(Reverse(a).cmp(&Reverse(b))));
-    first_of_equals.map(|(_, (folder, _))| folder)
+    first_of_equals.map(|(_, (directory, _))| directory)
 }
 
 fn lock(run_dir: &Path) -> Result<File> {

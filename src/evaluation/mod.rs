@@ -88,7 +88,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     }
     if args.json {
         let report = json!({
-            "checkpoint": trained.folder,
+            "checkpoint": trained.directory,
             "frames": trained.checkpoint.progress.moment.frames,
             "seed": args.seed,
             "greedy": agent.greedy,

@@ -70,8 +70,8 @@ impl Spectator {
             let taken =
                 actions.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
             let counts = Media::Histogram { tag: tag("actions"), values: taken.collect() };
-            let picture = task.strip.as_ref().and_then(Strip::picture);
-            let strip = picture.map(|image| Media::Image { tag: tag("episode"), image });
+            let image = task.strip.as_ref().and_then(Strip::image);
+            let strip = image.map(|image| Media::Image { tag: tag("episode"), image });
             [Some(counts), strip]
         };
         self.tasks.into_iter().flat_map(of_task).flatten().collect()
@@ -122,7 +122,7 @@ impl Strip {
     }
 
     /// Returns the screens side by side, or nothing if the strip is empty.
-    fn picture(&self) -> Option<RgbImage> {
+    fn image(&self) -> Option<RgbImage> {
         let first = self.screens.first()?;
         let row = |y: usize| {
             self.screens
@@ -151,12 +151,12 @@ mod tests {
                     strip.push(RgbImage { height: 2, width: 1, pixels: vec![step, 0, 0, 100 + step, 0, 0] });
                 }
             }
-            let picture = strip.picture().unwrap();
-            assert_eq!((picture.height, picture.width), (2, expected.len()));
-            let reds: Vec<u8> = picture.pixels.iter().step_by(3).copied().collect();
+            let image = strip.image().unwrap();
+            assert_eq!((image.height, image.width), (2, expected.len()));
+            let reds: Vec<u8> = image.pixels.iter().step_by(3).copied().collect();
             let below: Vec<u8> = expected.iter().map(|step| 100 + step).collect();
             assert_eq!(reds, [expected, below].concat());
         }
-        assert!(Strip::default().picture().is_none());
+        assert!(Strip::default().image().is_none());
     }
 }

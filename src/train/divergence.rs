@@ -38,7 +38,7 @@ fn save(divergence: Divergence, run_dir: &Path) -> String {
 
 fn last_good_checkpoint(run_dir: &Path) -> String {
     match checkpoint::chosen(run_dir, false) {
-        Ok(folder) => format!("the last good checkpoint is {}", folder.display()),
+        Ok(directory) => format!("the last good checkpoint is {}", directory.display()),
         Err(_) => "there is no checkpoint yet".to_owned(),
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
     let run = Run {
         experiment,
-        folder: run_dir,
+        directory: run_dir,
         builder,
         environments,
         learner,
@@ -57,7 +57,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let printer = Printer::new(global.quiet);
     ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
     let agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
-    let run_dir = run_of(&agent.folder);
+    let run_dir = run_of(&agent.directory);
     warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
     let device = match &args.device {
         Some(device) => DeviceName::parse(device)?,
@@ -79,7 +79,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let TrainedAgent { checkpoint, experiment, .. } = agent;
     let run = Run {
         experiment,
-        folder: run_dir,
+        directory: run_dir,
         builder,
         environments,
         learner,

@@ -35,7 +35,7 @@ pub(super) enum InitialState {
 /// A run that is ready to train.
 pub(super) struct Run {
     pub(super) experiment: Experiment,
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn Environments>,
     pub(super) learner: Box<dyn Learner>,
@@ -63,7 +63,7 @@ impl Run {
         let progress_line =
             ProgressLine::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
         let mut telemetry =
-            Telemetry::open(&self.folder, &self.progress.telemetry, progress_line, output.json)?;
+            Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
@@ -78,10 +78,10 @@ impl Run {
         }
         drop(telemetry);
         if interrupt.is_requested() {
-            let again = format!("`ale-train resume {}`", self.folder.display());
+            let again = format!("`ale-train resume {}`", self.directory.display());
             return Err(Interrupted { again }.into());
         }
-        printer.say(&format!("the run is in {}", self.folder.display()));
+        printer.say(&format!("the run is in {}", self.directory.display()));
         Ok(())
     }
 
@@ -95,13 +95,18 @@ impl Run {
             experiment.num_envs(),
             self.builder.num_threads(),
             experiment.run.seed,
-            self.folder.display()
+            self.directory.display()
         ));
     }
 
     fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
         let saved = matches!(self.initial_state, InitialState::Restored(_)).then_some(self.learner.updates());
-        CheckpointWriter::new(&self.folder, &self.experiment.checkpoints, self.progress.moment.frames, saved)
+        CheckpointWriter::new(
+            &self.directory,
+            &self.experiment.checkpoints,
+            self.progress.moment.frames,
+            saved,
+        )
     }
 
     /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end.
@@ -194,7 +199,7 @@ impl Run {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
         let batch = collection.step(environments, learner, &mut clock.phases);
         let batch = batch.map_err(|error| match error.downcast() {
-            Ok(error) => divergence::report(error, &self.folder),
+            Ok(error) => divergence::report(error, &self.directory),
             Err(error) => error,
         })?;
         let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
@@ -207,7 +212,7 @@ impl Run {
     /// Updates the learner and records its metrics.
     fn update(&mut self, clock: &mut Clock, tally: &Tally, telemetry: &mut Telemetry) -> Result<()> {
         let began = Instant::now();
-        let samples = self.learner.update().map_err(|error| divergence::report(error, &self.folder));
+        let samples = self.learner.update().map_err(|error| divergence::report(error, &self.directory));
         let mut samples = samples?;
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
@@ -319,7 +324,7 @@ impl Run {
         let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
         match player.readings(self.environments.batch()) {
             Ok(_) => Ok(()),
-            Err(error) => Err(divergence::report(error, &self.folder)),
+            Err(error) => Err(divergence::report(error, &self.directory)),
         }
     }
 
