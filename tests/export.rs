@@ -106,7 +106,7 @@ fn outputs_equal_those_of_pytorch() {
     let records: Vec<Record> = serde_json::from_str(&records).expect("JSON");
     assert_eq!(records.len(), 12);
     for Record { name, algorithm, is_image, weights, outputs } in records {
-        let state = fs::read(format!("{DATA}/{name}.bin")).expect("a recorded state");
+        let state = fs::read(format!("{DATA}/{name}.state")).expect("a recorded state");
         let mut agent = Agent::restore(&algorithm, &state).expect("a state that can be restored");
         assert_eq!(agent.digest(), weights, "{name}: not the weights that PyTorch loaded");
         let ours = (agent.outputs)(&observations(agent.num_envs, is_image)).expect("finite outputs");

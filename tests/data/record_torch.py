@@ -5,7 +5,7 @@
     python tests/data/record_torch.py target/debug/ale-train
 
 Trains small agents for a few updates, so that no bias is 0, exports them and loads the files with
-examples/load_in_pytorch.py. For each agent, tests/data/torch/NAME.bin is its state in the checkpoint, and
+examples/load_in_pytorch.py. For each agent, tests/data/torch/NAME.state is its state in the checkpoint, and
 tests/data/torch/outputs.json has the digest of the exported weights and PyTorch's outputs for fixed observations.
 """
 
@@ -129,7 +129,7 @@ def main(program):
                     "outputs": outputs(loader, export, shape),
                 }
             )
-        (DATA / f"{name}.bin").write_bytes(state)
+        (DATA / f"{name}.state").write_bytes(state)
     lines = ",\n".join(json.dumps(record) for record in records)
     (DATA / "outputs.json").write_text(f"[\n{lines}\n]\n")
 
