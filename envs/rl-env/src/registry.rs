@@ -5,25 +5,25 @@ use thiserror::Error;
 
 use crate::{BoxedEnv, nearest};
 
-/// Why a factory could not build its environment.
+/// The error of a factory.
 pub type FactoryError = Box<dyn Error + Send + Sync>;
 
-/// What can go wrong with a [`Registry`].
+/// An error of a [`Registry`].
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// No environment has this id.
+    /// The id is unknown.
     #[error("there is no environment {id:?}{}", nearest.as_ref().map_or_else(String::new, |id| format!(
         "; the nearest is {id:?}"
     )))]
     Unknown {
         /// The id as it was given.
         id: String,
-        /// The registered id that differs least, if any is near.
+        /// The nearest registered id, if any is similar.
         nearest: Option<String>,
     },
-    /// The id is taken.
-    #[error("there is already an environment {id:?}")]
+    /// The id is already registered.
+    #[error("an environment {id:?} is already registered")]
     Duplicate {
         /// The id.
         id: String,
@@ -31,23 +31,34 @@ pub enum RegistryError {
     /// The environment's factory failed.
     #[error("environment {id:?} cannot be built: {source}")]
     Factory {
-        /// The environment's id.
+        /// The id of the environment.
         id: String,
-        /// Why.
+        /// The cause.
         source: FactoryError,
     },
 }
 
-/// What is known of an environment before it is built.
+/// Properties of a registered environment that are known before it is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnvSpec {
-    /// Steps after which its episodes are truncated; none if they are not.
+    /// The number of steps after which episodes are truncated, if limited.
     pub max_episode_steps: Option<u32>,
-    /// The mean return at which the task counts as solved.
+    /// The mean return at which the task is considered solved.
     pub reward_threshold: Option<f64>,
 }
 
-/// Environments by their Gymnasium ids, such as `CartPole-v1`, each with the factory that builds it.
+/// A registry of environments by id, such as Gymnasium's `CartPole-v1`, each with a factory.
+///
+/// ```
+/// use rl_env::{EnvSpec, Registry, RegistryError};
+///
+/// let mut registry = Registry::new();
+/// registry.register("Maze-v0", EnvSpec::default(), || Err("the map is missing".into()))?;
+/// assert_eq!(registry.ids().collect::<Vec<_>>(), ["Maze-v0"]);
+/// let error = registry.make("maze-v1").err().unwrap();
+/// assert_eq!(error.to_string(), r#"there is no environment "maze-v1"; the nearest is "Maze-v0""#);
+/// # Ok::<(), RegistryError>(())
+/// ```
 #[derive(Default)]
 pub struct Registry {
     entries: BTreeMap<String, Entry>,
@@ -59,12 +70,12 @@ struct Entry {
 }
 
 impl Registry {
-    /// A registry without environments.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an environment. The factory itself sets the limit that `spec` tells.
+    /// Registers an environment. The factory has to apply the time limit of `spec` itself.
     pub fn register(
         &mut self,
         id: impl Into<String>,
@@ -85,7 +96,7 @@ impl Registry {
         (entry.factory)().map_err(|source| RegistryError::Factory { id: id.to_owned(), source })
     }
 
-    /// What is known of the environment with this id.
+    /// Returns the properties of the environment with this id.
     pub fn spec(&self, id: &str) -> Result<EnvSpec, RegistryError> {
         self.entry(id).map(|entry| entry.spec)
     }

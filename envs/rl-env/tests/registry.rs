@@ -129,5 +129,5 @@ fn errors_name_the_environment() {
         "environment \"Broken-v0\" cannot be built: the counter is missing"
     );
     let duplicate = registry.register("Counter-v1", EnvSpec::default(), || Ok(BoxedEnv::new(Counter::new())));
-    assert_eq!(duplicate.unwrap_err().to_string(), "there is already an environment \"Counter-v1\"");
+    assert_eq!(duplicate.unwrap_err().to_string(), "an environment \"Counter-v1\" is already registered");
 }
