@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_decide_the_start_and_all_that_follows() {
+    fn seeds_determine_all_episodes() {
         let (mut left, mut right) = (Control::new(CartPole), Control::new(CartPole));
         let (mut left_row, mut right_row) = ([0; 16], [0; 16]);
         left.reset(Some(7), &mut left_row);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_snapshot_continues_alike() {
+    fn restored_snapshots_continue_equally() {
         let mut env = Control::new(CartPole);
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_snapshots_and_foreign_actions_are_refused() {
+    fn rejects_damaged_snapshots_and_invalid_actions() {
         let mut env = Control::new(CartPole);
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);

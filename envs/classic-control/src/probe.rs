@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn every_probe_is_the_task_that_it_says() {
+    fn probes_have_the_documented_rewards() {
         let mut seen = [false; 2];
         for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Memory]) {
             let mut env = Probe::new(kind);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_continue_alike_and_belong_to_their_kind() {
+    fn snapshots_continue_equally_and_belong_to_their_kind() {
         let mut env = Probe::new(ProbeKind::ValueFromObservation);
         env.reset(Some(9), &mut [0; 4]);
         let mut copy = Probe::new(ProbeKind::ValueFromObservation);

@@ -62,7 +62,7 @@ fn flags(env: &mut impl Env, action: i32) -> (bool, bool, bool) {
 }
 
 #[test]
-fn a_limit_truncates_what_has_not_terminated() {
+fn a_limit_truncates_episodes_that_have_not_terminated() {
     let mut env = TimeLimit::new(Counter::new(), 3);
     let nothing = (false, false, false);
     env.reset(None, &mut [0; 8]);

@@ -69,7 +69,7 @@ fn seen(ranges: &[(f32, f32)], numbers: &[f32]) -> Vec<f32> {
 }
 
 #[test]
-fn bounded_numbers_come_to_one_on_either_side_of_zero() {
+fn rescales_bounded_values_to_minus_one_to_one() {
     // Position and velocity of the mountain car, and an interval that starts at 0.
     let ranges = [(-1.2, 0.6), (-0.07, 0.07), (0.0, 8.0)];
     assert_eq!(seen(&ranges, &[-1.2, -0.07, 0.0]), [-1.0; 3]);
@@ -82,7 +82,7 @@ fn bounded_numbers_come_to_one_on_either_side_of_zero() {
 }
 
 #[test]
-fn numbers_without_two_finite_bounds_stay_as_they_are() {
+fn keeps_values_without_two_finite_bounds() {
     let infinite = f32::INFINITY;
     let ranges = [(-infinite, infinite), (0.0, infinite), (-infinite, 0.0), (3.0, 3.0), (-2.0, 2.0)];
     assert_eq!(seen(&ranges, &[123.0, 7.0, -7.0, 3.0, 1.0]), [123.0, 7.0, -7.0, 3.0, 0.5]);
@@ -96,7 +96,7 @@ fn numbers_without_two_finite_bounds_stay_as_they_are() {
 }
 
 #[test]
-fn every_way_to_an_observation_shows_the_same() {
+fn reset_step_and_observe_agree() {
     let env = || {
         RescaleObservation::new(Shown::new(Space::floats(1, 0.0, 8.0), &[8.0]))
             .expect("the space is a box of floats")
@@ -113,7 +113,7 @@ fn every_way_to_an_observation_shows_the_same() {
 }
 
 #[test]
-fn observations_that_are_no_floats_are_refused() {
+fn rejects_observations_that_are_not_floats() {
     for space in [Space::bytes([4]), Space::discrete(3), Space::tuple([Space::floats(1, 0.0, 1.0)])] {
         assert!(RescaleObservation::new(Shown::new(space, &[])).is_none());
     }

@@ -147,7 +147,7 @@ fn spaces_are_batched_as_in_gymnasium() {
 }
 
 #[test]
-fn unlike_spaces_have_no_batch() {
+fn different_spaces_cannot_be_batched() {
     assert_eq!(Space::batch_differing(&[]), Err(CannotBatch::Empty));
     let unlike = [
         [Space::discrete(3), Space::multi_discrete([3])],
@@ -165,7 +165,7 @@ fn unlike_spaces_have_no_batch() {
 
 /// Samples of every kind of leaf are within bounds, including unbounded elements and nested spaces.
 #[test]
-fn samples_lie_in_their_space() {
+fn samples_are_in_their_space() {
     let infinity = f32::INFINITY;
     let half_open =
         Space::float_ranges(&[(0.5, infinity), (-infinity, -2.0), (-infinity, infinity), (1.0, 1.0)]);
@@ -218,7 +218,7 @@ fn leaves_are_aligned_and_in_the_order_of_names_and_positions() {
 }
 
 #[test]
-fn actions_are_the_elements_of_their_space() {
+fn actions_are_checked_against_their_space() {
     let stick = Space::float_ranges(&[(0.0, 1.0), (-3.0, 3.0)]);
     let pair = Space::tuple([Space::Discrete { n: 3, start: 1 }, Space::multi_binary(2)]);
     let mixed = Space::tuple([Space::discrete(2), stick.clone()]);
@@ -249,7 +249,7 @@ fn actions_are_the_elements_of_their_space() {
 }
 
 #[test]
-fn spaces_are_told_in_the_words_of_gymnasium() {
+fn spaces_are_formatted_as_in_gymnasium() {
     let told = [
         (Space::floats(3, -1.0, 1.0), "Box(-1, 1, [3], float32)"),
         (Space::float_ranges(&[(-1.2, 0.6), (-0.07, 0.07)]), "Box([-1.2, -0.07], [0.6, 0.07], [2], float32)"),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_lakes_are_refused() {
+    fn rejects_invalid_lakes() {
         let refused = |options: FrozenLakeOptions<'_>| frozen_lake(&options).err().unwrap().to_string();
         let lake = |desc| refused(FrozenLakeOptions { desc, ..FrozenLakeOptions::default() });
         assert!(lake(&[]).contains("at least one row"));

@@ -60,7 +60,7 @@ fn hands_of_blackjack_equal_those_of_gymnasium() {
 }
 
 #[test]
-fn ids_stand_for_the_environments_of_gymnasium() {
+fn registers_the_environments_of_gymnasium() {
     let mut registry = Registry::new();
     toy_text::register(&mut registry).unwrap();
     let limits = [

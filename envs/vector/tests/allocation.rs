@@ -60,7 +60,7 @@ fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize 
 
 // The only test of this file, because others would allocate concurrently.
 #[test]
-fn a_step_allocates_nothing() {
+fn steps_do_not_allocate() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for num_threads in [1, 2, 4] {
             for batch_size in [1, 64] {

@@ -159,7 +159,7 @@ fn check(registry: &Registry, id: &str, num_workers: usize, mode: AutoresetMode,
 }
 
 #[test]
-fn vectorised_equals_serial() {
+fn vectorized_environments_equal_serial_ones() {
     let seed = rand::random::<u32>().into();
     println!("seed {seed}");
     let registry = registry();
@@ -176,7 +176,7 @@ fn vectorised_equals_serial() {
 }
 
 #[test]
-fn a_restored_snapshot_continues_alike() {
+fn restored_snapshots_continue_equally() {
     let registry = registry();
     for id in registry.ids() {
         let options = PoolOptions { autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
@@ -199,7 +199,7 @@ fn a_restored_snapshot_continues_alike() {
 }
 
 #[test]
-fn failing_factories_name_the_environment() {
+fn a_failing_factory_names_the_environment() {
     let options = PoolOptions::default();
     let mut registry = registry();
     let message = |result: Result<PoolVectorEnv<BoxedEnv>, BuildError>| result.err().unwrap().to_string();
@@ -222,7 +222,7 @@ fn failing_factories_name_the_environment() {
 
 /// The observation of Blackjack is a tuple of three 64-bit integers.
 #[test]
-fn tuples_lie_in_the_rows_as_their_leaves_say() {
+fn tuples_are_laid_out_as_their_leaves_describe() {
     let mut env = PoolVectorEnv::make(&registry(), "Blackjack-v1", 1, 4, PoolOptions::default()).unwrap();
     env.reset(ResetSeeds::From(0)).unwrap();
     let space = env.single_observation_space().clone();

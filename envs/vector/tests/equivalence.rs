@@ -111,7 +111,7 @@ fn random_actions(rng: &mut ChaCha8Rng) -> Vec<i32> {
 }
 
 #[test]
-fn pooled_equals_one_by_one() {
+fn the_pool_equals_stepping_one_by_one() {
     let seed = rand::random();
     println!("seed {seed}");
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep, AutoresetMode::Disabled] {
@@ -149,7 +149,7 @@ fn pooled_equals_one_by_one() {
 }
 
 #[test]
-fn a_masked_reset_leaves_the_others_alone() {
+fn a_masked_reset_keeps_the_other_environments() {
     let mut env = pooled(2, AutoresetMode::NextStep);
     let mut reference = alone(AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();
@@ -182,7 +182,7 @@ fn a_masked_reset_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_restored_snapshot_continues_as_if_never_left() {
+fn restored_snapshots_continue_equally() {
     let seed = rand::random();
     println!("seed {seed}");
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -216,7 +216,7 @@ fn a_restored_snapshot_continues_as_if_never_left() {
 }
 
 #[test]
-fn a_bad_snapshot_changes_nothing() {
+fn invalid_snapshots_change_nothing() {
     let mut env = pooled(1, AutoresetMode::NextStep);
     let mut twin = pooled(1, AutoresetMode::NextStep);
     for env in [&mut env, &mut twin] {

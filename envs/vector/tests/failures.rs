@@ -40,7 +40,7 @@ fn unwind() -> ! {
 }
 
 #[test]
-fn a_panic_comes_back_as_an_error_within_a_second() {
+fn returns_a_panic_as_an_error_within_a_second() {
     for num_threads in [1, 2, 5] {
         let mut env = faulty(num_threads, |_| unwind());
         env.reset(ResetSeeds::From(1)).unwrap();
@@ -59,7 +59,7 @@ fn a_panic_comes_back_as_an_error_within_a_second() {
 }
 
 #[test]
-fn after_an_error_the_vector_has_to_be_reset() {
+fn requires_a_reset_after_an_error() {
     let mut env = faulty(2, |step| match step {
         1 => Err(EnvError::Failed("the stub was told to fail".to_owned())),
         _ => Ok(()),
@@ -98,7 +98,7 @@ fn an_invalid_action_sends_nothing() {
 }
 
 #[test]
-fn an_environment_that_waits_for_its_reset_ignores_any_action() {
+fn ignores_actions_of_environments_with_a_pending_reset() {
     let mut env = build((0..4).map(|_| Stub::new(2)), 1, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(9)).unwrap();
     let mut ignored = 0;
@@ -113,7 +113,7 @@ fn an_environment_that_waits_for_its_reset_ignores_any_action() {
 }
 
 #[test]
-fn without_autoreset_a_finished_environment_refuses_to_step() {
+fn refuses_to_step_a_finished_environment_without_autoreset() {
     let mut env = build((0..2).map(|_| Stub::new(2)), 1, AutoresetMode::Disabled);
     env.reset(ResetSeeds::From(9)).unwrap();
     while env.batch().episodes.iter().all(Option::is_none) {
@@ -150,7 +150,7 @@ fn calls_out_of_order_are_errors() {
 }
 
 #[test]
-fn the_received_batch_stays_while_the_next_is_made() {
+fn the_last_batch_is_unchanged_while_the_next_is_filled() {
     let mut env = build((0..8).map(|_| Stub::new(2)), 3, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(4)).unwrap();
     for _ in 0..100 {
@@ -163,7 +163,7 @@ fn the_received_batch_stays_while_the_next_is_made() {
 }
 
 #[test]
-fn environments_must_fit_together() {
+fn rejects_incompatible_environments() {
     let build = |envs| PoolVectorEnv::new(envs, PoolOptions::default());
     let options = PoolOptions { batch_size: 2, ..PoolOptions::default() };
     let error = PoolVectorEnv::new(vec![("a".to_owned(), Slow::new(1))], options).err().unwrap();
@@ -231,7 +231,7 @@ impl Env for Slow {
 }
 
 #[test]
-fn dropping_in_the_middle_of_a_step_abandons_the_rest() {
+fn dropping_during_a_step_abandons_the_rest() {
     let mut env = build((0..500).map(|_| Slow::new(1)), 3, AutoresetMode::NextStep);
     env.reset(ResetSeeds::Continue).unwrap();
     env.send(Actions::Discrete(&[0; 500])).unwrap();
@@ -245,7 +245,7 @@ fn dropping_in_the_middle_of_a_step_abandons_the_rest() {
 }
 
 #[test]
-fn the_vector_environment_can_move_to_another_thread() {
+fn moves_to_another_thread() {
     let mut env = build((0..4).map(|_| Slow::new(1)), 2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::Continue).unwrap();
     env.send(Actions::Discrete(&[0; 4])).unwrap();

@@ -62,7 +62,7 @@ fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row
 }
 
 #[test]
-fn what_an_environment_does_depends_neither_on_the_batch_size_nor_on_the_threads() {
+fn results_do_not_depend_on_batch_size_or_threads() {
     let seed = rand::random();
     println!("seed {seed}");
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -82,7 +82,7 @@ fn what_an_environment_does_depends_neither_on_the_batch_size_nor_on_the_threads
 const MANY: usize = 51;
 
 #[test]
-fn the_quick_do_not_wait_for_the_slow() {
+fn fast_environments_do_not_wait_for_slow_ones() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
     let env = |index| {
         let mut env = Stub::new(2);
@@ -112,7 +112,7 @@ fn the_quick_do_not_wait_for_the_slow() {
 }
 
 #[test]
-fn nobody_starves() {
+fn no_environment_starves() {
     // With one thread and one row, the environment that has waited longest is next.
     let mut env = build(1, 1, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();
@@ -123,7 +123,7 @@ fn nobody_starves() {
 }
 
 #[test]
-fn mistakes_are_errors_at_once() {
+fn invalid_calls_are_errors() {
     let mut env = build(3, 2, AutoresetMode::NextStep);
     assert!(matches!(env.send_to(Actions::Discrete(&[0]), &[0]), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(1)).unwrap();
@@ -160,7 +160,7 @@ fn mistakes_are_errors_at_once() {
 }
 
 #[test]
-fn a_reset_forgets_what_is_in_flight() {
+fn a_reset_drops_the_results_in_flight() {
     for num_threads in [1, 3] {
         let mut env = build(3, num_threads, AutoresetMode::SameStep);
         env.reset(ResetSeeds::From(1)).unwrap();
@@ -177,7 +177,7 @@ fn a_reset_forgets_what_is_in_flight() {
 }
 
 #[test]
-fn resets_can_be_sent_like_actions() {
+fn sends_resets_without_waiting() {
     for batch_size in [0, 3] {
         let mut env = build(batch_size, 2, AutoresetMode::Disabled);
         assert!(matches!(env.send_reset(&[0], ResetSeeds::Continue), Err(VectorError::OutOfOrder(_))));
@@ -212,7 +212,7 @@ fn resets_can_be_sent_like_actions() {
 }
 
 #[test]
-fn batches_in_order_can_be_sent_to_in_parts_and_in_any_order() {
+fn ordered_batches_accept_partial_sends_in_any_order() {
     for num_threads in [1, 3] {
         let mut env = build(0, num_threads, AutoresetMode::NextStep);
         let mut twin = build(0, 1, AutoresetMode::NextStep);
@@ -236,7 +236,7 @@ fn batches_in_order_can_be_sent_to_in_parts_and_in_any_order() {
 }
 
 #[test]
-fn an_error_comes_before_the_batch_is_full() {
+fn recv_returns_an_error_before_the_batch_is_full() {
     let env = |index| {
         let mut env = Stub::new(2);
         env.on_step = match index {
@@ -270,7 +270,7 @@ fn an_error_comes_before_the_batch_is_full() {
 }
 
 #[test]
-fn a_panic_comes_back_within_a_second() {
+fn recv_returns_a_panic_within_a_second() {
     let env = |index| {
         let mut env = Stub::new(2);
         if index == 0 {
@@ -303,7 +303,7 @@ fn a_panic_comes_back_within_a_second() {
 }
 
 #[test]
-fn a_snapshot_keeps_the_results_that_nobody_has_received() {
+fn a_snapshot_keeps_results_that_were_not_received() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let mut env = build(3, 2, mode);
         env.reset(ResetSeeds::From(8)).unwrap();
@@ -349,7 +349,7 @@ fn a_snapshot_keeps_the_results_that_nobody_has_received() {
 }
 
 #[test]
-fn the_environment_alone_does_the_same() {
+fn equals_a_single_environment() {
     let mut env = build(2, 2, AutoresetMode::NextStep);
     let traces = traces(&mut env, 5, 30);
     let mut alone = Stub::new(2);

@@ -13,7 +13,7 @@ fn of_games(games: &[(&str, Arc<[u8]>)], num_envs: usize, options: &AtariOptions
 }
 
 #[test]
-fn every_game_plays_as_if_it_were_alone() {
+fn each_game_behaves_as_it_does_alone() {
     // Seaquest has 210 scanlines and 18 actions, Carnival 214 and 6, Air Raid (PAL) 250 and 6.
     let ids = ["seaquest", "carnival", "air_raid"];
     let roms: Option<Vec<_>> = ids.iter().map(|id| Some((*id, roms::for_tests(id)?))).collect();
@@ -49,7 +49,7 @@ fn every_game_plays_as_if_it_were_alone() {
 }
 
 #[test]
-fn the_full_action_space_is_the_same_for_all() {
+fn the_full_action_space_has_eighteen_actions() {
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
     let options = AtariOptions { full_action_space: true, ..AtariOptions::default() };
     let mut env = of_games(&[("harvest", rom)], 3, &options);
@@ -61,7 +61,7 @@ fn the_full_action_space_is_the_same_for_all() {
 }
 
 #[test]
-fn every_environment_may_have_its_own_mode_and_difficulty() {
+fn environments_can_have_different_modes_and_difficulties() {
     let Some(rom) = roms::for_tests("pong") else {
         return;
     };
@@ -101,7 +101,7 @@ fn every_environment_may_have_its_own_mode_and_difficulty() {
 }
 
 #[test]
-fn any_row_can_be_rendered() {
+fn renders_any_environment() {
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
     let options = AtariOptions { ram: true, ..AtariOptions::default() };
     let mut env = of_games(&[("harvest", rom)], 3, &options);
@@ -115,7 +115,7 @@ fn any_row_can_be_rendered() {
 }
 
 #[test]
-fn what_cannot_be_built_says_why() {
+fn build_errors_state_the_cause() {
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
     let build = |num_envs, options: AtariOptions, rom: &Arc<[u8]>| {
         let games = [(game("harvest").unwrap(), Arc::clone(rom))];

@@ -64,7 +64,7 @@ fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row
 }
 
 #[test]
-fn turns_change_nothing_but_the_batches() {
+fn turns_do_not_change_the_episodes() {
     let seed = rand::random();
     println!("seed {seed}");
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -79,7 +79,7 @@ fn turns_change_nothing_but_the_batches() {
 }
 
 #[test]
-fn the_quick_wait_for_their_turn() {
+fn fast_environments_wait_for_their_turn() {
     let env = |index| {
         let mut env = Stub::new(2);
         if index == 0 {
@@ -100,7 +100,7 @@ fn the_quick_wait_for_their_turn() {
 }
 
 #[test]
-fn one_group_steps_while_the_other_is_decided_on() {
+fn one_group_steps_while_the_caller_handles_the_other() {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
     let env = |_| {
         let mut env = Stub::new(2);
@@ -126,7 +126,7 @@ fn one_group_steps_while_the_other_is_decided_on() {
 }
 
 #[test]
-fn what_would_wait_for_ever_is_an_error() {
+fn a_recv_that_would_block_forever_is_an_error() {
     let mut env = build(3, 2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();
     env.recv().unwrap();
@@ -141,7 +141,7 @@ fn what_would_wait_for_ever_is_an_error() {
 }
 
 #[test]
-fn groups_are_of_one_size() {
+fn rejects_groups_of_unequal_size() {
     let envs = (0..NUM_ENVS).map(|_| ("stub".to_owned(), Stub::new(2))).collect();
     let Err(error) = PoolVectorEnv::new(envs, options(4, 1, AutoresetMode::NextStep)) else {
         panic!("4 does not divide 6");
@@ -150,7 +150,7 @@ fn groups_are_of_one_size() {
 }
 
 /// Steps `rounds` times from the last batch, with all other groups in flight.
-fn go_on(env: &mut PoolVectorEnv<Stub>, rounds: usize) -> Vec<Vec<Row>> {
+fn step_on(env: &mut PoolVectorEnv<Stub>, rounds: usize) -> Vec<Vec<Row>> {
     let mut traces = vec![Vec::new(); NUM_ENVS];
     for _ in 0..rounds * NUM_ENVS / env.batch_size() {
         let actions = note(&env.batch().clone(), &mut traces);
@@ -160,7 +160,7 @@ fn go_on(env: &mut PoolVectorEnv<Stub>, rounds: usize) -> Vec<Vec<Row>> {
 }
 
 #[test]
-fn a_snapshot_begins_with_the_batch_that_was_received_last() {
+fn a_snapshot_starts_with_the_last_batch() {
     let seed = rand::random();
     println!("seed {seed}");
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -171,18 +171,18 @@ fn a_snapshot_begins_with_the_batch_that_was_received_last() {
                 env.step(Actions::Discrete(&[0; 3])).unwrap();
             }
             let snapshot = env.snapshot().unwrap();
-            let expected = go_on(&mut env, 30);
+            let expected = step_on(&mut env, 30);
             for num_threads in [1, 2] {
                 let mut restored = build(3, num_threads, mode);
                 assert_eq!(restored.restore(&snapshot).unwrap().env_ids[0], turns % 2 * 3);
-                assert!(go_on(&mut restored, 30) == expected, "{mode:?} after {turns} turns");
+                assert!(step_on(&mut restored, 30) == expected, "{mode:?} after {turns} turns");
             }
         }
     }
 }
 
 #[test]
-fn a_snapshot_may_be_taken_when_every_group_has_been_received() {
+fn saves_a_snapshot_when_every_group_has_been_received() {
     let mode = AutoresetMode::SameStep;
     let mut env = build(2, 2, mode);
     env.reset(ResetSeeds::From(3)).unwrap();

@@ -38,13 +38,13 @@ fn ready(num_envs: usize, batch_size: usize) -> AtariVectorEnv {
 }
 
 #[test]
-fn no_environments() {
+fn rejects_an_empty_list_of_environments() {
     // ale-py: segmentation fault.
     at_once(|| assert!(matches!(build(0, 0, &AtariOptions::default()), Err(BuildError::NoEnvironments))));
 }
 
 #[test]
-fn a_batch_larger_than_the_number_of_environments() {
+fn rejects_a_batch_larger_than_the_number_of_environments() {
     // ale-py: the first reset hangs.
     at_once(|| {
         let error = build(2, 3, &AtariOptions::default()).err().unwrap();
@@ -53,7 +53,7 @@ fn a_batch_larger_than_the_number_of_environments() {
 }
 
 #[test]
-fn observations_without_pixels_or_frames() {
+fn rejects_observations_without_pixels_or_frames() {
     // ale-py: the first reset hangs.
     at_once(|| {
         for options in [
@@ -68,7 +68,7 @@ fn observations_without_pixels_or_frames() {
 }
 
 #[test]
-fn an_action_that_does_not_exist() {
+fn rejects_actions_out_of_range() {
     // ale-py: a worker fails silently and recv hangs.
     at_once(|| {
         for batch_size in [0, 2] {
@@ -86,7 +86,7 @@ fn an_action_that_does_not_exist() {
 }
 
 #[test]
-fn a_stick_at_no_position() {
+fn rejects_continuous_actions_that_are_nan() {
     at_once(|| {
         let options = AtariOptions { continuous: true, ..AtariOptions::default() };
         let mut env = build(1, 0, &options).unwrap();
@@ -98,7 +98,7 @@ fn a_stick_at_no_position() {
 }
 
 #[test]
-fn recv_with_nothing_in_flight() {
+fn rejects_recv_with_nothing_in_flight() {
     at_once(|| {
         for batch_size in [0, 2] {
             let mut env = ready(4, batch_size);
@@ -111,7 +111,7 @@ fn recv_with_nothing_in_flight() {
 }
 
 #[test]
-fn two_sends_before_a_recv() {
+fn rejects_two_sends_before_a_recv() {
     // ale-py: the two batches race.
     at_once(|| {
         for batch_size in [0, 2] {
@@ -126,7 +126,7 @@ fn two_sends_before_a_recv() {
 }
 
 #[test]
-fn a_second_reset_while_results_are_in_flight() {
+fn a_second_reset_drops_the_results_in_flight() {
     // ale-py: old and new results mix, and an environment may be in a batch twice.
     at_once(|| {
         let mut env = ready(4, 3);
@@ -143,7 +143,7 @@ fn a_second_reset_while_results_are_in_flight() {
 }
 
 #[test]
-fn final_observations_of_environments_that_were_not_reset() {
+fn final_observations_default_to_the_current_ones() {
     // ale-py: uninitialized memory.
     at_once(|| {
         let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
@@ -165,7 +165,7 @@ fn final_observations_of_environments_that_were_not_reset() {
 }
 
 #[test]
-fn a_probability_beyond_one() {
+fn rejects_probabilities_out_of_range() {
     at_once(|| {
         for p in [-0.1, 1.1, f32::NAN] {
             let options = AtariOptions { repeat_action_probability: p, ..AtariOptions::default() };
@@ -175,7 +175,7 @@ fn a_probability_beyond_one() {
 }
 
 #[test]
-fn send_before_any_reset() {
+fn rejects_send_before_the_first_reset() {
     at_once(|| {
         let mut env = build(2, 0, &AtariOptions::default()).unwrap();
         assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::OutOfOrder(_))));

@@ -71,7 +71,7 @@ fn spawn(pool: &Arc<Pool>, run: impl FnOnce(&Pool) + 'static) -> thread::JoinHan
 }
 
 #[test]
-fn no_thread_sleeps_over_a_job() {
+fn no_wake_up_is_lost() {
     model(|| {
         let pool = Arc::new(Pool::default());
         let worker = spawn(&pool, Pool::run_job);
@@ -81,7 +81,7 @@ fn no_thread_sleeps_over_a_job() {
 }
 
 #[test]
-fn a_thread_that_cancels_takes_no_wake_up_from_another() {
+fn a_cancelled_registration_costs_no_other_thread_its_wake_up() {
     model(|| {
         let pool = Arc::new(Pool::default());
         let workers = [spawn(&pool, Pool::run_job), spawn(&pool, Pool::run_job)];
@@ -151,7 +151,7 @@ fn every_index_is_popped_once_with_what_its_sender_wrote() {
 }
 
 #[test]
-fn room_that_is_used_again_is_not_popped_twice() {
+fn a_reused_entry_is_not_popped_twice() {
     model(|| {
         let sent = Arc::new(Sent::new());
         sent.push(0);

@@ -27,7 +27,7 @@ fn row(env: &PoolVectorEnv<Stub>, row: usize) -> impl PartialEq + std::fmt::Debu
 }
 
 #[test]
-fn an_episode_can_be_forked() {
+fn forks_an_episode() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let mut env = build(0, mode);
         env.reset(ResetSeeds::From(6)).unwrap();
@@ -55,7 +55,7 @@ fn an_episode_can_be_forked() {
 }
 
 #[test]
-fn what_does_not_fit_changes_nothing() {
+fn invalid_restores_change_nothing() {
     let mut env = build(0, AutoresetMode::NextStep);
     assert!(matches!(env.snapshot_envs(&[0]), Err(VectorError::OutOfOrder(_))));
     env.reset(ResetSeeds::From(6)).unwrap();
@@ -92,7 +92,7 @@ fn what_does_not_fit_changes_nothing() {
 }
 
 #[test]
-fn masks_say_which_actions_there_are() {
+fn masks_mark_the_valid_actions() {
     let env = build(0, AutoresetMode::NextStep);
     assert_eq!(env.action_mask(1), Ok(&[true, true, false][..]));
     assert_eq!(env.action_mask(2), Ok(&[true, true, true][..]));
@@ -101,7 +101,7 @@ fn masks_say_which_actions_there_are() {
 }
 
 #[test]
-fn only_idle_environments_can_be_looked_at() {
+fn only_idle_environments_are_accessible() {
     let mut env = build(0, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(6)).unwrap();
     assert_eq!(env.with_env(3, rl_env::Env::info).unwrap(), env.infos()[3]);
@@ -112,7 +112,7 @@ fn only_idle_environments_can_be_looked_at() {
 }
 
 #[test]
-fn final_infos_are_those_before_the_reset() {
+fn final_infos_precede_the_reset() {
     let mut env = build(0, AutoresetMode::SameStep);
     env.reset(ResetSeeds::From(6)).unwrap();
     let mut resets = 0;

@@ -15,7 +15,7 @@ fn build(batch_size: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub
 }
 
 #[test]
-fn a_sequence_is_as_many_steps_and_stops_where_something_ends() {
+fn a_sequence_equals_single_steps_and_stops_at_an_end() {
     let mut env = build(0, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(10)).unwrap();
     let mut alone: Vec<Stub> = (0..5).map(|_| Stub::new(3)).collect();
@@ -66,7 +66,7 @@ fn a_sequence_is_as_many_steps_and_stops_where_something_ends() {
 }
 
 #[test]
-fn episodes_count_every_action() {
+fn episode_lengths_count_every_action() {
     let mut env = build(0, AutoresetMode::SameStep);
     env.reset(ResetSeeds::From(1)).unwrap();
     let mut lengths = [0; 5];
@@ -87,7 +87,7 @@ fn episodes_count_every_action() {
 }
 
 #[test]
-fn bad_sequences_send_nothing() {
+fn invalid_sequences_send_nothing() {
     for batch_size in [0, 5] {
         let mut env = build(batch_size, AutoresetMode::NextStep);
         env.reset(ResetSeeds::From(1)).unwrap();

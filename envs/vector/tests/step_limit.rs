@@ -28,7 +28,7 @@ fn row(env: &PoolVectorEnv<Stub>, id: usize) -> Row {
 }
 
 #[test]
-fn up_to_the_limit_nothing_changes_then_an_environment_rests_and_the_others_go_on() {
+fn a_limited_environment_repeats_its_last_observation_after_the_limit() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let (mut free, mut limited) = (build(mode), build(mode));
         for id in [1, 4] {
@@ -68,7 +68,7 @@ fn up_to_the_limit_nothing_changes_then_an_environment_rests_and_the_others_go_o
 }
 
 #[test]
-fn the_last_observation_is_the_final_one_and_a_limit_can_be_lifted() {
+fn a_removed_limit_lets_the_environment_continue() {
     let (mut free, mut limited) = (build(AutoresetMode::SameStep), build(AutoresetMode::SameStep));
     limited.limit_steps(2, Some(0)).unwrap();
     for _ in 0..10 {

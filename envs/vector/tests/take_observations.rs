@@ -21,7 +21,7 @@ fn spare(rows: usize) -> ObservationBuffer {
 }
 
 #[test]
-fn what_is_taken_was_received_and_never_changes() {
+fn taken_observations_never_change() {
     for autoreset_mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for (batch_size, num_threads) in [(NUM_ENVS, 1), (NUM_ENVS, 3), (2, 1), (2, 3), (1, 2), (5, 4)] {
             let options = PoolOptions { batch_size, num_threads, autoreset_mode, ..PoolOptions::default() };
@@ -41,7 +41,7 @@ fn what_is_taken_was_received_and_never_changes() {
 }
 
 #[test]
-fn taking_observations_changes_no_episode() {
+fn taking_observations_does_not_change_episodes() {
     let options = PoolOptions { num_threads: 3, ..PoolOptions::default() };
     let (mut plain, mut taken_from) = (build(options), build(options));
     plain.reset(ResetSeeds::From(9)).unwrap();
@@ -55,14 +55,14 @@ fn taking_observations_changes_no_episode() {
         assert_eq!(taken_from.infos(), plain.infos());
         if step % 20 == 0 {
             let again = taken_from.reset_masked(&[false; NUM_ENVS], ResetSeeds::Continue).unwrap();
-            assert_eq!(again.observations, taken, "the environments have their observations still");
+            assert_eq!(again.observations, taken, "the environments still report their observations");
         }
     }
     assert!(plain.infos().iter().all(|info| *info != StubInfo::default()));
 }
 
 #[test]
-fn a_spare_of_another_form_is_refused() {
+fn rejects_a_spare_of_another_shape() {
     let mut env = build(PoolOptions::default());
     for (rows, row_bytes) in [(NUM_ENVS - 1, OBSERVATION_BYTES), (NUM_ENVS, OBSERVATION_BYTES + 1), (0, 0)] {
         let refused = env.take_observations(ObservationBuffer::new(rows, row_bytes));

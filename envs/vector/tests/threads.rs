@@ -64,7 +64,7 @@ impl Env for Sleeper {
 }
 
 #[test]
-fn uneven_work_is_shared_by_all_threads() {
+fn threads_share_uneven_work() {
     // All slow environments are in the share of the first thread, which would need 320 milliseconds alone.
     let envs = (0..64).map(|index| Sleeper::new(if index < 16 { 20 } else { 0 })).collect();
     let options = PoolOptions { num_threads: 4, ..PoolOptions::default() };
@@ -82,7 +82,7 @@ fn uneven_work_is_shared_by_all_threads() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn threads_are_bound_to_their_cores() {
+fn pins_threads_to_cores() {
     let cores_of = |thread_affinity_offset| {
         let options =
             PoolOptions { batch_size: 1, num_threads: 1, thread_affinity_offset, ..PoolOptions::default() };

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mailbox_gives_its_job_once() {
+    fn a_job_is_taken_once() {
         let mailbox = Mailbox::default();
         assert_eq!(mailbox.take(), None);
         mailbox.put(Job::new(0, 7));

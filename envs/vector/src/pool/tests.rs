@@ -79,7 +79,7 @@ fn every_index_runs_once_a_round() {
 }
 
 #[test]
-fn the_queue_is_worked_off_with_and_without_the_caller() {
+fn runs_the_queue_with_and_without_the_caller() {
     for caller in [Caller::Participates, Caller::Waits] {
         for num_threads in [1, 2, 3] {
             let mut pool = pool_with(caller, num_threads, Counting::new(100));
@@ -111,7 +111,7 @@ fn parked_threads_wake_up_for_a_new_round() {
 }
 
 #[test]
-fn the_neighbours_of_a_slow_index_are_stolen() {
+fn steals_the_neighbours_of_a_slow_index() {
     let slow = Counting { slow: Some(0), ..Counting::new(4) };
     let mut pool = pool(2, slow);
     pool.start_round(4);
@@ -132,7 +132,7 @@ fn the_neighbours_of_a_slow_index_are_stolen() {
 }
 
 #[test]
-fn a_panic_is_reported_and_the_pool_goes_on() {
+fn reports_a_panic_and_continues() {
     for num_threads in [1, 3] {
         let panicking = Counting { panicking: Some(5), ..Counting::new(8) };
         let mut pool = pool(num_threads, panicking);
@@ -157,7 +157,7 @@ fn dropping_a_busy_pool_ends_its_threads() {
 }
 
 #[test]
-fn the_oldest_comes_first_and_room_is_used_again() {
+fn the_queue_is_fifo_and_reuses_its_entries() {
     let queue = Queue::new(3);
     assert_eq!(queue.pop(), None);
     for round in 0..10 {
