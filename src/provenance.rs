@@ -5,11 +5,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::environments::Builder;
-
-/// The program and its version.
-pub(crate) const PROGRAM: &str = concat!("ale-train ", env!("CARGO_PKG_VERSION"));
-/// The commit that the program was built from, with `+changes` if files were modified; `unknown` outside git.
-pub(crate) const COMMIT: &str = env!("ALE_TRAIN_COMMIT");
+use crate::version::{COMMIT, PROGRAM};
 
 /// Returns the contents of `run.json` in the directory of a run.
 pub(crate) fn of_run(builder: &Builder) -> Result<String> {

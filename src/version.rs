@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::provenance::COMMIT;
-
+/// The program and its version.
+pub(crate) const PROGRAM: &str = concat!("ale-train ", env!("CARGO_PKG_VERSION"));
+/// The commit that the program was built from, with `+changes` if files were modified; `unknown` outside git.
+pub(crate) const COMMIT: &str = env!("ALE_TRAIN_COMMIT");
 /// Cargo features of this build, from the build script.
 const FEATURES: &str = env!("ALE_TRAIN_FEATURES");
 

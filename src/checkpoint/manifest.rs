@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::provenance::PROGRAM;
+use crate::version::PROGRAM;
 
 /// The list of the files of a checkpoint, with their hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

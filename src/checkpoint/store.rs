@@ -57,8 +57,8 @@ pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
 fn unused_directory(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
-    let mut folders = names.map(|name| parent.join(name));
-    folders.find(|directory| !directory.exists()).expect("the names never end")
+    let mut directories = names.map(|name| parent.join(name));
+    directories.find(|directory| !directory.exists()).expect("the names never end")
 }
 
 /// Returns the newest checkpoint of a run, or `path` if it is a checkpoint.
