@@ -52,7 +52,7 @@ def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[i
     """Returns a list of integers in ``range(count)``."""
     values = np.atleast_1d(np.asarray(values))
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be a one-dimensional list of integers, got {values.dtype} of shape {values.shape}")
+        raise TypeError(f"{name} must be a list of integers, got {values.dtype} of shape {values.shape}")
     found: list[int] = values.tolist()
     for value in found:
         if not 0 <= value < count:

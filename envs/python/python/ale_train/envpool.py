@@ -130,8 +130,8 @@ class Results(NamedTuple):
 
 
 class EnvPool:
-    """The common part of ``env_type="gymnasium"`` and ``"dm"``. When an episode has ended, the next action is ignored and
-    resets the environment."""
+    """The common part of ``env_type="gymnasium"`` and ``"dm"``. When an episode has ended, the next action is ignored
+    and resets the environment."""
 
     def __init__(self, config: Config) -> None:
         self.spec = config

@@ -166,7 +166,7 @@ class AtariVectorEnv(VectorEnv):
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
-        # As in ale-py, the action space has the size of a batch. With several games it covers all environments instead.
+        # As in ale-py, the action space has the size of a batch. With several games it covers all environments.
         self._make_action_spaces(self.num_envs if game is None else self.batch_size)
 
     def reset(
@@ -175,7 +175,7 @@ class AtariVectorEnv(VectorEnv):
         """Starts new episodes.
 
         Args:
-            seed: ``s`` for the seeds ``s, s + 1, ...``, or an integer array with one seed for each environment to reset.
+            seed: ``s`` for the seeds ``s, s + 1, ...``, or an integer array with a seed for each environment to reset.
                 Negative seeds and None continue the random number generator of the environment.
             options: ``{"reset_mask": array}`` resets only the environments selected by a boolean array of shape
                 ``(num_envs,)``. The others are reported again.
@@ -206,8 +206,9 @@ class AtariVectorEnv(VectorEnv):
         """Performs one action in each environment of the last batch: ``send``, then ``recv``.
 
         Args:
-            actions: Indices of actions, an int32 or int64 array of shape ``(batch_size,)``; with ``continuous`` a float32
-                array of shape ``(batch_size, 3)``. Row ``i`` belongs to the environment of row ``i`` of the last batch.
+            actions: Indices of actions, an int32 or int64 array of shape ``(batch_size,)``; with ``continuous`` a
+                float32 array of shape ``(batch_size, 3)``. Row ``i`` belongs to the environment of row ``i`` of the last
+                batch.
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
@@ -226,7 +227,7 @@ class AtariVectorEnv(VectorEnv):
         Args:
             actions: One action for each environment, or the concatenated sequences of actions.
             env_ids: The environments, which must not be in flight; by default those of the last batch.
-            lengths: The length of each environment's sequence of actions, which it performs as one step (a macro-action).
+            lengths: The length of each environment's sequence of actions, performed as one step (a macro-action).
                 A sequence ends early when the episode ends.
 
         Raises:
@@ -280,7 +281,7 @@ class AtariVectorEnv(VectorEnv):
         return tuple(pool.render(index) for index in range(self.num_envs))
 
     def ram(self) -> np.ndarray:
-        """Returns the RAM of the environments of the last batch, ``(batch_size, 128)``. Must be called before ``send``."""
+        """Returns the RAM of the environments of the last batch, ``(batch_size, 128)``. Call it before ``send``."""
         return self._open_pool().ram()
 
     def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
