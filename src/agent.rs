@@ -83,7 +83,7 @@ fn unusable(directory: &Path) -> String {
 
 fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
     let Games::Atari(trained) = games else {
-        bail!("there is nothing to see: the agent was not trained on games with pictures");
+        bail!("the agent was not trained on Atari games, so there is no screen to show");
     };
     let names = games.names();
     match (name, trained.as_slice()) {
