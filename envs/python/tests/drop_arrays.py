@@ -63,8 +63,8 @@ def main() -> None:
     outlive_the_environment()
     drop_in_another_thread()
     # Nine pixels a row: rows are padded, and observations copied.
-    padded = AtariVectorEnv("harvest", 2, img_height=3, img_width=3, stack_num=1, noop_max=0)
-    assert [array.shape for array in received(padded, 2)] == [(2, 1, 3, 3)] * 3
+    padded = AtariVectorEnv("harvest", 3, img_height=3, img_width=3, stack_num=1, noop_max=0)
+    assert [array.shape for array in received(padded, 2)] == [(3, 1, 3, 3)] * 3
     print("all arrays dropped")
 
 
