@@ -22,7 +22,6 @@ mod interval;
 mod learner;
 mod man;
 mod output;
-#[cfg(unix)]
 mod play;
 mod plot;
 mod provenance;
@@ -67,10 +66,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Eval(args) => evaluation::run(&args, &global, out),
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),
-        #[cfg(unix)]
         Command::Play(args) => play::run(&args, &global, out),
-        #[cfg(not(unix))]
-        Command::Play(_) => anyhow::bail!("`ale-train play` needs a Unix terminal"),
         Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),

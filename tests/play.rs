@@ -1,65 +1,119 @@
-//! A game in a terminal, which is given back however that ends; and what is said where there is none.
+//! `ale-train play` in a pseudo-terminal: it plays, and restores the terminal however it ends.
 #![cfg(unix)]
 
+mod program;
+
 use std::io::{Read, Write};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_ale-train");
-/// The sequences of xterm for the alternate screen, and for the one before.
+#[cfg(target_os = "linux")]
+use program::is_alive;
+use program::{ALE_TRAIN, ale_train, fail, succeed};
+
+/// The sequences that switch to the alternate screen and back to the main screen.
 const ALTERNATE: &str = "\x1b[?1049h";
-const BEFORE: &str = "\x1b[?1049l";
+const MAIN: &str = "\x1b[?1049l";
+/// The query for the attributes of the terminal, which ends the query for its keyboard protocol.
+const QUERY: &str = "\x1b[c";
+/// The answers of a terminal without kitty's keyboard protocol, and of one with it.
+const PLAIN: &str = "\x1b[?62c";
+const KITTY: &str = "\x1b[?0u\x1b[?62c";
 
 /// Columns and rows.
 const SIZE: (usize, usize) = (100, 40);
 
-/// Everything that a command line has written to a pseudo-terminal in which somebody waits for texts and then presses
-/// keys. None where `script` cannot make one.
-fn in_a_terminal(command: &str, keys: &[(&str, &str)]) -> Option<String> {
-    let (columns, rows) = SIZE;
-    let command = format!("stty cols {columns} rows {rows}; {command}; stty -a");
-    let Ok(mut child) = Command::new("script")
-        .args(["-qec", &command, "/dev/null"])
-        .env("COLORTERM", "truecolor")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-    else {
-        eprintln!("not played: there is no `script` to make a terminal with");
-        return None;
-    };
-    let (mut stdin, mut stdout) =
-        (child.stdin.take().expect("a keyboard"), child.stdout.take().expect("a screen"));
-    let written = Arc::new(Mutex::new(Vec::new()));
-    let reader = thread::spawn({
-        let written = Arc::clone(&written);
-        move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = stdout.read(&mut bytes) {
-                written.lock().expect("a screen").extend_from_slice(&bytes[..count]);
-            }
-        }
-    });
-    let output = || String::from_utf8_lossy(&written.lock().expect("a screen")).into_owned();
-    for (text, key) in keys {
-        let deadline = Instant::now() + Duration::from_mins(1);
-        while !screen(&output()).contains(text) {
-            assert!(Instant::now() < deadline, "no '{text}' in a minute:\n{}", screen(&output()));
-            thread::sleep(Duration::from_millis(20));
-        }
-        stdin.write_all(key.as_bytes()).and_then(|()| stdin.flush()).expect("a key press");
-    }
-    let status = child.wait().expect("the terminal closes");
-    reader.join().expect("a screen");
-    assert!(status.success(), "{status}");
-    Some(output())
+/// A command that runs in a pseudo-terminal.
+struct Terminal {
+    script: Child,
+    keyboard: ChildStdin,
+    output: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
-/// What a terminal shows after this output: letters at the places to which the cursor was sent.
+impl Terminal {
+    /// Runs `command`, then `stty -a`. Returns `None` if `script`, which makes the pseudo-terminal, is not installed.
+    fn run(command: &str) -> Option<Self> {
+        let (columns, rows) = SIZE;
+        let command = format!("stty cols {columns} rows {rows}; {command}; stty -a");
+        let Ok(mut script) = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env("COLORTERM", "truecolor")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+        else {
+            eprintln!("skipped: `script`, which makes pseudo-terminals, is not installed");
+            return None;
+        };
+        let keyboard = script.stdin.take().expect("a pipe");
+        let mut stdout = script.stdout.take().expect("a pipe");
+        let output = Arc::new(Mutex::new(Vec::new()));
+        let reader = thread::spawn({
+            let output = Arc::clone(&output);
+            move || {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = stdout.read(&mut bytes) {
+                    output.lock().expect("the output").extend_from_slice(&bytes[..count]);
+                }
+            }
+        });
+        Some(Self { script, keyboard, output, reader })
+    }
+
+    fn output(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().expect("the output")).into_owned()
+    }
+
+    fn send(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a key press");
+        self.keyboard.flush().expect("a key press");
+    }
+
+    /// Answers the queries of the program.
+    fn answer(&mut self, answer: &str) {
+        self.wait_until("query", |output| output.contains(QUERY));
+        self.send(answer);
+    }
+
+    /// Waits until the screen shows a text, then sends keys.
+    fn on(&mut self, text: &str, keys: &str) {
+        self.wait_until(text, |output| screen(output).contains(text));
+        self.send(keys);
+    }
+
+    fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while !condition(&self.output()) {
+            assert!(Instant::now() < deadline, "no '{what}' in a minute:\n{}", screen(&self.output()));
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits for the end. Asserts that the terminal is as it was before; returns the whole output, and the part that
+    /// followed the game.
+    fn close(mut self) -> (String, String) {
+        let status = self.script.wait().expect("an exit status");
+        // The keyboard stays open until here: its end would end the program.
+        drop(self.keyboard);
+        self.reader.join().expect("the output");
+        let output = String::from_utf8_lossy(&self.output.lock().expect("the output")).into_owned();
+        assert!(status.success(), "{status}: {output}");
+        let (_, game) = output.split_once(ALTERNATE).expect("the alternate screen");
+        let (game, after) = game.split_once(MAIN).expect("the main screen");
+        assert!(after.contains(" icanon") && after.contains(" echo "), "the terminal is still raw: {after}");
+        assert!(game.contains("\x1b[?25l") && game.contains("\x1b[?25h"), "the cursor is still hidden");
+        let after = after.to_owned();
+        (output, after)
+    }
+}
+
+/// The letters on the alternate screen after this output.
 fn screen(output: &str) -> String {
     let (columns, rows) = SIZE;
     let mut letters = vec![vec![' '; columns]; rows];
@@ -75,90 +129,124 @@ fn screen(output: &str) -> String {
         }
         let sequence: String =
             rest.by_ref().skip(1).take_while(|letter| !letter.is_ascii_alphabetic()).collect();
-        // Of all sequences this one has two numbers; colours have more.
-        let numbers: Vec<usize> = sequence.split(';').filter_map(|number| number.parse().ok()).collect();
-        if let [to_row, to_column] = numbers[..] {
+        // Only cursor positions have two parameters; colours have more.
+        let parameters: Vec<usize> = sequence.split(';').filter_map(|number| number.parse().ok()).collect();
+        if let [to_row, to_column] = parameters[..] {
             (row, column) = (to_row - 1, to_column - 1);
         }
     }
     letters.iter().map(|row| row.iter().collect::<String>() + "\n").collect()
 }
 
-/// Fails unless the terminal is as it was before; returns what was said then.
-fn given_back(output: &str) -> &str {
-    let (_, rest) = output.split_once(ALTERNATE).expect("the alternate screen");
-    let (shown, after) = rest.split_once(BEFORE).expect("the screen of before");
-    assert!(after.contains(" icanon") && after.contains(" echo "), "the terminal is still raw: {after}");
-    assert!(shown.contains("\x1b[?25l") && shown.contains("\x1b[?25h"), "the cursor is gone");
-    after
-}
-
 #[test]
-fn the_built_in_game_is_played_and_left_with_a_key() {
-    let keys =
-        [("you play", "d"), ("right ", "\x1b[D "), ("leftfire", "p"), ("paused", "r"), ("score   0", "q")];
-    let Some(output) = in_a_terminal(&format!("{PROGRAM} play"), &keys) else { return };
+fn the_built_in_game_is_played_with_the_keys_of_the_panel() {
+    let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play")) else { return };
+    terminal.answer(PLAIN);
+    terminal.on("you play", "d");
+    terminal.on("right ", "\x1b[D ");
+    terminal.on("leftfire", "p");
+    terminal.on("paused", "r");
+    terminal.on("score   0", "q");
+    let (output, after) = terminal.close();
     let last = screen(&output);
     for expected in ["Harvest", "joystick", "paused", "▄▄▄▄"] {
-        assert!(last.contains(expected), "no '{expected}' is shown:\n{last}");
+        assert!(last.contains(expected), "no '{expected}' on the screen:\n{last}");
     }
     assert!(output.contains("\x1b[38;2;"), "no colours");
-    let after = given_back(&output);
     assert!(after.contains("Harvest: score 0, best 0"), "{after}");
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
-    let killed = format!("sh -c '(sleep 3; kill -TERM $$) & exec {PROGRAM} play'");
-    let Some(output) = in_a_terminal(&killed, &[]) else { return };
-    given_back(&output);
+fn a_lone_escape_quits() {
+    let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play")) else { return };
+    terminal.answer(PLAIN);
+    terminal.on("you play", "\x1b");
+    let (_, after) = terminal.close();
+    assert!(after.contains("Harvest: score 0"), "{after}");
 }
 
 #[test]
-fn an_agent_looks_on_and_takes_over() {
-    let temp = TempDir::new().expect("a folder");
-    for algorithm in ["ppo", "dqn"] {
-        let run = temp.path().join(algorithm);
-        let run = run.to_str().expect("a name");
-        let small = ["--total-frames", "1024", "--num-envs", "2", "--set", &format!("{algorithm}.gamma=0.9")];
-        let length = if algorithm == "ppo" {
-            ["--set", "ppo.num_steps=16"]
-        } else {
-            ["--set", "dqn.learning_starts=9"]
-        };
-        let train = [algorithm, "--quiet", "--run-dir", run, "--set", "evaluation.episodes=0"];
-        let trained = Command::new(PROGRAM).args(train).args(small).args(length).status();
-        assert!(trained.expect("the program starts").success());
-        let command = format!("{PROGRAM} play --checkpoint {run}");
-        let keys = [("you play", "\t"), ("the agent plays", "\t"), ("you play", "q")];
-        let Some(output) = in_a_terminal(&command, &keys) else { return };
-        let last = screen(&output);
-        let number = if algorithm == "ppo" { " %" } else { "." };
-        for expected in ["the agent's value", "hand over", number, "noop"] {
-            assert!(last.contains(expected), "no '{expected}' is shown:\n{last}");
-        }
-        given_back(&output);
+fn a_key_is_held_until_the_terminal_reports_its_release() {
+    let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play")) else { return };
+    terminal.answer(KITTY);
+    terminal.on("you play", "\x1b[1;1:1C");
+    terminal.on("action  right ", "");
+    // Longer than a press lasts on terminals that do not report releases.
+    thread::sleep(Duration::from_millis(600));
+    terminal.on("action  right ", "\x1b[1;1:3C");
+    terminal.on("action  noop", "\x1b[27u");
+    let (output, _) = terminal.close();
+    assert!(
+        output.contains("\x1b[>11u") && output.contains("\x1b[<1u"),
+        "the protocol is switched on and off"
+    );
+}
+
+#[test]
+fn a_signal_restores_the_terminal() {
+    let killed = format!("sh -c '(sleep 3; kill -TERM $$) & exec {ALE_TRAIN} play'");
+    let Some(mut terminal) = Terminal::run(&killed) else { return };
+    terminal.answer(PLAIN);
+    terminal.close();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_terminal_ends_the_game() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let pid = temp.path().join("pid");
+    let command = format!("sh -c 'echo $$ > {}; exec {ALE_TRAIN} play'", pid.display());
+    let Some(mut terminal) = Terminal::run(&command) else { return };
+    terminal.answer(PLAIN);
+    terminal.on("you play", "");
+    let pid = std::fs::read_to_string(pid).expect("a file").trim().parse().expect("a process id");
+    terminal.script.kill().expect("a running process");
+    terminal.script.wait().expect("an exit status");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_alive(pid) {
+        assert!(Instant::now() < deadline, "the game is still running");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn without_a_terminal_there_is_no_game() {
-    let complaint = |arguments: &[&str]| {
-        let Output { status, stdout, stderr } =
-            Command::new(PROGRAM).args(arguments).stdin(Stdio::null()).output().expect("the program starts");
-        let stderr = String::from_utf8(stderr).expect("text");
-        assert_eq!((status.code(), stdout.len(), stderr.lines().count()), (Some(2), 0, 1), "{stderr}");
-        stderr
-    };
+fn an_agent_shows_its_reading_and_takes_over() {
+    let temp = TempDir::new().expect("a temporary directory");
+    for (algorithm, setting, digits) in
+        [("ppo", "ppo.num_steps=16", " %"), ("dqn", "dqn.learning_starts=9", ".")]
+    {
+        let run = temp.path().join(algorithm);
+        let run = run.to_str().expect("UTF-8");
+        let small = ["--total-frames", "1024", "--num-envs", "2", "--set", &format!("{algorithm}.gamma=0.9")];
+        let train = [algorithm, "--quiet", "--run-dir", run, "--set", "evaluation.episodes=0"];
+        succeed(ale_train().args(train).args(small).args(["--set", setting]));
+        let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play --checkpoint {run}")) else {
+            return;
+        };
+        terminal.answer(PLAIN);
+        terminal.on("you play", "\t");
+        terminal.on("the agent plays", "\t");
+        terminal.on("you play", "q");
+        let (output, _) = terminal.close();
+        let last = screen(&output);
+        for expected in ["agent's value", "switch player", digits, "noop"] {
+            assert!(last.contains(expected), "no '{expected}' on the screen:\n{last}");
+        }
+    }
+}
+
+#[test]
+fn refuses_without_a_terminal_or_with_wrong_arguments() {
     for (arguments, expected) in [
-        (&["play"][..], "needs a terminal for its picture and keys"),
+        (&["play"][..], "needs a terminal as standard input and output"),
         (&["play", "brekout"], "did you mean breakout?"),
         (&["play", "atari5"], "'atari5' is 5 games; one can be played"),
         (&["play", "harvest", "--mode", "7"], "modes are [0]"),
         (&["play", "harvest", "--sticky", "2"], "it must be in 0..=1"),
         (&["play", "--checkpoint", "nowhere"], "there is no nowhere"),
     ] {
-        let complaint = complaint(arguments);
-        assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
+        let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
     }
 }

@@ -101,7 +101,7 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
-The arrow keys or wasd move the joystick, space is the fire button, p pauses, r restarts, q quits. With a checkpoint, the
+The arrow keys or wasd move the joystick, space is the fire button, p pauses, r restarts, q or Esc quits. With a checkpoint, the
 agent's value estimate and the probability or value of each action are shown, and tab passes the joystick to the agent and
 back.
 

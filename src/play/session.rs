@@ -4,17 +4,24 @@ use rl_env::{Batch, Env};
 
 use crate::learner::{Player, Reading};
 
-/// An agent that was trained on the game.
+/// The player who moves the joystick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Controller {
+    Human,
+    Agent,
+}
+
+/// A trained agent.
 pub(super) struct Agent {
     pub(super) player: Box<dyn Player>,
-    /// The codes of the actions that it chooses among.
+    /// The codes of its actions.
     pub(super) codes: Vec<u8>,
 }
 
-/// A game under way.
+/// An episode in progress, with the agent that watches or plays.
 pub(super) struct Session {
     env: AtariEnv,
-    /// The agent's view of it.
+    /// The current observation, as the agent receives it.
     batch: Batch,
     agent: Option<Agent>,
     score: f64,
@@ -23,20 +30,20 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// The first episode of an environment with all 18 actions.
+    /// Starts an episode in an environment with all 18 actions.
     pub(super) fn new(mut env: AtariEnv, agent: Option<Agent>, seed: u64) -> Self {
         let mut batch = Batch::new(1, env.observation_space().byte_len(), false);
         env.reset(Some(seed), batch.observations.row_mut(0));
         Self { env, batch, agent, score: 0.0, action: Action::NOOP, is_over: false }
     }
 
-    /// Begins another episode.
+    /// Starts another episode.
     pub(super) fn restart(&mut self) {
         self.env.reset(None, self.batch.observations.row_mut(0));
         (self.score, self.action, self.is_over) = (0.0, Action::NOOP, false);
     }
 
-    /// One step of the game; nothing when it is over.
+    /// Takes one step. Does nothing once the episode is over.
     pub(super) fn step(&mut self, action: Action) -> Result<()> {
         if self.is_over {
             return Ok(());
@@ -53,14 +60,14 @@ impl Session {
         Ok(())
     }
 
-    /// What the agent does, if there is one.
+    /// Returns the agent's action, if there is an agent.
     pub(super) fn agent_action(&mut self) -> Result<Option<Action>> {
         let Some(agent) = &mut self.agent else { return Ok(None) };
         let choice = agent.player.act(&self.batch)?[0];
         Ok(agent.codes.get(choice as usize).and_then(|&code| Action::new(code)))
     }
 
-    /// How the agent reads the game: each of its actions with what it says about it, and the value of the position.
+    /// Returns the agent's actions and its reading of the current observation.
     pub(super) fn reading(&self) -> Result<Option<(Vec<Action>, Reading)>> {
         let Some(agent) = &self.agent else { return Ok(None) };
         let reading = agent.player.readings(&self.batch)?.swap_remove(0);
@@ -79,17 +86,17 @@ impl Session {
         self.env.render()
     }
 
-    /// Points so far, unclipped.
+    /// The sum of the unclipped rewards.
     pub(super) fn score(&self) -> f64 {
         self.score
     }
 
-    /// Lives that are left; 0 in games without any.
+    /// The remaining lives; 0 in games without lives.
     pub(super) fn lives(&self) -> i32 {
         self.env.ale().lives()
     }
 
-    /// What was done last.
+    /// The last action.
     pub(super) fn action(&self) -> Action {
         self.action
     }

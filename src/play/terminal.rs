@@ -1,93 +1,88 @@
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::termios::{self, OptionalActions, Termios};
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{
+    self, DisableFocusChange, EnableFocusChange, Event, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::style::{self, ResetColor};
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+    EnterAlternateScreen, LeaveAlternateScreen,
+};
+use crossterm::{execute, queue};
 
-use super::canvas::{Canvas, Colours};
-use super::input::{Event, Parser};
+use super::grid::{ColourDepth, Grid};
 
-/// The alternate screen, no cursor, no wrapping of lines, told when another window has the keyboard; then kitty's
-/// keyboard protocol with flags 1 (unambiguous), 2 (releases) and 8 (of all keys), and the question whether there is any.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1004h\x1b[>11u\x1b[?u";
-/// All of it taken back.
-const LEAVE: &[u8] = b"\x1b[<u\x1b[?1004l\x1b[?7h\x1b[?25h\x1b[0m\x1b[?1049l";
-/// What stands between these appears at once, where the terminal knows how.
-const PICTURE: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
-const CLEAR: &[u8] = b"\x1b[2J";
+/// True while the terminal is in the state that the game needs.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// How the user left the terminal; none while it is not taken.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
-
-/// The user's terminal, which is as it was before when this is dropped, or when the program panics.
+/// The user's terminal. Dropping it, or a panic, restores the terminal.
 pub(super) struct Terminal {
-    colours: Colours,
-    /// What it sends, as it comes.
-    bytes: Receiver<Vec<u8>>,
-    parser: Parser,
-    /// What it shows, with its size.
-    shown: Option<((usize, usize), Canvas)>,
+    reports_releases: bool,
+    depth: ColourDepth,
+    events: Receiver<io::Result<Event>>,
+    /// The grid on the screen.
+    shown: Option<Grid>,
 }
 
 impl Terminal {
-    /// Takes the terminal. Fails where there is none.
+    /// Enters raw mode and the alternate screen. Fails if standard input or output is not a terminal.
     pub(super) fn take() -> Result<Self> {
         ensure!(
             io::stdin().is_terminal() && io::stdout().is_terminal(),
-            "`ale-train play` needs a terminal for its picture and keys, and standard input or output is none; \
-             `ale-train record` makes films without one"
+            "`ale-train play` needs a terminal as standard input and output; \
+             `ale-train record` writes videos without one"
         );
         restore_on_panic();
-        let set_up = || -> io::Result<()> {
-            let before = termios::tcgetattr(io::stdin())?;
-            let mut raw = before.clone();
-            raw.make_raw();
-            termios::tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
-            *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
-            io::stdout().write_all(ENTER)?;
+        let reports_releases = enter().context("cannot use the terminal").inspect_err(|_| restore())?;
+        // The game consists of colours: NO_COLOR is for text.
+        style::force_color_output(true);
+        Ok(Self { reports_releases, depth: ColourDepth::of_terminal(), events: read_events(), shown: None })
+    }
+
+    /// Returns true if the terminal reports key releases.
+    pub(super) fn reports_releases(&self) -> bool {
+        self.reports_releases
+    }
+
+    /// Returns the numbers of columns and rows.
+    pub(super) fn size() -> Result<(usize, usize)> {
+        let (columns, rows) = terminal::size().context("cannot read the size of the terminal")?;
+        Ok((columns.into(), rows.into()))
+    }
+
+    /// Waits for an event. Returns `None` after `timeout`.
+    pub(super) fn event(&self, timeout: Duration) -> Result<Option<Event>> {
+        match self.events.recv_timeout(timeout) {
+            Ok(event) => Ok(Some(event.context("cannot read from the terminal")?)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("the terminal is closed"),
+        }
+    }
+
+    /// Shows a grid of the terminal's size.
+    pub(super) fn show(&mut self, grid: Grid) -> Result<()> {
+        let shown = self.shown.as_ref().filter(|shown| shown.size() == grid.size());
+        let mut bytes = Vec::new();
+        let mut write = || -> io::Result<()> {
+            queue!(bytes, BeginSynchronizedUpdate)?;
+            if shown.is_none() {
+                queue!(bytes, Clear(ClearType::All))?;
+            }
+            grid.draw(shown, self.depth, &mut bytes)?;
+            queue!(bytes, EndSynchronizedUpdate)?;
+            io::stdout().write_all(&bytes)?;
             io::stdout().flush()
         };
-        let taken = Self {
-            colours: Colours::of(std::env::var("COLORTERM").ok().as_deref()),
-            bytes: listen(),
-            parser: Parser::default(),
-            shown: None,
-        };
-        set_up().context("cannot use the terminal")?;
-        Ok(taken)
-    }
-
-    /// Columns and rows.
-    pub(super) fn size() -> Result<(usize, usize)> {
-        let size = termios::tcgetwinsize(io::stdout()).context("the terminal does not tell its size")?;
-        Ok((size.ws_col.into(), size.ws_row.into()))
-    }
-
-    /// What the keyboard tells within so much time; nothing if that passes.
-    pub(super) fn events(&mut self, within: Duration) -> Result<Vec<Event>> {
-        match self.bytes.recv_timeout(within) {
-            Ok(bytes) => Ok(self.parser.parse(&bytes)),
-            Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
-            Err(RecvTimeoutError::Disconnected) => bail!("the terminal is gone"),
-        }
-    }
-
-    /// Shows a canvas of this size, which is the terminal's.
-    pub(super) fn show(&mut self, size: (usize, usize), canvas: Canvas) -> Result<()> {
-        let before = self.shown.as_ref().filter(|(before, _)| *before == size);
-        let mut bytes = PICTURE[0].to_vec();
-        if before.is_none() {
-            bytes.extend_from_slice(CLEAR);
-        }
-        canvas.draw(before.map(|(_, canvas)| canvas), self.colours, &mut bytes);
-        bytes.extend_from_slice(PICTURE[1]);
-        let mut out = io::stdout();
-        out.write_all(&bytes).and_then(|()| out.flush()).context("cannot write to the terminal")?;
-        self.shown = Some((size, canvas));
+        write().context("cannot write to the terminal")?;
+        self.shown = Some(grid);
         Ok(())
     }
 }
@@ -98,13 +93,61 @@ impl Drop for Terminal {
     }
 }
 
-/// Reads standard input in a thread, which ends with the program: nothing else waits for input with a time limit.
-fn listen() -> Receiver<Vec<u8>> {
+/// Prepares the terminal. Returns true if it reports key releases.
+fn enter() -> io::Result<bool> {
+    IS_TAKEN.store(true, Ordering::Relaxed);
+    terminal::enable_raw_mode()?;
+    // A terminal that does not answer has no such protocol.
+    let has_kitty_keyboard = terminal::supports_keyboard_enhancement().unwrap_or(false);
+    execute!(io::stdout(), EnterAlternateScreen, Hide, DisableLineWrap, EnableFocusChange)?;
+    if has_kitty_keyboard {
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES
+            | KeyboardEnhancementFlags::REPORT_EVENT_TYPES
+            | KeyboardEnhancementFlags::REPORT_ALL_KEYS_AS_ESCAPE_CODES;
+        execute!(io::stdout(), PushKeyboardEnhancementFlags(flags))?;
+    }
+    // The console of Windows always reports them.
+    Ok(has_kitty_keyboard || cfg!(windows))
+}
+
+/// Restores the terminal, once. Errors are ignored: there is nowhere left to report them.
+fn restore() {
+    if IS_TAKEN.swap(false, Ordering::Relaxed) {
+        // Separate, because the console of Windows does not have this command.
+        let _ = execute!(io::stdout(), PopKeyboardEnhancementFlags);
+        let _ = execute!(
+            io::stdout(),
+            ResetColor,
+            DisableFocusChange,
+            EnableLineWrap,
+            Show,
+            LeaveAlternateScreen
+        );
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+/// Restores the terminal before a panic message is printed, which would vanish with the alternate screen. Only for this
+/// thread: others would wait for its lock on standard output, and their panics are passed on to it.
+fn restore_on_panic() {
+    let (this, print) = (thread::current().id(), panic::take_hook());
+    panic::set_hook(Box::new(move |info| {
+        if thread::current().id() == this {
+            restore();
+        }
+        print(info);
+    }));
+}
+
+/// Reads events in a thread that ends with the process, because `event::poll` does not return, whatever its timeout,
+/// once the terminal is closed (crossterm issue 793).
+fn read_events() -> Receiver<io::Result<Event>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let mut bytes = [0; 256];
-        while let Ok(count @ 1..) = io::stdin().read(&mut bytes) {
-            if sender.send(bytes[..count].to_vec()).is_err() {
+        loop {
+            let event = event::read();
+            let has_failed = event.is_err();
+            if sender.send(event).is_err() || has_failed {
                 break;
             }
         }
@@ -112,44 +155,23 @@ fn listen() -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Gives the terminal back, once. What fails here cannot be told any more.
-fn restore() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(before) = before {
-        let _ = io::stdout().write_all(LEAVE).and_then(|()| io::stdout().flush());
-        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
-    }
-}
-
-/// A message would vanish with the alternate screen: the terminal is given back before it is printed. Other threads would
-/// wait for standard output here; their panics come to this one.
-fn restore_on_panic() {
-    let (here, print) = (thread::current().id(), panic::take_hook());
-    panic::set_hook(Box::new(move |info| {
-        if thread::current().id() == here {
-            restore();
-        }
-        print(info);
-    }));
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
 
-    /// Set in the process of this test that runs in a terminal, and panics there.
+    /// Set in the process of this test that runs in a pseudo-terminal, and panics there.
     const IN_A_TERMINAL: &str = "ALE_TRAIN_TEST_IN_A_TERMINAL";
 
     #[test]
-    fn a_panic_gives_the_terminal_back_before_it_is_told() {
+    fn a_panic_restores_the_terminal_before_its_message() {
         if std::env::var_os(IN_A_TERMINAL).is_some() {
-            let _taken = Terminal::take().unwrap();
-            panic!("as it was bound to happen");
+            let _terminal = Terminal::take().unwrap();
+            panic!("as intended");
         }
         let program = std::env::current_exe().unwrap();
-        let this = "play::terminal::tests::a_panic_gives_the_terminal_back_before_it_is_told";
+        let this = "play::terminal::tests::a_panic_restores_the_terminal_before_its_message";
         let command = format!("{} --exact {this} --nocapture; stty -a", program.display());
         let output = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
@@ -157,14 +179,14 @@ mod tests {
             .stdin(Stdio::null())
             .output();
         let Ok(output) = output else {
-            eprintln!("not shown: there is no `script` to make a terminal with");
+            eprintln!("skipped: `script`, which makes pseudo-terminals, is not installed");
             return;
         };
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (before, after) =
-            output.split_once(std::str::from_utf8(LEAVE).unwrap()).expect("the screen of before");
-        assert!(before.contains(std::str::from_utf8(ENTER).unwrap()), "{output}");
-        assert!(!before.contains("bound to happen") && after.contains("bound to happen"), "{output}");
-        assert!(after.contains(" icanon") && after.contains(" echo "), "{output}");
+        let (_, game) = output.split_once("\x1b[?1049h").expect("the alternate screen");
+        let (game, after) = game.split_once("\x1b[?1049l").expect("the main screen");
+        assert!(!game.contains("as intended") && after.contains("as intended"), "{output}");
+        assert!(game.contains("\x1b[?25l") && game.contains("\x1b[?25h"), "the cursor is hidden: {output}");
+        assert!(after.contains(" icanon") && after.contains(" echo "), "the terminal is raw: {output}");
     }
 }

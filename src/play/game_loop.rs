@@ -1,0 +1,190 @@
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::command::Command;
+use super::frame;
+use super::grid::Grid;
+use super::joystick::HeldButtons;
+use super::panel::{self, Status};
+use super::session::{Controller, Session};
+use super::terminal::Terminal;
+use crate::interrupt::Interrupt;
+
+/// The least time between two drawn frames: a slow connection carries no more.
+const DRAW_INTERVAL: Duration = Duration::from_millis(30);
+/// The time for which an episode that the agent finished stays on the screen.
+const GAME_OVER: Duration = Duration::from_secs(2);
+
+/// Reads keys, steps the game at a fixed rate and draws it.
+pub(super) struct GameLoop {
+    session: Session,
+    buttons: HeldButtons,
+    controller: Controller,
+    is_paused: bool,
+}
+
+impl GameLoop {
+    pub(super) fn new(session: Session, reports_releases: bool) -> Self {
+        let buttons = HeldButtons::new(reports_releases);
+        Self { session, buttons, controller: Controller::Human, is_paused: false }
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Plays, one step per `period`, until the player quits or a signal arrives. Returns the best score.
+    pub(super) fn run(
+        &mut self,
+        mut terminal: Terminal,
+        period: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<f64> {
+        let mut best = 0.0f64;
+        let (mut next, mut drawn) = (Instant::now() + period, None);
+        let mut over_since: Option<Instant> = None;
+        while !interrupt.is_requested() {
+            if !self.handle_events(&terminal, next)? {
+                break;
+            }
+            self.step(Instant::now())?;
+            best = best.max(self.session.score());
+            let now = Instant::now();
+            over_since = self.session.is_over().then(|| over_since.unwrap_or(now));
+            if self.controller == Controller::Agent
+                && over_since.is_some_and(|since| now - since >= GAME_OVER)
+            {
+                self.session.restart();
+            }
+            if drawn.is_none_or(|drawn| now - drawn >= DRAW_INTERVAL) {
+                drawn = Some(now);
+                let (columns, rows) = Terminal::size()?;
+                terminal.show(self.draw(columns, rows)?)?;
+            }
+            next += period;
+            // After a suspension of the machine the game does not catch up.
+            if next + GAME_OVER < now {
+                next = now;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Executes commands until `deadline`. Returns false if the player quits.
+    fn handle_events(&mut self, terminal: &Terminal, deadline: Instant) -> Result<bool> {
+        loop {
+            let event = terminal.event(deadline.saturating_duration_since(Instant::now()))?;
+            let command = event.as_ref().and_then(Command::of);
+            if command.is_some_and(|command| !self.execute(command, Instant::now())) {
+                return Ok(false);
+            }
+            if Instant::now() >= deadline {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Executes a command. Returns false if it quits the game.
+    fn execute(&mut self, command: Command, now: Instant) -> bool {
+        match command {
+            Command::Press(button) => self.buttons.press(button, now),
+            Command::Release(button) => self.buttons.release(button),
+            Command::ReleaseAll => self.buttons.release_all(),
+            Command::Pause => self.is_paused = !self.is_paused,
+            Command::Restart => self.session.restart(),
+            Command::SwitchController if self.session.has_agent() => {
+                self.controller = match self.controller {
+                    Controller::Human => Controller::Agent,
+                    Controller::Agent => Controller::Human,
+                };
+            }
+            Command::SwitchController => {}
+            Command::Quit => return false,
+        }
+        true
+    }
+
+    /// Takes a step, unless the game is paused or over.
+    fn step(&mut self, now: Instant) -> Result<()> {
+        if self.is_paused || self.session.is_over() {
+            return Ok(());
+        }
+        let action = match self.controller {
+            Controller::Human => self.buttons.action(now),
+            Controller::Agent => self.session.agent_action()?.unwrap_or_default(),
+        };
+        self.session.step(action)
+    }
+
+    /// Draws the frame, with the panel beside it or, in a narrow terminal, a line below it.
+    fn draw(&self, columns: usize, rows: usize) -> Result<Grid> {
+        let mut grid = Grid::new(columns, rows);
+        let screen = self.session.screen();
+        let status = Status::of(&self.session, self.controller, self.is_paused, self.session.reading()?);
+        if columns >= 2 * panel::WIDTH {
+            let (width, height) = frame::size(&screen, columns - panel::WIDTH - 1, rows);
+            frame::draw(&screen, width, height, &mut grid);
+            status.draw(width + 1, &mut grid);
+        } else {
+            let (width, height) = frame::size(&screen, columns, rows.saturating_sub(1));
+            frame::draw(&screen, width, height, &mut grid);
+            grid.write(0, rows.saturating_sub(1), &status.line(), [200; 3]);
+        }
+        Ok(grid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ale::{AtariEnv, AtariOptions, PoweredGame};
+
+    use super::super::joystick::Button;
+    use super::*;
+
+    fn harvest() -> GameLoop {
+        let rom = ale::roms::RomStore::locate(None).unwrap().read("harvest").unwrap();
+        let options =
+            AtariOptions { frameskip: 1, noop_max: 0, full_action_space: true, ..AtariOptions::default() };
+        let powered = PoweredGame::new(ale::game("harvest").unwrap(), Arc::clone(&rom)).unwrap();
+        let env = AtariEnv::new(&powered, options, 0).unwrap();
+        GameLoop::new(Session::new(env, None, 0), true)
+    }
+
+    #[test]
+    fn commands_move_pause_restart_and_quit() {
+        let mut game = harvest();
+        let now = Instant::now();
+        let before = game.session.screen();
+        assert!(game.execute(Command::Press(Button::Right), now));
+        for _ in 0..30 {
+            game.step(now).unwrap();
+        }
+        let moved = game.session.screen();
+        assert_eq!(game.session.action().to_string(), "RIGHT");
+        assert_ne!(moved, before);
+
+        assert!(game.execute(Command::Pause, now));
+        game.step(now).unwrap();
+        assert_eq!(game.session.screen(), moved, "a paused game stands still");
+        assert!(game.execute(Command::SwitchController, now));
+        assert_eq!(game.controller, Controller::Human, "there is no agent");
+        assert!(game.execute(Command::Restart, now) && game.execute(Command::ReleaseAll, now));
+        assert_eq!((game.session.score(), game.buttons.action(now).to_string()), (0.0, "NOOP".to_owned()));
+        assert!(!game.execute(Command::Quit, now));
+    }
+
+    #[test]
+    fn the_drawing_fits_terminals_of_any_size() {
+        let game = harvest();
+        let wide = game.draw(100, 30).unwrap();
+        assert!((0..30).map(|row| wide.row(row)).any(|row| row.contains("joystick")));
+        let narrow = game.draw(60, 20).unwrap();
+        assert!(narrow.row(19).starts_with("0 you play"), "{}", narrow.row(19));
+        for (columns, rows) in [(0, 0), (1, 1), (3, 2), (64, 1), (400, 120)] {
+            game.draw(columns, rows).unwrap();
+        }
+    }
+}
