@@ -35,11 +35,11 @@ pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Resu
 
 fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result<()> {
     let Imported { written, already_present, .. } = imported;
-    let (all, folder) = (store.manifest().len(), store.directory().display());
+    let (all, directory) = (store.manifest().len(), store.directory().display());
     let there = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
     writeln!(
         out,
-        "{} new, {already_present} already there; {folder} has {there} of {all} ROMs",
+        "{} new, {already_present} already there; {directory} has {there} of {all} ROMs",
         written.len()
     )?;
     Ok(())

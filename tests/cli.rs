@@ -210,10 +210,10 @@ fn a_benchmark_sweep_has_a_point_for_each_number_of_roms_and_a_plot() {
             assert!(low <= mean && mean <= high && is_positive(&estimate["mean"]), "{report}");
         }
     }
-    let picture = fs::read_to_string(&file).expect("a picture");
-    assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+    let chart = fs::read_to_string(&file).expect("a chart");
+    assert!(chart.starts_with("<svg") && chart.trim_end().ends_with("</svg>"));
     for text in ["latency of a batch [ms]", "throughput [1000 frames/s]", "ROMs", "2 runs"] {
-        assert!(picture.contains(text), "no '{text}' in the picture");
+        assert!(chart.contains(text), "no '{text}' in the chart");
     }
 }
 
@@ -222,11 +222,11 @@ fn a_benchmark_sweep_can_be_plotted_as_png() {
     let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("sweep.png");
     bench(&["env", "--sweep", "1..2", "--runs", "2", "--quiet", "--plot", file.to_str().expect("a name")]);
-    let picture = fs::read(&file).expect("a picture");
+    let chart = fs::read(&file).expect("a chart");
     // The signature, and width and height in the first chunk.
-    assert_eq!(picture[..8], *b"\x89PNG\r\n\x1a\n");
-    assert_eq!(picture[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
-    assert!(picture.len() > 20_000, "{} bytes", picture.len());
+    assert_eq!(chart[..8], *b"\x89PNG\r\n\x1a\n");
+    assert_eq!(chart[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
+    assert!(chart.len() > 20_000, "{} bytes", chart.len());
 }
 
 #[cfg(unix)]

@@ -29,20 +29,20 @@ const RESERVE: u64 = 256 << 20;
 
 /// Returns storage for the replay of steps in the environments of `spec`.
 pub(super) fn of(settings: &ReplaySettings, dqn: &DqnConfig, spec: &VectorSpec) -> Result<ReplayStorage> {
-    let Some(folder) = &settings.folder else {
+    let Some(directory) = &settings.folder else {
         return Ok(ReplayStorage::Memory { available: available_memory() });
     };
     let bytes = Dqn::replay_size(dqn, spec)?.storage_bytes;
-    let file = map_file(folder, bytes).with_context(|| {
-        format!("replay.folder = {}: cannot create a file of {bytes} bytes", folder.display())
+    let file = map_file(directory, bytes).with_context(|| {
+        format!("replay.folder = {}: cannot create a file of {bytes} bytes", directory.display())
     })?;
     Ok(ReplayStorage::External(file))
 }
 
 /// Maps a file of `bytes` bytes that disappears with the process. All of it is written once, so that a full disk is
 /// detected at the start.
-fn map_file(folder: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u8]> + Send>> {
-    let mut file = tempfile::tempfile_in(folder)?;
+fn map_file(directory: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u8]> + Send>> {
+    let mut file = tempfile::tempfile_in(directory)?;
     let zeros = vec![0; 1 << 20];
     let mut left = bytes;
     while left > 0 {
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn maps_a_whole_file_that_has_no_name() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let mut map = map_file(folder.path(), (1 << 20) + 5).unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
+        let mut map = map_file(directory.path(), (1 << 20) + 5).unwrap();
         assert_eq!(map.len(), (1 << 20) + 5);
         map[1 << 20] = 7;
         assert_eq!(map[(1 << 20) - 1..=1 << 20], [0, 7]);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(map_file(&folder.path().join("nowhere"), 5).is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        assert!(map_file(&directory.path().join("nowhere"), 5).is_err());
     }
 }
