@@ -1,18 +1,17 @@
-use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics, Policy};
+use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics};
 use algorithms::networks::{NamedWeights, PolicyConfig};
 use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
 use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
-use super::player::{Player, Reading};
+use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
+use super::value_player::ValuePlayer;
 use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
@@ -163,29 +162,6 @@ impl Learner for DqnLearner {
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let epsilon = if greedy { 0.0 } else { self.dqn.config().eval_epsilon.into() };
         Ok(Box::new(ValuePlayer::new(self.dqn.policy(spec)?, epsilon, seed)))
-    }
-}
-
-/// Acts epsilon-greedily on action values.
-pub(super) struct ValuePlayer {
-    policy: Policy,
-    epsilon: f64,
-    rng: ChaCha8Rng,
-}
-
-impl ValuePlayer {
-    pub(super) fn new(policy: Policy, epsilon: f64, seed: u64) -> Self {
-        Self { policy, epsilon, rng: ChaCha8Rng::seed_from_u64(seed) }
-    }
-}
-
-impl Player for ValuePlayer {
-    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        self.policy.epsilon_greedy(batch, self.epsilon, &mut self.rng)
-    }
-
-    fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        Ok(self.policy.values(batch)?.into_iter().map(Reading::Values).collect())
     }
 }
 

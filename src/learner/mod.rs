@@ -2,7 +2,8 @@
 //!
 //! * `registry` lists them.
 //! * `algorithm` and `player` are the traits through which the application uses them.
-//! * `ppo`, `dqn` and `pqn` implement these traits with the learners of the crate `algorithms`.
+//! * `ppo`, `dqn` and `pqn` implement these traits with the learners of the crate `algorithms`; `dqn` and `pqn` share
+//!   the player in `value_player`.
 
 mod algorithm;
 mod dqn;
@@ -11,6 +12,7 @@ mod ppo;
 mod pqn;
 mod registry;
 mod replay_storage;
+mod value_player;
 
 pub(crate) use algorithm::{AlgorithmConfig, Learner, to_table};
 pub(crate) use player::{Player, Reading};

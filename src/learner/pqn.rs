@@ -8,8 +8,8 @@ use settings::Section;
 use toml::{Table, Value};
 
 use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
-use super::dqn::ValuePlayer;
 use super::player::Player;
+use super::value_player::ValuePlayer;
 use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
