@@ -303,9 +303,9 @@ fn popart_requires_a_head_per_game_and_a_distribution_of_returns() {
     };
     let popart = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
     let shared = PolicyConfig { head: HeadKind::Shared, ..popart.clone() };
-    assert!(new(config(), shared).contains("none, h or symlog where head = \"shared\""));
+    assert!(new(config(), shared).contains("none, h or symlog with head = \"shared\""));
     let probabilities = DqnConfig { distribution: Distribution::C51, ..config() };
-    assert!(new(probabilities, popart).contains("none, h or symlog where dqn.distribution = \"c51\""));
+    assert!(new(probabilities, popart).contains("none, h or symlog with dqn.distribution = \"c51\""));
 }
 
 #[test]
