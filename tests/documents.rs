@@ -17,7 +17,7 @@ const BOOK: &str = "docs/src";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 /// Directories with documents, at any depth. Those of the root and of `checkpoints` are added.
 const DIRECTORIES: [&str; 4] = ["benches", "docs", "envs", "roms"];
-/// How a document calls the program, installed or in a checkout.
+/// The ways in which a document calls the program: installed, or in a checkout.
 const PROGRAM: [&str; 2] = ["ale-train ", "cargo run --release -- "];
 
 /// All documents, relative to the root.
