@@ -1,0 +1,86 @@
+//! `ale-train` trains reinforcement learning agents on real Atari 2600 games.
+//!
+//! Only this crate uses the terminal, clocks and the directories of runs; everything else is in libraries.
+
+// Failing to print must not end a run: see `output`.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
+mod agent;
+mod bench;
+mod checkpoint;
+mod cli;
+mod config;
+mod device;
+mod environments;
+mod evaluation;
+mod export;
+mod failure;
+mod font;
+mod games;
+mod interrupt;
+mod interval;
+mod learner;
+mod man;
+mod output;
+mod play;
+mod plot;
+mod provenance;
+mod record;
+mod report;
+mod roms;
+mod selection;
+mod show_config;
+mod statistics;
+mod sweep;
+mod table;
+mod telemetry;
+mod tensors;
+mod threads;
+mod trace;
+mod train;
+mod version;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+
+use cli::{Cli, Command};
+use output::StandardOutput;
+
+/// Runs the command of the program's arguments. Returns its exit status.
+#[must_use]
+pub fn main() -> ExitCode {
+    let listening = interrupt::listen();
+    let cli = Cli::parse();
+    let mut out = StandardOutput(io::stdout().lock());
+    let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
+    failure::exit_code(outcome)
+}
+
+fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
+    let Cli { command, global } = cli;
+    match command {
+        Command::Train(command) => train::start(&command, &global, out),
+        Command::Resume(args) => train::resume(&args, &global, out),
+        Command::Sweep(args) => sweep::run(&args, &global, out),
+        Command::Eval(args) => evaluation::run(&args, &global, out),
+        Command::Export(args) => export::run(&args, out),
+        Command::Record(args) => record::run(&args, &global, out),
+        Command::Play(args) => play::run(&args, &global, out),
+        Command::Report(args) => report::run(&args, out),
+        Command::Roms(args) => roms::run(args, &global, out),
+        Command::Games(args) => games::run(&args, out),
+        Command::Trace(args) => trace::run(&args, &global, out),
+        Command::Config(args) => show_config::run(&args, out),
+        Command::Bench(args) => bench::run(&args, &global, out),
+        Command::Completions(args) => {
+            // Writing to a closed pipe would panic.
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", &mut script);
+            Ok(out.write_all(&script)?)
+        }
+        Command::Man(args) => man::run(&args),
+    }
+}
