@@ -37,13 +37,13 @@ impl TrainedAgent {
 
     fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
         let experiment = config::from_toml(&checkpoint.config)?.resolve();
-        let experiment = experiment.with_context(|| unusable(&directory))?;
+        let experiment = experiment.with_context(|| checkpoint::unusable(&directory))?;
         Ok(Self { directory, checkpoint, experiment })
     }
 
     /// The beginning of every error about the contents of the checkpoint.
     pub(crate) fn unusable(&self) -> String {
-        unusable(&self.directory)
+        checkpoint::unusable(&self.directory)
     }
 
     /// Restores the learner on the CPU, to act with it.
@@ -75,10 +75,6 @@ impl TrainedAgent {
     pub(crate) fn game(&self, name: Option<&str>) -> Result<&'static Game> {
         one_game(&self.experiment.games, name)
     }
-}
-
-fn unusable(directory: &Path) -> String {
-    format!("the checkpoint {} cannot be used", directory.display())
 }
 
 fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {

@@ -28,6 +28,7 @@ mod provenance;
 mod record;
 mod report;
 mod roms;
+mod runs;
 mod selection;
 mod show_config;
 mod statistics;
@@ -65,6 +66,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
+        Command::Runs(args) => runs::run(&args, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,17 @@ impl Manifest {
 
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         Ok(serde_json::to_vec_pretty(self)?)
+    }
+
+    /// Fails unless every file in `directory` has the length that it was written with.
+    pub(super) fn verify_lengths(&self, directory: &Path) -> Result<()> {
+        for (file, entry) in &self.files {
+            let found =
+                fs::metadata(directory.join(file)).with_context(|| format!("{file} cannot be read"))?;
+            let (bytes, expected) = (found.len(), entry.bytes);
+            ensure!(bytes == expected, "{file} is damaged: it has {bytes} bytes, expected {expected}");
+        }
+        Ok(())
     }
 
     /// Fails unless `contents` are those of `file` when it was written.

@@ -6,6 +6,7 @@
 mod durable;
 mod manifest;
 mod store;
+mod summary;
 mod writer;
 
 use anyhow::{Context, Result};
@@ -13,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use store::{create_run, load, load_latest};
-pub(crate) use writer::{CheckpointWriter, chosen};
+pub(crate) use store::{PROVENANCE, create_run, load, load_latest, unusable};
+pub(crate) use summary::{Summary, summary_of_newest};
+pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
 
 /// The state of a run between two updates.
 #[derive(Clone, Debug, PartialEq)]

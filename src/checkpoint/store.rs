@@ -13,7 +13,7 @@ const CHECKPOINTS: &str = "checkpoints";
 const PREFIX: &str = "update-";
 
 /// The file with the provenance of a run.
-const PROVENANCE: &str = "run.json";
+pub(crate) const PROVENANCE: &str = "run.json";
 
 /// Creates the directory of a new run with its configuration and provenance. Fails if the directory contains a run.
 pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
@@ -110,16 +110,25 @@ pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, 
 
 /// Reads a checkpoint and verifies every byte.
 pub(crate) fn load(directory: &Path) -> Result<Checkpoint> {
-    let read = |name: &str| fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"));
     let load = || -> Result<Checkpoint> {
-        let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
+        let manifest = Manifest::parse(&read(directory, Manifest::FILE)?)?;
         Checkpoint::from_files(|name| {
-            let contents = read(name)?;
+            let contents = read(directory, name)?;
             manifest.verify(name, &contents)?;
             Ok(contents)
         })
     };
-    load().with_context(|| format!("the checkpoint {} cannot be used", directory.display()))
+    load().with_context(|| unusable(directory))
+}
+
+/// Reads a file of a checkpoint.
+pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>> {
+    fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"))
+}
+
+/// The beginning of every error about the contents of a checkpoint.
+pub(crate) fn unusable(directory: &Path) -> String {
+    format!("the checkpoint {} cannot be used", directory.display())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use std::cmp::Reverse;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -10,6 +12,8 @@ use crate::interval::Interval;
 
 /// The file that is locked by the process that writes to a run.
 const LOCK: &str = "run.lock";
+/// The number of attempts to lock it.
+const LOCK_ATTEMPTS: usize = 5;
 
 /// Writes the checkpoints of a run when they are due, and removes old ones.
 pub(crate) struct CheckpointWriter {
@@ -108,11 +112,22 @@ fn lock(run_dir: &Path) -> Result<File> {
     let path = run_dir.join(LOCK);
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
     let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    // Train anyway on file systems without locks.
-    if let Err(TryLockError::WouldBlock) = file.try_lock() {
-        bail!("another process is training the run {}", run_dir.display())
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            // Perhaps `is_locked` looks at it right now.
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            // Train anyway on file systems without locks.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
+        }
     }
-    Ok(file)
+    bail!("another process is training the run {}", run_dir.display())
+}
+
+/// Returns true if a process writes to a run.
+pub(crate) fn is_locked(run_dir: &Path) -> bool {
+    let Ok(file) = File::open(run_dir.join(LOCK)) else { return false };
+    // A shared lock, which closing the file ends: several processes may look at once.
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 #[cfg(test)]
@@ -172,7 +187,9 @@ mod tests {
         let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         let error = CheckpointWriter::new(run.path(), &settings, 0, None).err().unwrap().to_string();
         assert!(error.starts_with("another process is training the run"), "{error}");
+        assert!(is_locked(run.path()));
         drop(first);
+        assert!(!is_locked(run.path()) && !is_locked(&run.path().join("nowhere")));
         assert!(CheckpointWriter::new(run.path(), &settings, 0, None).is_ok());
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use bench::{
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use train::TrainCommand;
-pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, SweepArgs};
+pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, RunsArgs, SweepArgs};
 
 use crate::version;
 
@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Train(TrainCommand),
     /// Continue a run from its last checkpoint
     Resume(ResumeArgs),
+    /// List the runs below a directory
+    Runs(RunsArgs),
     /// Train with several values of keys and several seeds
     Sweep(SweepArgs),
     /// Evaluate a trained agent

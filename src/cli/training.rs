@@ -58,6 +58,25 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The state of a run is `running` (a process writes to it), `finished`, `stopped` (`ale-train resume` continues it), `unsaved` (it
+has no checkpoint) or `damaged`. Its score is the mean return of the newest evaluation (marked with *), or else of the last
+episodes; that of several games is the mean over the games, human-normalised if it ends with %.
+
+Examples:
+  ale-train runs
+  ale-train runs checkpoints/rates
+  ale-train runs --json")]
+pub(crate) struct RunsArgs {
+    /// Directory of runs, searched with its subdirectories [default: checkpoints]
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
 Trains every combination of the values with every seed, each run in a directory of its own. --random instead draws a
 fixed pseudorandom set of settings: from the combinations or, for keys with a range LOW..HIGH (log:LOW..HIGH is uniform in
 the logarithm), from the range; whole numbers if both ends are whole. The same command continues an interrupted sweep, and

@@ -12,6 +12,7 @@ use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSetting
 use super::written::{Config, Sections};
 use crate::device::DeviceName;
 use crate::learner::{AlgorithmConfig, to_table};
+use crate::telemetry::Moment;
 
 /// A checked experiment: its settings as they are written, and what follows from them.
 #[derive(Debug)]
@@ -83,6 +84,17 @@ impl Experiment {
     pub(crate) fn total_frames(&self) -> u64 {
         let budget = self.budgets.total().map(|steps| steps.saturating_mul(self.frames_per_step()));
         self.run.total_frames.min(budget.unwrap_or(u64::MAX))
+    }
+
+    /// Returns true if training is complete at a point of the run.
+    pub(crate) fn is_complete(&self, moment: &Moment) -> bool {
+        let total = self.algorithm.total_steps();
+        if self.algorithm.is_on_policy() {
+            let rollout = self.num_envs() as u64 * self.algorithm.steps_per_update();
+            moment.updates >= total / rollout
+        } else {
+            moment.steps >= total
+        }
     }
 
     /// Returns the number of threads that emulate and learn.

@@ -51,6 +51,9 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Returns true if the algorithm learns from rollouts of all environments, rather than from a replay.
     fn is_on_policy(&self) -> bool;
 
+    /// Returns the number of steps of all environments that training lasts, as the learner counts them.
+    fn total_steps(&self) -> u64;
+
     /// Sets the number of steps of all environments that training lasts.
     fn set_total_steps(&mut self, total_steps: u64);
 

@@ -62,6 +62,10 @@ impl AlgorithmConfig for Sections {
         false
     }
 
+    fn total_steps(&self) -> u64 {
+        self.dqn.total_steps
+    }
+
     fn set_total_steps(&mut self, total_steps: u64) {
         self.dqn.total_steps = total_steps;
     }

@@ -55,6 +55,10 @@ impl AlgorithmConfig for Sections {
         true
     }
 
+    fn total_steps(&self) -> u64 {
+        self.ppo.total_steps
+    }
+
     fn set_total_steps(&mut self, total_steps: u64) {
         self.ppo.total_steps = total_steps;
     }

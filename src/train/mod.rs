@@ -22,6 +22,7 @@ use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
 use crate::provenance;
+use crate::runs;
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
@@ -117,6 +118,6 @@ fn default_run_dir(experiment: &Experiment) -> PathBuf {
     let names = experiment.games.names();
     let games = if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Path::new("checkpoints")
+    Path::new(runs::DIRECTORY)
         .join(format!("{games}__{}__{}__{now}", experiment.run.algorithm, experiment.run.seed))
 }

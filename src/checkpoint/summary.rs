@@ -1,0 +1,37 @@
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::manifest::Manifest;
+use super::{CONFIG, PROGRESS, Progress, store};
+
+/// The parts of a checkpoint that are read quickly.
+pub(crate) struct Summary {
+    /// The resolved configuration, as TOML.
+    pub(crate) config: String,
+    pub(crate) progress: Progress,
+}
+
+/// Summarises the newest checkpoint of a run; `None` if it has none. Of the large files only the lengths are verified.
+pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
+    if !store::checkpoints_of(run_dir).exists() {
+        return Ok(None);
+    }
+    let Some(newest) = store::newest_first(run_dir)?.into_iter().next() else { return Ok(None) };
+    let summary = summary(&newest);
+    summary.map(Some).with_context(|| store::unusable(&newest))
+}
+
+fn summary(directory: &Path) -> Result<Summary> {
+    let read = |name| store::read(directory, name);
+    let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
+    manifest.verify_lengths(directory)?;
+    let [config, progress] = [CONFIG, PROGRESS].map(|name| {
+        let contents = read(name)?;
+        manifest.verify(name, &contents).map(|()| contents)
+    });
+    Ok(Summary {
+        config: String::from_utf8(config?).context("config.toml is not UTF-8")?,
+        progress: serde_json::from_slice(&progress?).context("progress.json cannot be read")?,
+    })
+}

@@ -1,0 +1,86 @@
+//! The end of the curves of a run.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::telemetry::{METRICS_FILE, Metric};
+
+/// The number of bytes that are read from the end of a file, which may have gigabytes.
+const TAIL: u64 = 1 << 20;
+
+/// The newest records of a run.
+#[derive(Default)]
+pub(super) struct Curves(Vec<Map<String, Value>>);
+
+impl Curves {
+    /// Reads the records after at most `frames` frames; none from a file that cannot be read.
+    pub(super) fn up_to(run_dir: &Path, frames: u64) -> Self {
+        let text = tail(&run_dir.join(METRICS_FILE)).unwrap_or_default();
+        // The first line may begin before the tail, and the last line of a running run may be incomplete.
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
+        Self(records.filter(|record| self::frames(record).is_some_and(|at| at <= frames)).collect())
+    }
+
+    /// Returns the number of frames at the end.
+    pub(super) fn frames(&self) -> Option<u64> {
+        self.0.iter().filter_map(frames).max()
+    }
+
+    /// Returns the newest value of a metric for each game, if all games have one.
+    pub(super) fn newest(&self, metric: Metric, games: &[&str]) -> Option<Vec<f64>> {
+        let of_game = |game: &&str| {
+            let tags = [metric.tag(Some(game)), metric.tag(None)];
+            let tags = if games.len() == 1 { &tags[..] } else { &tags[..1] };
+            let value = |record: &Map<String, Value>| tags.iter().find_map(|tag| record.get(tag)?.as_f64());
+            self.0.iter().rev().find_map(value)
+        };
+        games.iter().map(of_game).collect()
+    }
+}
+
+fn frames(record: &Map<String, Value>) -> Option<u64> {
+    record.get("frames")?.as_u64()
+}
+
+fn tail(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_values_are_found_at_the_end_of_a_long_file() {
+        let temp = TempDir::new().unwrap();
+        let record = |frames: u64, value: f64| {
+            format!(
+                "{{\"frames\":{frames},\"charts/recent_return/pong\":{value},\"x\":\"{}\"}}\n",
+                "y".repeat(1000)
+            )
+        };
+        let mut text: String = (0..2000).map(|index| record(index, index as f64)).collect();
+        text += "{\"frames\":5000,\"charts/recent_return/qbert\":7.5}\n{\"frames\":5001,\"charts/rec";
+        fs::write(temp.path().join(METRICS_FILE), text).unwrap();
+        let curves = Curves::up_to(temp.path(), u64::MAX);
+        assert_eq!(curves.frames(), Some(5000));
+        let newest = |games: &[&str]| curves.newest(Metric::RecentReturn, games);
+        assert_eq!(newest(&["pong", "qbert"]), Some(vec![1999.0, 7.5]));
+        assert_eq!(newest(&["pong", "boxing"]), None);
+        let before = Curves::up_to(temp.path(), 1500);
+        assert_eq!(before.newest(Metric::RecentReturn, &["pong"]), Some(vec![1500.0]));
+        assert_eq!(Curves::up_to(&temp.path().join("nowhere"), 9).frames(), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! `ale-train runs`: lists the runs below a directory.
+//!
+//! * `find` finds the directories of runs.
+//! * `status` reads the state of a run, with its score from `curves` and its size from `disk`.
+//! * `listing` prints the states as a table or as JSON.
+
+mod curves;
+mod disk;
+mod find;
+mod listing;
+mod score;
+mod status;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::{Result, ensure};
+
+use crate::cli::RunsArgs;
+use status::RunStatus;
+
+/// The default directory of runs.
+pub(crate) const DIRECTORY: &str = "checkpoints";
+
+/// Prints the runs, newest first.
+pub(crate) fn run(args: &RunsArgs, out: &mut impl Write) -> Result<()> {
+    let directory = args.directory.as_deref().unwrap_or(Path::new(DIRECTORY));
+    ensure!(args.directory.is_none() || directory.exists(), "there is no {}", directory.display());
+    ensure!(!directory.is_file(), "{} is not a directory", directory.display());
+    let mut runs: Vec<RunStatus> =
+        find::runs_below(directory).iter().map(|run| RunStatus::read(run)).collect();
+    runs.sort_by(|a, b| b.disk.changed.cmp(&a.disk.changed).then_with(|| a.path.cmp(&b.path)));
+    if args.json {
+        return listing::print_json(&runs, out);
+    }
+    if runs.is_empty() {
+        writeln!(out, "no runs in {}; `ale-train ppo` starts one", directory.display())?;
+        return Ok(());
+    }
+    // Names are cut to the width of a terminal; what reads a pipe needs them whole.
+    let width =
+        io::stdout().is_terminal().then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns));
+    listing::print_table(&runs, directory, SystemTime::now(), width.map(usize::from), out)
+}

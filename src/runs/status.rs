@@ -1,0 +1,98 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::curves::Curves;
+use super::disk::DiskUse;
+use super::score::Score;
+use crate::checkpoint::{self, CONFIG, Summary};
+use crate::config::{self, Experiment};
+use crate::failure::sentence;
+
+/// The state of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// A process writes to it.
+    Running,
+    /// Its training is complete.
+    Finished,
+    /// It continues from its newest checkpoint.
+    Stopped,
+    /// It has no checkpoint.
+    Unsaved,
+    /// Its configuration or its newest checkpoint cannot be read, for this reason.
+    Damaged(String),
+}
+
+impl State {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Stopped => "stopped",
+            Self::Unsaved => "unsaved",
+            Self::Damaged(_) => "damaged",
+        }
+    }
+}
+
+/// Everything that is known about a run without loading it.
+pub(super) struct RunStatus {
+    pub(super) path: PathBuf,
+    pub(super) state: State,
+    pub(super) disk: DiskUse,
+    /// Absent if the configuration cannot be read.
+    pub(super) training: Option<Training>,
+}
+
+/// The experiment of a run and its progress.
+pub(super) struct Training {
+    pub(super) experiment: Experiment,
+    /// The number of emulated frames of training: those of a running run so far, or those in the newest checkpoint.
+    pub(super) frames: u64,
+    pub(super) score: Option<Score>,
+}
+
+impl RunStatus {
+    /// Reads the state of the run in a directory.
+    pub(super) fn read(run_dir: &Path) -> Self {
+        let is_running = checkpoint::is_locked(run_dir);
+        let saved = checkpoint::summary_of_newest(run_dir);
+        let (saved, damage) = match saved {
+            Ok(saved) => (saved, None),
+            // A running run removes old checkpoints.
+            Err(_) if is_running => (None, None),
+            Err(error) => (None, Some(error)),
+        };
+        let training = Training::read(run_dir, saved.as_ref(), is_running);
+        let state = match (damage.as_ref().or(training.as_ref().err()), &training, &saved) {
+            (Some(error), ..) => State::Damaged(sentence(error)),
+            _ if is_running => State::Running,
+            (_, _, None) => State::Unsaved,
+            (_, Ok(training), Some(saved)) if training.experiment.is_complete(&saved.progress.moment) => {
+                State::Finished
+            }
+            _ => State::Stopped,
+        };
+        Self { path: run_dir.to_owned(), state, disk: DiskUse::of(run_dir), training: training.ok() }
+    }
+}
+
+impl Training {
+    fn read(run_dir: &Path, saved: Option<&Summary>, is_running: bool) -> Result<Self> {
+        let config = match saved {
+            Some(saved) => saved.config.clone(),
+            None => fs::read_to_string(run_dir.join(CONFIG))
+                .with_context(|| format!("{CONFIG} cannot be read"))?,
+        };
+        let experiment = config::from_toml(&config).and_then(config::Config::resolve);
+        let experiment = experiment.with_context(|| format!("{CONFIG} cannot be used"))?;
+        let saved_frames = saved.map_or(0, |saved| saved.progress.moment.frames);
+        // What a stopped run did after its checkpoint will be repeated.
+        let curves = Curves::up_to(run_dir, if is_running { u64::MAX } else { saved_frames });
+        let frames = curves.frames().unwrap_or(0).max(saved_frames);
+        let score = Score::newest(&experiment.games, &curves, saved.map(|saved| &saved.progress));
+        Ok(Self { experiment, frames, score })
+    }
+}
