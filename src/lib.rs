@@ -24,7 +24,9 @@ mod man;
 mod output;
 mod play;
 mod plot;
+mod presets;
 mod provenance;
+mod quantity;
 mod record;
 mod report;
 mod roms;
@@ -74,6 +76,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
+        Command::Presets(args) => presets::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
         Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use super::value_player::ValuePlayer;
@@ -19,20 +19,11 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     about: "Train an agent with DQN or its extensions up to Rainbow",
     examples: &[
         "ale-train dqn",
-        "ale-train dqn --games pong --total-frames 4000000",
-        "ale-train dqn --config configs/rainbow-dqn.toml --games pong",
+        "ale-train dqn --games pong",
+        "ale-train dqn --preset rainbow-dqn --games pong",
         "ale-train dqn --games pong --set dqn.double=true --set dqn.buffer_size=200000",
     ],
     sections: &[Section::of::<DqnConfig>("dqn"), Section::of::<ReplaySettings>("replay")],
-    presets: Presets {
-        harvest: include_str!("../../configs/harvest-dqn.toml"),
-        tasks: &[
-            ("Acrobot-v1", include_str!("../../configs/acrobot-dqn.toml")),
-            ("MountainCar-v0", include_str!("../../configs/mountaincar-dqn.toml")),
-        ],
-        classic: include_str!("../../configs/cartpole-dqn.toml"),
-        atari: include_str!("../../configs/atari-dqn.toml"),
-    },
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
 use super::player::Player;
 use super::value_player::ValuePlayer;
 use crate::telemetry::{Metric, Sample};
@@ -17,12 +17,6 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     about: "Train an agent with PQN: action values from many environments, without a replay",
     examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32 --total-frames 10000000"],
     sections: &[Section::of::<PqnConfig>("pqn")],
-    presets: Presets {
-        harvest: include_str!("../../configs/harvest-pqn.toml"),
-        tasks: &[],
-        classic: include_str!("../../configs/cartpole-pqn.toml"),
-        atari: include_str!("../../configs/atari-pqn.toml"),
-    },
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };
 

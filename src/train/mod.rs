@@ -31,7 +31,13 @@ use run::{InitialState, OutputOptions, Run};
 /// `ale-train ppo` and the like: starts a run. Writes nothing before the experiment is known to be possible.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
-    let experiment = config::from_args(&args.experiment, Some(*algorithm))?.resolve()?;
+    let config = config::from_args(&args.experiment, Some(*algorithm))?;
+    let preset = config.preset.clone();
+    let experiment = config.resolve()?;
+    let printer = Printer::new(global.quiet);
+    if let Some(chosen) = &preset {
+        printer.say(&chosen.sentence());
+    }
     set_threads(experiment.num_threads())?;
     let builder = Builder::new(&experiment, &Overrides::default(), global)?;
     let environments = builder.build(Purpose::Training)?;
@@ -39,7 +45,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     let (policy, device, seed) = (experiment.policy.clone(), experiment.device.open()?, experiment.run.seed);
     let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder)?)?;
+    checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder, preset.as_ref())?)?;
     let run = Run {
         experiment,
         directory: run_dir,
