@@ -120,10 +120,9 @@ pub(crate) fn named(name: &str, algorithm: Option<Algorithm>) -> Result<&'static
         }
     };
     match algorithm {
-        Some(wanted) if wanted != preset.algorithm => bail!(
-            "{name} is a preset of {0}: use `ale-train {0} --preset {name}`",
-            preset.algorithm
-        ),
+        Some(wanted) if wanted != preset.algorithm => {
+            bail!("{name} is a preset of {0}: use `ale-train {0} --preset {name}`", preset.algorithm)
+        }
         _ => Ok(preset),
     }
 }
@@ -222,7 +221,10 @@ mod tests {
         assert_eq!(named("pong-dqn", None).unwrap().name, "pong-dqn");
         assert_eq!(named("pong", Some(Algorithm::Dqn)).unwrap().name, "pong-dqn");
         let error = |name, algorithm| named(name, algorithm).unwrap_err().to_string();
-        assert_eq!(error("mny-ppo", Some(Algorithm::Ppo)), "unknown preset 'mny-ppo'; did you mean many-ppo?");
+        assert_eq!(
+            error("mny-ppo", Some(Algorithm::Ppo)),
+            "unknown preset 'mny-ppo'; did you mean many-ppo?"
+        );
         assert_eq!(
             error("rainbow-dqn", Some(Algorithm::Ppo)),
             "rainbow-dqn is a preset of dqn: use `ale-train dqn --preset rainbow-dqn`"

@@ -76,7 +76,12 @@ fn a_preset_is_requested_by_name() {
 fn sizes_of_a_preset_for_several_games_are_those_of_its_file() {
     for preset in presets().iter().filter(|preset| preset.about.by_games.is_some()) {
         let file = from_toml(preset.text).unwrap().resolve().unwrap().to_toml().unwrap();
-        assert_eq!(from_preset(preset).unwrap().resolve().unwrap().to_toml().unwrap(), file, "{}", preset.name);
+        assert_eq!(
+            from_preset(preset).unwrap().resolve().unwrap().to_toml().unwrap(),
+            file,
+            "{}",
+            preset.name
+        );
     }
 }
 

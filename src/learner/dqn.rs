@@ -21,7 +21,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train dqn",
         "ale-train dqn --games pong",
         "ale-train dqn --preset rainbow-dqn --games pong",
-        "ale-train dqn --games pong --set dqn.double=true --set dqn.buffer_size=200000",
+        "ale-train dqn --games pong --set dqn.double=true",
     ],
     sections: &[Section::of::<DqnConfig>("dqn"), Section::of::<ReplaySettings>("replay")],
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),

@@ -15,7 +15,7 @@ use crate::telemetry::{Metric, Sample};
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "PQN",
     about: "Train an agent with PQN: action values from many environments, without a replay",
-    examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32 --total-frames 10000000"],
+    examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32"],
     sections: &[Section::of::<PqnConfig>("pqn")],
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };

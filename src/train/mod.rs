@@ -45,7 +45,11 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     let (policy, device, seed) = (experiment.policy.clone(), experiment.device.open()?, experiment.run.seed);
     let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    checkpoint::create_run(&run_dir, &experiment.to_toml()?, &provenance::of_run(&builder, preset.as_ref())?)?;
+    checkpoint::create_run(
+        &run_dir,
+        &experiment.to_toml()?,
+        &provenance::of_run(&builder, preset.as_ref())?,
+    )?;
     let run = Run {
         experiment,
         directory: run_dir,
