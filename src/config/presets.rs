@@ -185,10 +185,11 @@ mod tests {
 
     #[test]
     fn games_and_device_select_the_preset() {
+        use Algorithm::{Dqn, Ppo, Pqn};
+
         let chosen = |algorithm, games: &str, device| {
             fitting(&selection::expand(games.split(',')).unwrap(), device, algorithm).preset.name
         };
-        use Algorithm::{Dqn, Ppo, Pqn};
         for (algorithm, games, device, name) in [
             (Ppo, "harvest", "cpu", "harvest-ppo"),
             (Ppo, "pong", "cpu", "pong-ppo"),
