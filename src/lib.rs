@@ -16,6 +16,8 @@ mod evaluation;
 mod export;
 mod failure;
 mod font;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod games;
 mod interrupt;
 mod interval;
