@@ -8,20 +8,20 @@ use anyhow::{Error, Result};
 use thiserror::Error;
 
 use crate::output::{NotWritten, notice};
+use crate::signal::Signal;
 
 /// Exit code for invalid input, before anything is written.
 const BAD_INPUT: u8 = 2;
 /// Exit code for failures at run time.
 const FAILED: u8 = 1;
-/// Exit code after a signal: 128 + SIGINT, as in shells.
-pub(crate) const INTERRUPTED: u8 = 130;
 
-/// A run was stopped by a signal, after its checkpoint was written.
+/// A command was stopped by a signal, after it had saved its work.
 #[derive(Debug, Error)]
-#[error("stopped by a signal; continue with {again}")]
+#[error("stopped by a signal{}", .again.as_ref().map(|again| format!("; continue with {again}")).unwrap_or_default())]
 pub(crate) struct Interrupted {
-    /// The command that continues the run.
-    pub(crate) again: String,
+    pub(crate) signal: Signal,
+    /// The command that continues the work, if there is one.
+    pub(crate) again: Option<String>,
 }
 
 /// Marks an error as a failure at run time rather than invalid input.
@@ -38,9 +38,9 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         // The reader has closed the output: `ale-train games | head`.
         return ExitCode::SUCCESS;
     }
-    if error.is::<Interrupted>() {
+    if let Some(Interrupted { signal, .. }) = error.downcast_ref() {
         notice(&error);
-        return ExitCode::from(INTERRUPTED);
+        return ExitCode::from(signal.exit_status());
     }
     notice(format_args!("error: {}", sentence(&error)));
     ExitCode::from(if error.is::<AtWork>() || is_of_output(&error) { FAILED } else { BAD_INPUT })

@@ -35,6 +35,7 @@ mod roms;
 mod runs;
 mod selection;
 mod show_config;
+mod signal;
 mod statistics;
 mod sweep;
 mod table;

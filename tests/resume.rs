@@ -167,7 +167,8 @@ fn loss(record: &Value) -> Option<&Value> {
 
 #[test]
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
-    for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM"), (&DQN, "-INT"), (&PQN, "-INT")] {
+    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129), ("-INT", 130)];
+    for (settings, (name, status)) in [&HARVEST[..], &CART_POLE, &DQN, &PQN].into_iter().zip(signals) {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -175,7 +176,7 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
         let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
         wait_for(&mut stopped, "second update", || updates(&parts) >= 2);
         signal(&stopped, name);
-        assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+        assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
         assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
 
         succeed(ale_train().arg("resume").arg(&parts));
@@ -332,7 +333,7 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
     let temp = TempDir::new().expect("a directory");
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
-    for name in ["-INT", "-TERM"] {
+    for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let mut command = ale_train();
         command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
         let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
@@ -342,7 +343,7 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
         let output = waiting.wait_with_output().expect("the program ends");
         drop(pipe);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
-        assert_eq!(output.status.code(), Some(130));
+        assert_eq!(output.status.code(), Some(status));
     }
     assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 1, "something was written");
 }

@@ -134,7 +134,7 @@ mod signals {
         terminate(&sweep);
         let Output { status, stderr, .. } = sweep.wait_with_output().expect("an exit status");
         let said = String::from_utf8_lossy(&stderr);
-        assert_eq!(status.code(), Some(130), "{said}");
+        assert_eq!(status.code(), Some(143), "{said}");
         assert!(!is_alive(run), "the run is still alive");
         assert!(said.contains("stopping after the running runs have written checkpoints"), "{said}");
         assert!(said.ends_with("stopped by a signal; continue with the same command\n"), "{said}");
@@ -153,7 +153,7 @@ mod signals {
         thread::sleep(Duration::from_millis(300));
         let began = Instant::now();
         terminate(&sweep);
-        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(130));
+        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(143));
         while is_alive(run) {
             assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");
             thread::sleep(Duration::from_millis(10));

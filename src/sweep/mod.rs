@@ -17,10 +17,11 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, SweepArgs};
 use crate::config::{self, Config};
-use crate::failure::{AtWork, INTERRUPTED, Interrupted};
+use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::output::notice;
 use crate::report::RunHistory;
+use crate::signal::Signal;
 use crate::statistics::mean;
 use crate::table;
 use crate::telemetry::Printer;
@@ -50,8 +51,8 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     let total = numbered.len();
     let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
     run_parallel(args.jobs, missing, |&(number, (setting, seed))| {
-        if interrupt.is_requested() {
-            return Err(stopped());
+        if let Some(signal) = interrupt.signal() {
+            return Err(stopped(signal));
         }
         if !global.quiet {
             notice(format_args!("run {number} of {total}: {}", run_name(setting, seed)));
@@ -83,8 +84,8 @@ fn run_parallel<T: Send>(
     failure.into_inner().expect("no thread panics while it holds the lock").map_or(Ok(()), Err)
 }
 
-fn stopped() -> anyhow::Error {
-    Interrupted { again: "the same command".to_owned() }.into()
+fn stopped(signal: Signal) -> anyhow::Error {
+    Interrupted { signal, again: Some("the same command".to_owned()) }.into()
 }
 
 /// Checks every setting before the first run starts.
@@ -177,14 +178,14 @@ fn train_run(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(Stdio::null()).spawn().context("cannot start a run")?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
-    match status.code() {
-        Some(0) => {
-            let complete = run_dir.join(COMPLETE);
-            fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()))
-        }
-        // Whatever its status: the signal may arrive before the run handles signals.
-        code if interrupt.is_requested() || code == Some(i32::from(INTERRUPTED)) => Err(stopped()),
-        _ => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
+    if status.success() {
+        let complete = run_dir.join(COMPLETE);
+        return fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()));
+    }
+    // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
+    match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
+        Some(signal) => Err(stopped(signal)),
+        None => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
     }
 }
 

@@ -77,9 +77,9 @@ impl Run {
             }
         }
         drop(telemetry);
-        if interrupt.is_requested() {
-            let again = format!("`ale-train resume {}`", self.directory.display());
-            return Err(Interrupted { again }.into());
+        if let Some(signal) = interrupt.signal() {
+            let again = Some(format!("`ale-train resume {}`", self.directory.display()));
+            return Err(Interrupted { signal, again }.into());
         }
         printer.say(&format!("the run is in {}", self.directory.display()));
         Ok(())
