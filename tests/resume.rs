@@ -54,6 +54,20 @@ const BUDGET: [&str; 9] = [
     "--set",
     "environments.game.CartPole-v1.total_frames=11111",
 ];
+/// Three games, one of which rests in the second half.
+const THREE_GAMES: [&str; 11] = [
+    "ppo",
+    "--games",
+    "CartPole-v1,Acrobot-v1,MountainCar-v0",
+    "--num-envs",
+    "4",
+    "--total-frames",
+    "60000",
+    "--set",
+    "environments.game.CartPole-v1.total_frames=11111",
+    "--set",
+    "ppo.num_steps=32",
+];
 /// A run whose halves take turns.
 const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
@@ -167,21 +181,36 @@ fn loss(record: &Value) -> Option<&Value> {
 
 #[test]
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
-    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129), ("-INT", 130)];
-    for (settings, (name, status)) in [&HARVEST[..], &CART_POLE, &DQN, &PQN].into_iter().zip(signals) {
+    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
+    let mut in_rollouts = 0;
+    for (settings, rollout) in [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0)] {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
 
         let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
-        wait_for(&mut stopped, "second update", || updates(&parts) >= 2);
-        signal(&stopped, name);
-        assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
-        assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
-
-        succeed(ale_train().arg("resume").arg(&parts));
+        for (delay, (name, status)) in (1..).zip(signals) {
+            let before = updates(&parts);
+            wait_for(&mut stopped, "second update", || updates(&parts) >= before + 2);
+            // An update and a rollout take some milliseconds each.
+            std::thread::sleep(Duration::from_millis(7 * delay));
+            signal(&stopped, name);
+            assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
+            assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
+            in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
+            stopped = ale_train().arg("resume").arg(&parts).stderr(Stdio::null()).spawn().expect("a run");
+        }
+        assert!(stopped.wait().expect("the run ends").success());
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     }
+    assert!(in_rollouts > 0, "no signal arrived in a rollout");
+}
+
+/// Returns the number of steps at the newest checkpoint.
+fn steps(run: &Path) -> u64 {
+    let newest = checkpoints(run).pop().expect("a checkpoint").join("progress.json");
+    let progress: Value = serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON");
+    progress["moment"]["steps"].as_u64().expect("a number")
 }
 
 #[test]
@@ -235,18 +264,15 @@ fn an_interrupted_evaluation_is_repeated() {
 fn the_second_signal_ends_the_run_at_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    // A single update takes a long time.
-    let settings = ["ppo", "--games", "harvest", "--set", "ppo.update_epochs=10000"];
+    let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
-    wait_for(&mut stopped, "episode", || run.join("metrics.jsonl").exists());
-    std::thread::sleep(Duration::from_millis(300));
-    signal(&stopped, "-INT");
-    std::thread::sleep(Duration::from_millis(300));
-    let began = Instant::now();
-    signal(&stopped, "-INT");
-    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
-    assert!(began.elapsed() < Duration::from_secs(10));
-    assert!(checkpoints(&run).is_empty());
+    wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    // The second signal arrives before a checkpoint can be written.
+    let kill = format!("kill -INT {0}; kill -TERM {0}", stopped.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
+    succeed(ale_train().arg("resume").arg(&run));
 }
 
 /// Wraps a command so that writing files of more than the given number of kilobytes fails.

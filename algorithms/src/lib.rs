@@ -22,6 +22,7 @@ mod device_tests;
 mod divergence;
 pub mod dqn;
 mod error;
+mod halt;
 mod host;
 mod learner;
 pub mod networks;

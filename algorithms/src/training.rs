@@ -21,7 +21,13 @@ pub(crate) struct Training<N> {
     /// Factor of the loss before its gradient is computed.
     loss_scale: f32,
     /// Network and optimiser before the pending steps, on a device other than the CPU.
-    last_finite: Option<(N, AdamOptimizer)>,
+    last_finite: Option<Mark<N>>,
+}
+
+/// Network and optimiser at a moment of the training, to return to.
+pub(crate) struct Mark<N> {
+    network: N,
+    optimizer: AdamOptimizer,
 }
 
 /// Size of one step of the optimiser.
@@ -71,7 +77,9 @@ impl<N: Module> Training<N> {
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
             (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
-            self.last_finite.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
+            if self.last_finite.is_none() {
+                self.last_finite = Some(self.mark());
+            }
             let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
                 GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
@@ -101,9 +109,20 @@ impl<N: Module> Training<N> {
             Ok(steps)
         });
         if result.is_err() {
-            (self.network, self.optimizer) = last_finite;
+            self.return_to(last_finite);
         }
         result
+    }
+
+    /// Marks the current moment. Tensors share their memory with the mark.
+    pub(crate) fn mark(&self) -> Mark<N> {
+        Mark { network: self.network.clone(), optimizer: self.optimizer.clone() }
+    }
+
+    /// Undoes all steps since a mark, including those that have not been read.
+    pub(crate) fn return_to(&mut self, mark: Mark<N>) {
+        Mark { network: self.network, optimizer: self.optimizer } = mark;
+        self.last_finite = None;
     }
 
     /// Reads a single step.

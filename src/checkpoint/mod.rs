@@ -18,7 +18,7 @@ pub(crate) use store::{PROVENANCE, create_run, load, load_latest, unusable};
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
 
-/// The state of a run between two updates.
+/// The state of a run between two steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checkpoint {
     /// The resolved configuration, as TOML.

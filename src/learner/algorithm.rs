@@ -70,8 +70,9 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
 
 /// A learner of `algorithms`, with the additions that the application needs.
 pub(crate) trait Learner: algorithms::Learner {
-    /// Updates the network and returns the metrics of the update; none if it is not one that reports.
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError>;
+    /// Updates the network and returns the metrics of the update; none if it is not one that reports. If `stop` returns true
+    /// before the end, the update is undone and the result is `None`.
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError>;
 
     /// Returns a player with the current network, for environments like `spec`. It acts greedily or samples its actions
     /// as in training, with `seed`.

@@ -146,12 +146,12 @@ impl algorithms::Learner for DqnLearner {
 }
 
 impl Learner for DqnLearner {
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         let before = self.dqn.updates();
-        let metrics = self.dqn.update()?;
+        let Some(metrics) = self.dqn.update_unless(stop)? else { return Ok(None) };
         // Depends on the count alone, so that a resumed run reports after the same updates.
         let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
-        Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
+        Ok(Some(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() }))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {

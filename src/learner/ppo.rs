@@ -84,8 +84,8 @@ impl AlgorithmConfig for Sections {
 }
 
 impl Learner for Ppo {
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
-        self.update().map(|metrics| samples(&metrics))
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
+        Ok(self.update_unless(stop)?.map(|metrics| samples(&metrics)))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
