@@ -43,7 +43,8 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         return ExitCode::from(signal.exit_status());
     }
     notice(format_args!("error: {}", sentence(&error)));
-    ExitCode::from(if error.is::<AtWork>() || is_of_output(&error) { FAILED } else { BAD_INPUT })
+    let is_failure = error.is::<AtWork>() || is_of_output(&error) || is_of_storage(&error);
+    ExitCode::from(if is_failure { FAILED } else { BAD_INPUT })
 }
 
 /// Returns an error and its causes in one line, without causes that the line already contains.
@@ -62,6 +63,15 @@ pub(crate) fn sentence(error: &Error) -> String {
 
 fn is_of_output(error: &Error) -> bool {
     io_errors(error).filter_map(io::Error::get_ref).any(|cause| cause.downcast_ref::<NotWritten>().is_some())
+}
+
+/// Returns true if there was no space for a file.
+fn is_of_storage(error: &Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+
+    io_errors(error)
+        .map(io::Error::kind)
+        .any(|kind| [FileTooLarge, QuotaExceeded, StorageFull].contains(&kind))
 }
 
 fn is_broken_pipe(error: &Error) -> bool {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 
+use crate::durable;
 use crate::signal::{self, Signal};
 use crate::telemetry::Printer;
 
@@ -37,16 +38,21 @@ fn react(signal: Signal) {
     let Some(Asked { interrupt, printer, notice, children }) = &*asked else {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
-        process::exit(signal.exit_status().into());
+        exit(signal);
     };
     for &child in children {
         signal::send(signal, child);
     }
     if interrupt.is_requested() {
-        process::exit(signal.exit_status().into());
+        exit(signal);
     }
     interrupt.0.store(signal as u8, Ordering::Relaxed);
     printer.say(notice);
+}
+
+fn exit(signal: Signal) -> ! {
+    durable::delete_incomplete_files();
+    process::exit(signal.exit_status().into())
 }
 
 /// A request to stop the program: the number of the first signal, or 0.

@@ -11,6 +11,7 @@ mod checkpoint;
 mod cli;
 mod config;
 mod device;
+mod durable;
 mod environments;
 mod evaluation;
 mod export;

@@ -158,6 +158,60 @@ fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
 }
 
 #[test]
+fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    succeed(&mut train(&whole, "2", &HARVEST));
+    let mut killed = train(&parts, "1", &HARVEST).spawn().expect("a run");
+    wait_for(&mut killed, "second update", || updates(&parts) >= 2);
+    signal(&killed, "-KILL");
+    assert_eq!(killed.wait().expect("the run ends").code(), None);
+    assert!(checkpoints(&parts).is_empty());
+
+    let stderr = succeed(ale_train().arg("resume").arg(&parts)).stderr;
+    let said = String::from_utf8(stderr).expect("text");
+    let expected = format!("the run {} has no checkpoint yet: it starts from the beginning", parts.display());
+    assert!(said.contains(&expected), "{said}");
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_run_have_the_usual_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "256"]));
+    let mode = |name: &str| fs::metadata(run.join(name)).expect("a file").permissions().mode();
+    for name in ["config.toml", "run.json"] {
+        assert_eq!(mode(name), mode("metrics.jsonl"), "{name}");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_no_incomplete_output() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    for (command, name) in
+        [("export", "agent.safetensors"), ("report", "report.html"), ("report", "report.png")]
+    {
+        let out = temp.path().join(name);
+        let mut write = ale_train();
+        write.arg(command).arg(&run).arg("--out").arg(&out);
+        let output = on_a_small_disk(&write, 1).output().expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let expected = format!("error: cannot write {}: File too large", out.display());
+        assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+    }
+    let left =
+        fs::read_dir(temp.path()).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["run"]);
+}
+
+#[test]
 fn halves_that_take_turns_learn_the_same() {
     // A recurrent network has separate states for the halves.
     let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
@@ -183,7 +237,8 @@ fn loss(record: &Value) -> Option<&Value> {
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
     let mut in_rollouts = 0;
-    for (settings, rollout) in [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0)] {
+    for (settings, rollout) in [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0)]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
@@ -196,7 +251,11 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
             std::thread::sleep(Duration::from_millis(7 * delay));
             signal(&stopped, name);
             assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
-            assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
+            assert_ne!(
+                outcome(&parts),
+                outcome(&whole),
+                "the signal came after the end: make the run longer"
+            );
             in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
             stopped = ale_train().arg("resume").arg(&parts).stderr(Stdio::null()).spawn().expect("a run");
         }

@@ -3,7 +3,6 @@
 //! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
 //! the previous one intact. Loading verifies every byte against the manifest.
 
-mod durable;
 mod manifest;
 mod store;
 mod summary;
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use store::{PROVENANCE, create_run, load, load_latest, unusable};
+pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
 

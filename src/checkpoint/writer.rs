@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Checkpoint, PROGRESS, Progress, durable, store};
+use super::{Checkpoint, PROGRESS, Progress, store};
 use crate::config::CheckpointSettings;
+use crate::durable;
 use crate::interval::Interval;
 use crate::telemetry::Moment;
 

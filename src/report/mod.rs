@@ -6,12 +6,12 @@ mod page;
 mod reference;
 mod runs;
 
-use std::fs;
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cli::ReportArgs;
+use crate::durable;
 use crate::plot::PlotFile;
 
 use chart::Figure;
@@ -26,8 +26,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<()> {
         let labels = groups.iter().map(|group| group.label.as_str()).collect();
         PlotFile::new(&args.out)?.draw(&Figure { charts: chart::charts(&groups), labels })?;
     } else {
-        fs::write(&args.out, page::html(&groups)?)
-            .with_context(|| format!("cannot write {}", args.out.display()))?;
+        durable::write(&args.out, page::html(&groups)?.as_bytes())?;
     }
     writeln!(out, "{count} run{} in {}", if count == 1 { "" } else { "s" }, args.out.display())?;
     Ok(())

@@ -138,8 +138,7 @@ impl Run {
             if self.learner.is_idle() && !interrupt.is_requested() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
-            let is_over =
-                self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
+            let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
             let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over;
             // An agent with non-finite outputs fails in its next step, with a more detailed error.
             if is_due && self.check_agent().is_ok() {

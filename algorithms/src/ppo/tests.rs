@@ -144,7 +144,7 @@ fn a_stopped_update_is_undone_at_every_moment() {
         // Three moments for each of six minibatches.
         assert_stopped_updates_are_undone(learners, Ppo::update_unless, 18);
     };
-    [&plain, &recurrent, &scaled].map(check);
+    [&plain, &recurrent, &scaled].into_iter().for_each(check);
     simulate_device(|| check(&scaled));
 }
 
