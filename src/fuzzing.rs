@@ -80,7 +80,7 @@ fn base(experiment: &str) -> Result<Files> {
         let actions = learner.act(environments.batch())?.to_vec();
         learner.observe(environments.step(rl_env::Actions::Discrete(&actions))?)?;
         if learner.is_ready() {
-            learner.update()?;
+            learner.update_unless(&|| false)?;
         }
     }
     let checkpoint = Checkpoint {
