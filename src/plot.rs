@@ -1,13 +1,12 @@
 //! Rendering of plots as SVG or PNG.
 
-use std::io::Write;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::durable::PartialFile;
 use crate::font;
 
 /// Pixels per unit of a PNG.
@@ -43,29 +42,30 @@ impl Format {
 
 /// The file of a plot. It is known to be writable before anything is measured.
 pub(crate) struct PlotFile {
-    file: PartialFile,
+    path: PathBuf,
     format: Format,
 }
 
 impl PlotFile {
-    /// Returns true if the extension of a file name is that of a plot.
-    pub(crate) fn is_named_by(path: &Path) -> bool {
-        Format::of(path).is_some()
-    }
-
     /// Opens a file. Its extension determines the format.
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let named = || anyhow!("cannot draw {}: the file name must end in .svg or .png", path.display());
-        let format = Format::of(path).ok_or_else(named)?;
-        Ok(Self { file: PartialFile::create(path)?, format })
+        let shown = path.display();
+        let format = Format::of(path)
+            .ok_or_else(|| anyhow!("cannot draw {shown}: the file name must end in .svg or .png"))?;
+        fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .with_context(|| format!("cannot write {shown}"))?;
+        Ok(Self { path: path.to_owned(), format })
     }
 
-    pub(crate) fn draw(self, plot: &impl Plot) -> Result<()> {
+    pub(crate) fn draw(&self, plot: &impl Plot) -> Result<()> {
         let bytes = match self.format {
             Format::Svg => svg(plot)?.into_bytes(),
             Format::Png => png(plot)?,
         };
-        self.file.complete(|mut file, _| Ok(file.write_all(&bytes)?))
+        fs::write(&self.path, bytes).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
