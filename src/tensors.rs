@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use algorithms::networks::NamedWeights;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use safetensors::{Dtype, View};
-
-use crate::durable;
 
 /// A tensor of 32-bit floats.
 struct Floats {
@@ -45,5 +43,5 @@ pub(crate) fn write(
         (name, Floats { shape, bytes })
     });
     let bytes = safetensors::serialize(tensors, Some(texts))?;
-    durable::write(path, &bytes)
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -22,7 +22,6 @@ mod device_tests;
 mod divergence;
 pub mod dqn;
 mod error;
-mod halt;
 mod host;
 mod learner;
 pub mod networks;
@@ -41,6 +40,7 @@ mod state_bytes;
 #[cfg(test)]
 mod testing;
 mod training;
+mod unit_gradients;
 mod value_scale;
 mod vector_spec;
 

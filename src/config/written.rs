@@ -3,7 +3,6 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::presets::Chosen;
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
 use crate::learner::{Algorithm, AlgorithmConfig};
 
@@ -13,8 +12,6 @@ pub(crate) struct Config {
     pub(crate) sections: Sections,
     /// The sections of the algorithm that the experiment uses.
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
-    /// The preset that it starts from, if it starts from one.
-    pub(crate) preset: Option<Chosen>,
 }
 
 /// The sections that do not depend on the algorithm.
@@ -40,7 +37,6 @@ impl Config {
                 used = Some(settings);
             }
         }
-        let algorithm = used.context("the algorithm is not in the registry")?;
-        Ok(Self { sections, algorithm, preset: None })
+        Ok(Self { sections, algorithm: used.context("the algorithm is not in the registry")? })
     }
 }
