@@ -35,7 +35,7 @@ impl TrainedAgent {
         Self::new(directory, checkpoint)
     }
 
-    fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
+    pub(crate) fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
         let experiment = config::from_toml(&checkpoint.config)?.resolve();
         let experiment = experiment.with_context(|| checkpoint::unusable(&directory))?;
         Ok(Self { directory, checkpoint, experiment })

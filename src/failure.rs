@@ -8,20 +8,20 @@ use anyhow::{Error, Result};
 use thiserror::Error;
 
 use crate::output::{NotWritten, notice};
+use crate::signal::Signal;
 
 /// Exit code for invalid input, before anything is written.
 const BAD_INPUT: u8 = 2;
 /// Exit code for failures at run time.
 const FAILED: u8 = 1;
-/// Exit code after a signal: 128 + SIGINT, as in shells.
-pub(crate) const INTERRUPTED: u8 = 130;
 
-/// A run was stopped by a signal, after its checkpoint was written.
+/// A command was stopped by a signal, after it had saved its work.
 #[derive(Debug, Error)]
-#[error("stopped by a signal; continue with {again}")]
+#[error("stopped by a signal{}", .again.as_ref().map(|again| format!("; continue with {again}")).unwrap_or_default())]
 pub(crate) struct Interrupted {
-    /// The command that continues the run.
-    pub(crate) again: String,
+    pub(crate) signal: Signal,
+    /// The command that continues the work, if there is one.
+    pub(crate) again: Option<String>,
 }
 
 /// Marks an error as a failure at run time rather than invalid input.
@@ -38,12 +38,13 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         // The reader has closed the output: `ale-train games | head`.
         return ExitCode::SUCCESS;
     }
-    if error.is::<Interrupted>() {
+    if let Some(Interrupted { signal, .. }) = error.downcast_ref() {
         notice(&error);
-        return ExitCode::from(INTERRUPTED);
+        return ExitCode::from(signal.exit_status());
     }
     notice(format_args!("error: {}", sentence(&error)));
-    ExitCode::from(if error.is::<AtWork>() || is_of_output(&error) { FAILED } else { BAD_INPUT })
+    let is_failure = error.is::<AtWork>() || is_of_output(&error) || is_of_storage(&error);
+    ExitCode::from(if is_failure { FAILED } else { BAD_INPUT })
 }
 
 /// Returns an error and its causes in one line, without causes that the line already contains.
@@ -62,6 +63,15 @@ pub(crate) fn sentence(error: &Error) -> String {
 
 fn is_of_output(error: &Error) -> bool {
     io_errors(error).filter_map(io::Error::get_ref).any(|cause| cause.downcast_ref::<NotWritten>().is_some())
+}
+
+/// Returns true if there was no space for a file.
+fn is_of_storage(error: &Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+
+    io_errors(error)
+        .map(io::Error::kind)
+        .any(|kind| [FileTooLarge, QuotaExceeded, StorageFull].contains(&kind))
 }
 
 fn is_broken_pipe(error: &Error) -> bool {

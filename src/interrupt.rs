@@ -1,14 +1,15 @@
-//! Ctrl-C, SIGTERM and hang-ups. By default they end the program. A command may ask to be notified of the first signal, so
-//! that it can finish its work; the second signal then ends the program at once.
+//! The reaction to signals. By default they end the program. A command may ask to be notified of the first one, so that it
+//! can finish its work; the second signal then ends the program at once.
 
 use std::io::{self, Write};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
 
-use crate::failure::INTERRUPTED;
+use crate::durable;
+use crate::signal::{self, Signal};
 use crate::telemetry::Printer;
 
 /// The recipient of the first signal, if there is one.
@@ -27,31 +28,36 @@ fn asked() -> MutexGuard<'static, Option<Asked>> {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Installs the signal handler. Call it once per process.
+/// Starts to react to signals. Call it once per process.
 pub(crate) fn listen() -> Result<()> {
-    keeping_hang_ups_ignored(|| ctrlc::set_handler(react)).context("cannot listen to signals")
+    signal::listen(react).context("cannot listen to signals")
 }
 
-/// Handles a signal.
-fn react() {
+fn react(signal: Signal) {
     let asked = asked();
     let Some(Asked { interrupt, printer, notice, children }) = &*asked else {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
-        process::exit(i32::from(INTERRUPTED));
+        exit(signal);
     };
     for &child in children {
-        stop(child);
+        signal::send(signal, child);
     }
-    if interrupt.0.swap(true, Ordering::Relaxed) {
-        process::exit(i32::from(INTERRUPTED));
+    if interrupt.is_requested() {
+        exit(signal);
     }
+    interrupt.0.store(signal as u8, Ordering::Relaxed);
     printer.say(notice);
 }
 
-/// A request to stop the program.
+fn exit(signal: Signal) -> ! {
+    durable::delete_incomplete_files();
+    process::exit(signal.exit_status().into())
+}
+
+/// A request to stop the program: the number of the first signal, or 0.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Arc<AtomicU8>);
 
 impl Interrupt {
     /// Returns a request that the first signal from now on makes, which also prints `notice`.
@@ -63,7 +69,12 @@ impl Interrupt {
 
     /// Returns true if the program should stop.
     pub(crate) fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.signal().is_some()
+    }
+
+    /// Returns the signal that asks the program to stop.
+    pub(crate) fn signal(&self) -> Option<Signal> {
+        Signal::of_number(self.0.load(Ordering::Relaxed).into())
     }
 
     /// Waits for a child process, to which signals are forwarded.
@@ -72,8 +83,8 @@ impl Interrupt {
         if let Some(asked) = &mut *asked() {
             asked.children.push(id);
             // The signal may have arrived while the process was started.
-            if self.is_requested() {
-                stop(id);
+            if let Some(signal) = self.signal() {
+                signal::send(signal, id);
             }
         }
         let status = child.wait();
@@ -82,39 +93,4 @@ impl Interrupt {
         }
         status
     }
-}
-
-/// Asks a process to stop. It may have ended already.
-#[cfg(unix)]
-fn stop(child: u32) {
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
-
-    let _ = kill(Pid::from_raw(child as i32), Signal::SIGTERM);
-}
-
-/// Other systems signal all processes of the console.
-#[cfg(not(unix))]
-fn stop(_: u32) {}
-
-/// Installs signal handlers with `set`, but keeps ignoring hang-ups if they are ignored, as under `nohup`.
-#[cfg(unix)]
-#[allow(unsafe_code)]
-fn keeping_hang_ups_ignored<T>(set: impl FnOnce() -> T) -> T {
-    use nix::sys::signal::{SigHandler, Signal, signal};
-
-    // SAFETY: the signal is ignored, so no handler is installed.
-    let ignore = || unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) };
-    let before = ignore();
-    let outcome = set();
-    if matches!(before, Ok(SigHandler::SigIgn)) {
-        // The same call succeeded above.
-        let _ = ignore();
-    }
-    outcome
-}
-
-#[cfg(not(unix))]
-fn keeping_hang_ups_ignored<T>(set: impl FnOnce() -> T) -> T {
-    set()
 }

@@ -11,11 +11,14 @@ mod checkpoint;
 mod cli;
 mod config;
 mod device;
+mod durable;
 mod environments;
 mod evaluation;
 mod export;
 mod failure;
 mod font;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod games;
 mod interrupt;
 mod interval;
@@ -24,13 +27,16 @@ mod man;
 mod output;
 mod play;
 mod plot;
+mod presets;
 mod provenance;
+mod quantity;
 mod record;
 mod report;
 mod roms;
 mod runs;
 mod selection;
 mod show_config;
+mod signal;
 mod statistics;
 mod sweep;
 mod table;
@@ -71,9 +77,10 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),
         Command::Play(args) => play::run(&args, &global, out),
-        Command::Report(args) => report::run(&args, &global, out),
+        Command::Report(args) => report::run(&args, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
+        Command::Presets(args) => presets::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
         Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),

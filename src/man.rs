@@ -4,13 +4,21 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
+use tempfile::TempDir;
 
 use crate::cli::{Cli, ManArgs};
+use crate::durable;
 
 /// Writes `ale-train.1` and one page for each command.
 pub(crate) fn run(args: &ManArgs) -> Result<()> {
     let dir = &args.out;
     fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))?;
-    clap_mangen::generate_to(Cli::command(), dir)
-        .with_context(|| format!("cannot write manual pages to {}", dir.display()))
+    let cannot = || format!("cannot write manual pages to {}", dir.display());
+    let pages = TempDir::new().with_context(cannot)?;
+    clap_mangen::generate_to(Cli::command(), pages.path()).with_context(cannot)?;
+    for page in fs::read_dir(pages.path()).with_context(cannot)? {
+        let page = page.with_context(cannot)?;
+        durable::write(&dir.join(page.file_name()), &fs::read(page.path()).with_context(cannot)?)?;
+    }
+    Ok(())
 }

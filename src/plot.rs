@@ -1,12 +1,13 @@
 //! Rendering of plots as SVG or PNG.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use crate::durable::PartialFile;
 use crate::font;
 
 /// Pixels per unit of a PNG.
@@ -42,30 +43,29 @@ impl Format {
 
 /// The file of a plot. It is known to be writable before anything is measured.
 pub(crate) struct PlotFile {
-    path: PathBuf,
+    file: PartialFile,
     format: Format,
 }
 
 impl PlotFile {
-    /// Opens a file. Its extension determines the format.
-    pub(crate) fn new(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let format = Format::of(path)
-            .ok_or_else(|| anyhow!("cannot draw {shown}: the file name must end in .svg or .png"))?;
-        fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .with_context(|| format!("cannot write {shown}"))?;
-        Ok(Self { path: path.to_owned(), format })
+    /// Returns true if the extension of a file name is that of a plot.
+    pub(crate) fn is_named_by(path: &Path) -> bool {
+        Format::of(path).is_some()
     }
 
-    pub(crate) fn draw(&self, plot: &impl Plot) -> Result<()> {
+    /// Opens a file. Its extension determines the format.
+    pub(crate) fn new(path: &Path) -> Result<Self> {
+        let named = || anyhow!("cannot draw {}: the file name must end in .svg or .png", path.display());
+        let format = Format::of(path).ok_or_else(named)?;
+        Ok(Self { file: PartialFile::create(path)?, format })
+    }
+
+    pub(crate) fn draw(self, plot: &impl Plot) -> Result<()> {
         let bytes = match self.format {
             Format::Svg => svg(plot)?.into_bytes(),
             Format::Png => png(plot)?,
         };
-        fs::write(&self.path, bytes).with_context(|| format!("cannot write {}", self.path.display()))
+        self.file.complete(|mut file, _| Ok(file.write_all(&bytes)?))
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use algorithms::networks::NamedWeights;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use safetensors::{Dtype, View};
+
+use crate::durable;
 
 /// A tensor of 32-bit floats.
 struct Floats {
@@ -43,5 +45,5 @@ pub(crate) fn write(
         (name, Floats { shape, bytes })
     });
     let bytes = safetensors::serialize(tensors, Some(texts))?;
-    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    durable::write(path, &bytes)
 }

@@ -115,24 +115,29 @@ fn read_image(path: &Path) -> Result<Arc<[u8]>> {
 fn actions(args: &TraceArgs, game: &Game) -> Result<Vec<Action>> {
     if let Some(path) = &args.actions {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
-        return lines
-            .map(|(index, line)| {
-                line.parse().ok().and_then(Action::new).with_context(|| {
-                    format!(
-                        "{}, line {}: '{line}' is not an action; it must be a code from 0 to {}",
-                        path.display(),
-                        index + 1,
-                        ACTIONS - 1
-                    )
-                })
-            })
-            .collect();
+        return parse_actions(&text, path);
     }
     let mut random = Mt19937::new(args.random_actions.unwrap_or_default());
     let legal = game.legal_actions;
     let draw = |_| Action::new(legal[random.next_u32() as usize % legal.len()]);
     Ok((0..args.steps.unwrap_or_default()).filter_map(draw).collect())
+}
+
+/// Parses one action a line. `path` is named in errors.
+pub(crate) fn parse_actions(text: &str, path: &Path) -> Result<Vec<Action>> {
+    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
+    lines
+        .map(|(index, line)| {
+            line.parse().ok().and_then(Action::new).with_context(|| {
+                format!(
+                    "{}, line {}: '{line}' is not an action; it must be a code from 0 to {}",
+                    path.display(),
+                    index + 1,
+                    ACTIONS - 1
+                )
+            })
+        })
+        .collect()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

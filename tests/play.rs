@@ -184,10 +184,11 @@ fn a_key_is_held_until_the_terminal_reports_its_release() {
 
 #[test]
 fn a_signal_restores_the_terminal() {
-    let killed = format!("sh -c '(sleep 3; kill -TERM $$) & exec {ALE_TRAIN} play'");
+    let killed = format!("sh -c '(sleep 3; kill -TERM $$) & exec {ALE_TRAIN} play'; echo status $?");
     let Some(mut terminal) = Terminal::run(&killed) else { return };
     terminal.answer(PLAIN);
-    terminal.close();
+    let (_, after) = terminal.close();
+    assert!(after.contains("status 143"), "{after}");
 }
 
 #[cfg(target_os = "linux")]

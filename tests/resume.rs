@@ -54,6 +54,20 @@ const BUDGET: [&str; 9] = [
     "--set",
     "environments.game.CartPole-v1.total_frames=11111",
 ];
+/// Three games, one of which rests in the second half.
+const THREE_GAMES: [&str; 11] = [
+    "ppo",
+    "--games",
+    "CartPole-v1,Acrobot-v1,MountainCar-v0",
+    "--num-envs",
+    "4",
+    "--total-frames",
+    "60000",
+    "--set",
+    "environments.game.CartPole-v1.total_frames=11111",
+    "--set",
+    "ppo.num_steps=32",
+];
 /// A run whose halves take turns.
 const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
@@ -144,6 +158,60 @@ fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
 }
 
 #[test]
+fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    succeed(&mut train(&whole, "2", &HARVEST));
+    let mut killed = train(&parts, "1", &HARVEST).spawn().expect("a run");
+    wait_for(&mut killed, "second update", || updates(&parts) >= 2);
+    signal(&killed, "-KILL");
+    assert_eq!(killed.wait().expect("the run ends").code(), None);
+    assert!(checkpoints(&parts).is_empty());
+
+    let stderr = succeed(ale_train().arg("resume").arg(&parts)).stderr;
+    let said = String::from_utf8(stderr).expect("text");
+    let expected = format!("the run {} has no checkpoint yet: it starts from the beginning", parts.display());
+    assert!(said.contains(&expected), "{said}");
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_run_have_the_usual_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "256"]));
+    let mode = |name: &str| fs::metadata(run.join(name)).expect("a file").permissions().mode();
+    for name in ["config.toml", "run.json"] {
+        assert_eq!(mode(name), mode("metrics.jsonl"), "{name}");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_no_incomplete_output() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    for (command, name) in
+        [("export", "agent.safetensors"), ("report", "report.html"), ("report", "report.png")]
+    {
+        let out = temp.path().join(name);
+        let mut write = ale_train();
+        write.arg(command).arg(&run).arg("--out").arg(&out);
+        let output = on_a_small_disk(&write, 1).output().expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let expected = format!("error: cannot write {}: File too large", out.display());
+        assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+    }
+    let left =
+        fs::read_dir(temp.path()).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["run"]);
+}
+
+#[test]
 fn halves_that_take_turns_learn_the_same() {
     // A recurrent network has separate states for the halves.
     let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
@@ -167,20 +235,41 @@ fn loss(record: &Value) -> Option<&Value> {
 
 #[test]
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
-    for (settings, name) in [(&HARVEST[..], "-INT"), (&CART_POLE, "-TERM"), (&DQN, "-INT"), (&PQN, "-INT")] {
+    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
+    let mut in_rollouts = 0;
+    for (settings, rollout) in [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0)]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
 
         let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
-        wait_for(&mut stopped, "second update", || updates(&parts) >= 2);
-        signal(&stopped, name);
-        assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
-        assert_ne!(outcome(&parts), outcome(&whole), "the signal came after the end: make the run longer");
-
-        succeed(ale_train().arg("resume").arg(&parts));
+        for (delay, (name, status)) in (1..).zip(signals) {
+            let before = updates(&parts);
+            wait_for(&mut stopped, "update", || updates(&parts) > before);
+            // An update and a rollout take some milliseconds each.
+            std::thread::sleep(Duration::from_millis(7 * delay));
+            signal(&stopped, name);
+            assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
+            assert_ne!(
+                outcome(&parts),
+                outcome(&whole),
+                "the signal came after the end: make the run longer"
+            );
+            in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
+            stopped = ale_train().arg("resume").arg(&parts).stderr(Stdio::null()).spawn().expect("a run");
+        }
+        assert!(stopped.wait().expect("the run ends").success());
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     }
+    assert!(in_rollouts > 0, "no signal arrived in a rollout");
+}
+
+/// Returns the number of steps at the newest checkpoint.
+fn steps(run: &Path) -> u64 {
+    let newest = checkpoints(run).pop().expect("a checkpoint").join("progress.json");
+    let progress: Value = serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON");
+    progress["moment"]["steps"].as_u64().expect("a number")
 }
 
 #[test]
@@ -234,18 +323,15 @@ fn an_interrupted_evaluation_is_repeated() {
 fn the_second_signal_ends_the_run_at_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    // A single update takes a long time.
-    let settings = ["ppo", "--games", "harvest", "--set", "ppo.update_epochs=10000"];
+    let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
-    wait_for(&mut stopped, "episode", || run.join("metrics.jsonl").exists());
-    std::thread::sleep(Duration::from_millis(300));
-    signal(&stopped, "-INT");
-    std::thread::sleep(Duration::from_millis(300));
-    let began = Instant::now();
-    signal(&stopped, "-INT");
-    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
-    assert!(began.elapsed() < Duration::from_secs(10));
-    assert!(checkpoints(&run).is_empty());
+    wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    // The second signal arrives before a checkpoint can be written.
+    let kill = format!("kill -INT {0}; kill -TERM {0}", stopped.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
+    succeed(ale_train().arg("resume").arg(&run));
 }
 
 /// Wraps a command so that writing files of more than the given number of kilobytes fails.
@@ -332,7 +418,7 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
     let temp = TempDir::new().expect("a directory");
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
-    for name in ["-INT", "-TERM"] {
+    for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
         let mut command = ale_train();
         command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
         let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
@@ -342,7 +428,7 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
         let output = waiting.wait_with_output().expect("the program ends");
         drop(pipe);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
-        assert_eq!(output.status.code(), Some(130));
+        assert_eq!(output.status.code(), Some(status));
     }
     assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 1, "something was written");
 }

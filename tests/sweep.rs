@@ -134,7 +134,7 @@ mod signals {
         terminate(&sweep);
         let Output { status, stderr, .. } = sweep.wait_with_output().expect("an exit status");
         let said = String::from_utf8_lossy(&stderr);
-        assert_eq!(status.code(), Some(130), "{said}");
+        assert_eq!(status.code(), Some(143), "{said}");
         assert!(!is_alive(run), "the run is still alive");
         assert!(said.contains("stopping after the running runs have written checkpoints"), "{said}");
         assert!(said.ends_with("stopped by a signal; continue with the same command\n"), "{said}");
@@ -147,13 +147,12 @@ mod signals {
     #[test]
     fn the_second_signal_stops_the_sweep_and_its_runs_at_once() {
         let temp = TempDir::new().expect("a temporary directory");
-        // One update takes long.
-        let (sweep, run) = start(&["--set", "ppo.update_epochs=10000"], temp.path());
-        terminate(&sweep);
-        thread::sleep(Duration::from_millis(300));
+        let (sweep, run) = start(&["--total-frames", "400000"], temp.path());
         let began = Instant::now();
-        terminate(&sweep);
-        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(130));
+        // The second signal arrives before a checkpoint can be written.
+        let kill = format!("kill -INT {0}; kill -TERM {0}", sweep.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(143));
         while is_alive(run) {
             assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");
             thread::sleep(Duration::from_millis(10));

@@ -22,6 +22,7 @@ mod device_tests;
 mod divergence;
 pub mod dqn;
 mod error;
+mod halt;
 mod host;
 mod learner;
 pub mod networks;
@@ -40,7 +41,6 @@ mod state_bytes;
 #[cfg(test)]
 mod testing;
 mod training;
-mod unit_gradients;
 mod value_scale;
 mod vector_spec;
 

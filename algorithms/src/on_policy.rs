@@ -14,7 +14,7 @@ use crate::rollout::{Rollout, rows_with_final_values, split};
 use crate::rollout_plan::RolloutPlan;
 use crate::seeds::Stream;
 use crate::state_bytes::bad;
-use crate::training::{StepSize, Training, TrainingState};
+use crate::training::{Mark, StepSize, Training, TrainingState};
 use crate::{LearnerError, VectorSpec};
 
 /// Network, optimiser, rollout and random generators of an on-policy learner.
@@ -34,6 +34,12 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) updates: u64,
     /// The actions of the current step.
     pub(crate) actions: Vec<i32>,
+}
+
+/// Everything here that an update changes before it is complete, as it was before.
+pub(crate) struct BeforeUpdate<N> {
+    training: Mark<N>,
+    shuffle_rng: ChaCha8Rng,
 }
 
 /// The state, as a checkpoint stores it.
@@ -156,10 +162,16 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
-    pub(crate) fn begin_update(&mut self) -> Result<(), LearnerError> {
+    pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
         in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
-        Ok(())
+        Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
+    }
+
+    /// Undoes an update that is not complete.
+    pub(crate) fn undo_update(&mut self, before: BeforeUpdate<N>) {
+        self.training.return_to(before.training);
+        self.shuffle_rng = before.shuffle_rng;
     }
 
     /// Returns the observations of some entries, `[entries, length]`, on the autodiff device.

@@ -1,13 +1,14 @@
 //! Random environments for the learners' tests.
 
 use std::cell::Cell;
+use std::fmt::Debug;
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use crate::{Learner, Task, VectorSpec};
+use crate::{Learner, LearnerError, Task, VectorSpec};
 
 thread_local! {
     static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
@@ -83,6 +84,36 @@ impl RandomEnvs {
             }
             learner.observe(&self.batch).unwrap();
         }
+    }
+}
+
+/// Stops two updates of a learner at every possible moment. Asserts that the learner is then as before, and that the
+/// complete update equals that of `other`, which starts equal and is never stopped.
+pub(crate) fn assert_stopped_updates_are_undone<L: Learner, M: Debug + PartialEq>(
+    [learner, other]: [&mut L; 2],
+    update_unless: impl Fn(&mut L, &dyn Fn() -> bool) -> Result<Option<M>, LearnerError>,
+    least_moments: usize,
+) {
+    let mut envs = RandomEnvs::new(learner.spec().clone());
+    for _ in 0..2 {
+        let mut same = envs.clone();
+        envs.act_until_ready(learner, 30.0);
+        same.act_until_ready(other, 30.0);
+        let before = learner.state().unwrap();
+        let mut moments = 0;
+        let metrics = loop {
+            let asked = Cell::new(0);
+            let stop = || asked.replace(asked.get() + 1) == moments;
+            if let Some(metrics) = update_unless(learner, &stop).unwrap() {
+                break metrics;
+            }
+            assert!(learner.state().unwrap() == before, "stopped at moment {moments}");
+            assert!(learner.is_ready());
+            moments += 1;
+        };
+        assert!(moments >= least_moments, "{moments}");
+        assert_eq!(metrics, update_unless(other, &|| false).unwrap().unwrap());
+        assert!(learner.state().unwrap() == other.state().unwrap());
     }
 }
 

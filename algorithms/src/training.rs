@@ -10,7 +10,6 @@ use crate::optimizer::{
     AdamOptimizer, GradientScale, Moments, clip_scale, clip_scale_on_device, global_norm,
 };
 use crate::optimizer_step::{OptimizerStep, StepResult, read_steps};
-use crate::unit_gradients::unit_gradients;
 use crate::{Divergence, LearnerError, VectorSpec};
 
 /// A network in training, with its optimiser.
@@ -22,7 +21,13 @@ pub(crate) struct Training<N> {
     /// Factor of the loss before its gradient is computed.
     loss_scale: f32,
     /// Network and optimiser before the pending steps, on a device other than the CPU.
-    last_finite: Option<(N, AdamOptimizer)>,
+    last_finite: Option<Mark<N>>,
+}
+
+/// Network and optimiser at a moment of the training, to return to.
+pub(crate) struct Mark<N> {
+    network: N,
+    optimizer: AdamOptimizer,
 }
 
 /// Size of one step of the optimiser.
@@ -66,19 +71,19 @@ impl<N: Module> Training<N> {
         let tensors = tensors.into_iter().map(Tensor::inner);
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
-        let units = unit_gradients(&self.network, &gradients);
-        let layers: Vec<usize> = units.iter().map(|layer| layer.dims()[0]).collect();
-        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).chain(units).collect(), 0);
+        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
-            let result = StepResult::new(&names, &layers, to_host(values)?)?;
+            let result = StepResult::new(&names, to_host(values)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
             (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
-            self.last_finite.get_or_insert_with(|| (self.network.clone(), self.optimizer.clone()));
+            if self.last_finite.is_none() {
+                self.last_finite = Some(self.mark());
+            }
             let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
                 GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
-            (OptimizerStep::Pending { names, layers, values: Box::new(values) }, scale)
+            (OptimizerStep::Pending { names, values: Box::new(values) }, scale)
         };
         let network = self.network.clone();
         self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);
@@ -104,9 +109,20 @@ impl<N: Module> Training<N> {
             Ok(steps)
         });
         if result.is_err() {
-            (self.network, self.optimizer) = last_finite;
+            self.return_to(last_finite);
         }
         result
+    }
+
+    /// Marks the current moment. Tensors share their memory with the mark.
+    pub(crate) fn mark(&self) -> Mark<N> {
+        Mark { network: self.network.clone(), optimizer: self.optimizer.clone() }
+    }
+
+    /// Undoes all steps since a mark, including those that have not been read.
+    pub(crate) fn return_to(&mut self, mark: Mark<N>) {
+        Mark { network: self.network, optimizer: self.optimizer } = mark;
+        self.last_finite = None;
     }
 
     /// Reads a single step.

@@ -3,7 +3,6 @@
 //! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
 //! the previous one intact. Loading verifies every byte against the manifest.
 
-mod durable;
 mod manifest;
 mod store;
 mod summary;
@@ -14,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
-pub(crate) use store::{PROVENANCE, create_run, load, load_latest, unusable};
+pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
 
-/// The state of a run between two updates.
+/// The state of a run between two steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checkpoint {
     /// The resolved configuration, as TOML.
@@ -64,8 +63,18 @@ const PROGRESS: &str = "progress.json";
 const LEARNER: &str = "learner.bin";
 const ENVIRONMENTS: &str = "environments.bin";
 
+/// All of them.
+#[cfg(any(test, fuzzing))]
+pub(crate) const FILES: [&str; 4] = [CONFIG, PROGRESS, LEARNER, ENVIRONMENTS];
+
+/// Reads a manifest, as loading a checkpoint does first.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
+    manifest::Manifest::parse(bytes).map(drop)
+}
+
 impl Checkpoint {
-    fn into_files(self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    pub(crate) fn into_files(self) -> Result<Vec<(&'static str, Vec<u8>)>> {
         let progress = serde_json::to_vec_pretty(&self.progress)?;
         Ok(vec![
             (CONFIG, self.config.into_bytes()),
@@ -75,7 +84,7 @@ impl Checkpoint {
         ])
     }
 
-    fn from_files(mut read: impl FnMut(&'static str) -> Result<Vec<u8>>) -> Result<Self> {
+    pub(crate) fn from_files(mut read: impl FnMut(&'static str) -> Result<Vec<u8>>) -> Result<Self> {
         Ok(Self {
             config: String::from_utf8(read(CONFIG)?).context("config.toml is not UTF-8")?,
             progress: serde_json::from_slice(&read(PROGRESS)?).context("progress.json cannot be read")?,

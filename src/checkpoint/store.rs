@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::manifest::Manifest;
-use super::{CONFIG, Checkpoint, durable};
+use super::{CONFIG, Checkpoint};
+use crate::durable;
 
 /// The subdirectory of a run that contains its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
@@ -23,10 +24,10 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
         "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
         run_dir.display()
     );
-    let write = || {
+    let write = || -> Result<()> {
         fs::create_dir_all(run_dir)?;
-        durable::replace_file(&run_dir.join(PROVENANCE), provenance.as_bytes())?;
-        durable::replace_file(&file, config.as_bytes())
+        durable::write(&run_dir.join(PROVENANCE), provenance.as_bytes())?;
+        durable::write(&file, config.as_bytes())
     };
     write().with_context(|| {
         format!("cannot write the run directory {}; choose another with --run-dir", run_dir.display())
@@ -71,6 +72,12 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
         .into_iter()
         .next()
         .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
+}
+
+/// Returns true if `path` is a run that has no checkpoint yet.
+pub(crate) fn is_before_first_checkpoint(path: &Path) -> bool {
+    let is_run = path.join(CONFIG).exists() && !path.join(Manifest::FILE).exists();
+    is_run && newest_first(path).map_or(true, |checkpoints| checkpoints.is_empty())
 }
 
 /// Returns the checkpoints of a run, the newest first.

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Checkpoint, PROGRESS, Progress, durable, store};
+use super::{Checkpoint, PROGRESS, Progress, store};
 use crate::config::CheckpointSettings;
+use crate::durable;
 use crate::interval::Interval;
+use crate::telemetry::Moment;
 
 /// The file that is locked by the process that writes to a run.
 const LOCK: &str = "run.lock";
@@ -19,21 +21,20 @@ const LOCK_ATTEMPTS: usize = 5;
 pub(crate) struct CheckpointWriter {
     run_dir: PathBuf,
     settings: CheckpointSettings,
-    /// The number of updates at the newest checkpoint.
-    saved_updates: Option<u64>,
+    /// The progress at the newest checkpoint.
+    saved: Option<Moment>,
     due: Interval,
     /// Unlocked when it is closed.
     _lock: File,
 }
 
 impl CheckpointWriter {
-    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written after `saved_updates`
-    /// updates. Fails if another process writes to the run.
+    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. Fails if another process writes to the run.
     pub(crate) fn new(
         run_dir: &Path,
         settings: &CheckpointSettings,
         frames: u64,
-        saved_updates: Option<u64>,
+        saved: Option<Moment>,
     ) -> Result<Self> {
         let lock = lock(run_dir)?;
         let checkpoints = store::checkpoints_of(run_dir);
@@ -42,7 +43,7 @@ impl CheckpointWriter {
         Ok(Self {
             run_dir: run_dir.to_owned(),
             settings: settings.clone(),
-            saved_updates,
+            saved,
             due: Interval::new(settings.interval_frames, frames),
             _lock: lock,
         })
@@ -57,16 +58,16 @@ impl CheckpointWriter {
         due
     }
 
-    /// Returns true if the checkpoint after `updates` updates has been written.
-    pub(crate) fn has(&self, updates: u64) -> bool {
-        self.saved_updates == Some(updates)
+    /// Returns true if a checkpoint with this progress has been written, whatever its time.
+    pub(crate) fn has(&self, moment: &Moment) -> bool {
+        self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
     }
 
     /// Writes a checkpoint, then removes those that are neither among the last ones nor the best one.
     pub(crate) fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
-        let updates = checkpoint.progress.moment.updates;
+        let moment = checkpoint.progress.moment;
         store::save(&self.run_dir, checkpoint)?;
-        self.saved_updates = Some(updates);
+        self.saved = Some(moment);
         for directory in self.surplus()? {
             durable::remove_directory(&directory)
                 .with_context(|| format!("cannot remove the old checkpoint {}", directory.display()))?;
@@ -135,7 +136,6 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::telemetry::Moment;
 
     fn checkpoint(updates: u64, score: Option<f64>) -> Checkpoint {
         let moment = Moment { updates, ..Moment::default() };

@@ -3,6 +3,7 @@
 //! * `train` and `training` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
 //! * `games` defines the commands about games and ROMs.
+//! * `presets` defines the list of presets.
 //! * `bench` defines the benchmarks.
 
 // Documentation comments are help texts, which show backticks verbatim.
@@ -11,6 +12,7 @@
 mod agent;
 mod bench;
 mod games;
+mod presets;
 mod train;
 mod training;
 
@@ -23,6 +25,7 @@ pub(crate) use bench::{
     BenchArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize, BenchSubject,
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
+pub(crate) use presets::PresetsArgs;
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, RunsArgs, SweepArgs};
 
@@ -92,6 +95,8 @@ pub(crate) enum Command {
     Roms(RomsArgs),
     /// List the games
     Games(GamesArgs),
+    /// List the presets, or print one
+    Presets(PresetsArgs),
     /// Print the state of a game after every act as JSON Lines
     Trace(TraceArgs),
     /// Print an experiment with every key, or the reference of all keys

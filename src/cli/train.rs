@@ -29,7 +29,9 @@ pub(crate) struct TrainCommand {
 }
 
 const EXPLANATION: &str = "\
-The starting point is a preset for the games, or the file of --config. --set changes it, and then the other flags.
+The starting point is a preset or the file of --config. --set changes it, and then the other flags. Without --preset, the
+games choose: a preset for the game, else one for its kind (classic control, one game, several games). For several games,
+environments, rollouts, minibatches and frames follow the number of games. The first line of the output names the preset.
 
 Examples:";
 

@@ -15,7 +15,10 @@ pub(crate) struct ExperimentArgs {
         help = help("environments.games")
     )]
     pub(crate) games: Vec<String>,
-    /// TOML file that describes the experiment
+    /// Preset to start from; `ale-train presets` lists them [default: the one that fits the games]
+    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    pub(crate) preset: Option<String>,
+    /// TOML file that describes the experiment, instead of a preset
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one key of the experiment, for example ppo.learning_rate=1e-4; may be repeated

@@ -32,7 +32,7 @@ pub(crate) struct Experiment {
 impl Config {
     /// Checks the experiment and derives what follows from it.
     pub(crate) fn resolve(self) -> Result<Experiment> {
-        let Self { mut sections, mut algorithm } = self;
+        let Self { mut sections, mut algorithm, preset: _ } = self;
         let games = Games::resolve(&sections.environments.games)?;
         if matches!(games, Games::Registered(_)) {
             sections.environments.frame_skip = 1;

@@ -1,4 +1,5 @@
-//! The layers of an experiment: a preset or a file, then `--set`, then the other flags.
+//! The layers of an experiment: a preset or a file, what follows from the number of games, then `--set`, then the other
+//! flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
+use super::presets::{self, Chosen, Preset};
 use super::schema::{check_keys, leaf_keys};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
@@ -25,18 +27,40 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
         merge(&mut written, layer);
     }
     merge(&mut written, flags(args));
+    let named = algorithm.or(algorithm_of(&written)?);
+    let requested = args.preset.as_deref().map(|name| presets::requested(name, named)).transpose()?;
+    let algorithm = algorithm.or(requested.as_ref().map(|chosen| chosen.preset.algorithm));
     let algorithm = choose_algorithm(&mut written, algorithm)?;
     // A file overrides the defaults. Without a file, the games select a preset.
-    let mut config = if args.config.is_some() { Table::new() } else { preset(&written, algorithm)? };
+    let chosen = match requested {
+        None if args.config.is_none() => Some(fitting_preset(&written, algorithm)?),
+        requested => requested,
+    };
+    let mut config = match &chosen {
+        Some(chosen) => scaled(chosen.preset, &written)?,
+        None => Table::new(),
+    };
     merge(&mut config, written);
-    Config::new(&config)
+    Ok(Config { preset: chosen, ..Config::new(&config)? })
+}
+
+/// Returns the experiment of a preset for its own games.
+pub(crate) fn from_preset(preset: &Preset) -> Result<Config> {
+    Config::new(&scaled(preset, &Table::new())?)
 }
 
 /// Reads an experiment from TOML, such as the one in the directory of a run.
 pub(crate) fn from_toml(text: &str) -> Result<Config> {
-    let table: Table = text.parse()?;
+    let table = parse(text)?;
     check_keys(&table)?;
     Config::new(&table)
+}
+
+/// Parses an experiment, without the description of a preset.
+fn parse(text: &str) -> Result<Table> {
+    let mut table: Table = text.parse()?;
+    table.remove(presets::SECTION);
+    Ok(table)
 }
 
 /// Returns the keys whose values differ between two experiments in TOML.
@@ -63,14 +87,14 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 
 fn read(path: &Path) -> Result<Table> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let parse = || -> Result<Table> {
-        let table: Table = text.parse()?;
+    let read = || -> Result<Table> {
+        let table = parse(&text)?;
         check_keys(&table)?;
         // Reports values of the wrong type with the name of the file.
         Config::new(&table)?;
         Ok(table)
     };
-    parse().with_context(|| path.display().to_string())
+    read().with_context(|| path.display().to_string())
 }
 
 /// Parses `ppo.learning_rate=1e-4`. A value that is not valid TOML is a text: `environments.games=pong,qbert`.
@@ -110,8 +134,7 @@ fn flags(args: &ExperimentArgs) -> Table {
 
 /// Returns the algorithm of an experiment, and sets it. Fails if a file is for another algorithm than the command.
 fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Algorithm> {
-    let found = value_of(written, "experiment.algorithm").cloned();
-    let found: Option<Algorithm> = found.map(Value::try_into).transpose().context("experiment.algorithm")?;
+    let found = algorithm_of(written)?;
     if let (Some(found), Some(wanted)) = (found, wanted)
         && found != wanted
     {
@@ -125,20 +148,35 @@ fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Al
     Ok(algorithm)
 }
 
-/// Returns the preset for the games.
-fn preset(written: &Table, algorithm: Algorithm) -> Result<Table> {
-    let presets = &algorithm.descriptor().presets;
-    let environments = written.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
+/// Returns the algorithm that an experiment names, if it names one.
+fn algorithm_of(written: &Table) -> Result<Option<Algorithm>> {
+    let found = value_of(written, "experiment.algorithm").cloned();
+    found.map(Value::try_into).transpose().context("experiment.algorithm")
+}
+
+/// Returns the preset for the games and the device.
+fn fitting_preset(written: &Table, algorithm: Algorithm) -> Result<Chosen> {
+    let device = value_of(written, "experiment.device").and_then(Value::as_str).unwrap_or("cpu");
+    Ok(presets::fitting(&games_of(written)?, device, algorithm))
+}
+
+/// Returns the experiment of a preset, with the sizes that follow from the games.
+fn scaled(preset: &Preset, written: &Table) -> Result<Table> {
+    let mut config = preset.experiment.clone();
+    if let Some(by_games) = &preset.about.by_games {
+        let mut merged = config.clone();
+        merge(&mut merged, written.clone());
+        let sizes = by_games.layer(&games_of(&merged)?, written, preset.algorithm)?;
+        merge(&mut config, sizes);
+    }
+    Ok(config)
+}
+
+/// Returns the ids of the games of an experiment. Unknown names are reported when the experiment is resolved.
+fn games_of(experiment: &Table) -> Result<Vec<&'static str>> {
+    let environments = experiment.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
     let environments: EnvironmentSettings = environments.try_into()?;
-    // Unknown names are reported when the experiment is resolved.
-    let ids = selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default();
-    let own = presets.tasks.iter().find(|(task, _)| ids == [*task]).map(|&(_, text)| text);
-    let text = own.unwrap_or(match ids.as_slice() {
-        ["harvest"] => presets.harvest,
-        [id, ..] if selection::registry().spec(id).is_ok() => presets.classic,
-        _ => presets.atari,
-    });
-    Ok(text.parse()?)
+    Ok(selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default())
 }
 
 /// Overrides `base` by `layer`, key by key.

@@ -3,13 +3,16 @@
 //! * `sections` declares the settings of the application; those of algorithms and networks stand with these.
 //! * `schema` lists all keys, `reference` prints them.
 //! * `written` reads an experiment as it is written, `layers` puts it together from presets, files and flags.
+//! * `presets` has the files of `configs/` and chooses one by the games; `scaling` fits its sizes to their number.
 //! * `experiment` checks it and derives everything else, with `games` and `budgets`.
 
 mod budgets;
 mod experiment;
 mod games;
 mod layers;
+mod presets;
 mod reference;
+mod scaling;
 mod schema;
 mod sections;
 #[cfg(test)]
@@ -18,7 +21,8 @@ mod written;
 
 pub(crate) use experiment::Experiment;
 pub(crate) use games::Games;
-pub(crate) use layers::{changed_keys, from_args, from_toml, values};
+pub(crate) use layers::{changed_keys, from_args, from_preset, from_toml, values};
+pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
 pub(crate) use schema::help;
 pub(crate) use sections::{CheckpointSettings, EnvironmentSettings};

@@ -6,7 +6,7 @@ use clap::Parser;
 use tempfile::TempDir;
 use toml::Value;
 
-use super::{Config, Experiment, changed_keys, from_args, from_toml, values};
+use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
 use crate::cli::{Cli, Command};
 
 /// The experiment of `ale-train ppo ARGUMENTS`, or the error.
@@ -34,7 +34,9 @@ fn the_games_select_the_preset() {
     let open = experiment(&[]).unwrap();
     assert_eq!((open.games.names(), open.environments.img_width), (vec!["harvest"], 44));
     let pong = experiment(&["--games", "pong"]).unwrap();
-    assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 84));
+    assert_eq!((pong.games.names(), pong.environments.img_width), (vec!["pong"], 44));
+    let breakout = experiment(&["--games", "breakout"]).unwrap();
+    assert_eq!((breakout.games.names(), breakout.environments.img_width), (vec!["breakout"], 84));
     let pole = experiment(&["--games", "CartPole-v1"]).unwrap();
     assert_eq!((pole.frames_per_step(), pole.environments.num_envs), (1, 8));
     let acrobot = experiment(&["--games", "Acrobot-v1"]).unwrap();
@@ -43,10 +45,56 @@ fn the_games_select_the_preset() {
     assert_eq!(["dqn", "ppo"].map(|algorithm| car(algorithm).num_envs), [1, 8]);
     assert!(car("dqn").rescale_observations && !car("ppo").rescale_observations);
     assert_eq!(experiment(&["--games", "classic"]).unwrap().num_envs(), 24);
-    assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 448);
+    assert_eq!(experiment(&["--games", "atari57,-skiing"]).unwrap().num_envs(), 112);
     // --set selects a preset too.
     let several = experiment(&["--set", "environments.games=pong,harvest"]).unwrap();
-    assert_eq!((several.num_envs(), several.environments.img_width), (16, 84));
+    assert_eq!((several.num_envs(), several.environments.img_width), (32, 44));
+}
+
+#[test]
+fn a_preset_is_requested_by_name() {
+    let machado = experiment(&["--preset", "machado-ppo"]).unwrap();
+    assert_eq!((machado.games.names(), machado.frames_per_step()), (vec!["seaquest"], 5));
+    let large = experiment(&["--preset", "atari", "--games", "pong"]).unwrap();
+    assert_eq!((large.games.names(), large.environments.img_width), (vec!["pong"], 84));
+    let error = experiment(&["--preset", "pong-dqn"]).unwrap_err();
+    assert!(error.contains("use `ale-train dqn --preset pong-dqn`"), "{error}");
+    let chosen = |arguments: &[&str]| {
+        let line = ["ale-train", "config"].into_iter().chain(arguments.iter().copied());
+        let Command::Config(args) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
+        from_args(&args.experiment, None)
+    };
+    let rainbow = chosen(&["--preset", "rainbow-dqn"]).unwrap();
+    assert_eq!(rainbow.sections.run.algorithm.name(), "dqn");
+    let other = chosen(&["--preset", "rainbow-dqn", "--set", "experiment.algorithm=ppo"]).unwrap_err();
+    assert!(other.to_string().contains("rainbow-dqn is a preset of dqn"), "{other}");
+    let sentence = chosen(&["--games", "atari57"]).unwrap().preset.unwrap().sentence();
+    assert!(sentence.starts_with("preset many-ppo, chosen for 57 games"), "{sentence}");
+}
+
+#[test]
+fn sizes_of_a_preset_for_several_games_are_those_of_its_file() {
+    for preset in presets().iter().filter(|preset| preset.about.by_games.is_some()) {
+        let file = from_toml(preset.text).unwrap().resolve().unwrap().to_toml().unwrap();
+        assert_eq!(
+            from_preset(preset).unwrap().resolve().unwrap().to_toml().unwrap(),
+            file,
+            "{}",
+            preset.name
+        );
+    }
+}
+
+#[test]
+fn keys_of_the_user_win_over_sizes_by_the_number_of_games() {
+    let sizes = |arguments: &[&str]| {
+        let experiment = experiment(&[&["--games", "pong,breakout"], arguments].concat()).unwrap();
+        (experiment.num_envs(), experiment.algorithm.steps_per_update(), experiment.total_frames())
+    };
+    assert_eq!(sizes(&[]), (32, 128, 12_000_000));
+    assert_eq!(sizes(&["--total-frames", "50000"]), (32, 128, 50_000));
+    assert_eq!(sizes(&["--num-envs", "60", "--set", "ppo.num_steps=20"]), (120, 20, 12_000_000));
+    assert_eq!(sizes(&["--set", "environments.game.pong.num_envs=100"]), (116, 32, 12_000_000));
 }
 
 #[test]
@@ -133,7 +181,7 @@ fn errors_name_the_key_and_the_allowed_values() {
         error("checkpoints.keep_last=0")
             .contains("checkpoints.keep_last = 0 is not possible: it must be 1 or more")
     );
-    let short = experiment(&["--games", "pong", "--total-frames", "100"]).unwrap_err();
+    let short = experiment(&["--games", "breakout", "--total-frames", "100"]).unwrap_err();
     assert!(short.contains("one update takes 4096 frames"), "{short}");
 }
 

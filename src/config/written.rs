@@ -3,6 +3,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use super::presets::Chosen;
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
 use crate::learner::{Algorithm, AlgorithmConfig};
 
@@ -12,6 +13,8 @@ pub(crate) struct Config {
     pub(crate) sections: Sections,
     /// The sections of the algorithm that the experiment uses.
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
+    /// The preset that it starts from, if it starts from one.
+    pub(crate) preset: Option<Chosen>,
 }
 
 /// The sections that do not depend on the algorithm.
@@ -37,6 +40,7 @@ impl Config {
                 used = Some(settings);
             }
         }
-        Ok(Self { sections, algorithm: used.context("the algorithm is not in the registry")? })
+        let algorithm = used.context("the algorithm is not in the registry")?;
+        Ok(Self { sections, algorithm, preset: None })
     }
 }

@@ -23,21 +23,8 @@ pub(crate) struct Descriptor {
     pub(crate) examples: &'static [&'static str],
     /// The sections of an experiment that configure the algorithm.
     pub(crate) sections: &'static [Section],
-    pub(crate) presets: Presets,
     /// Reads the algorithm's sections from an experiment.
     pub(crate) read: fn(&Table) -> Result<Box<dyn AlgorithmConfig>>,
-}
-
-/// Experiments in TOML that a training starts from if no file is given, chosen by the games.
-pub(crate) struct Presets {
-    /// For the built-in game.
-    pub(crate) harvest: &'static str,
-    /// For single tasks of classic control, with their ids.
-    pub(crate) tasks: &'static [(&'static str, &'static str)],
-    /// For all other tasks of classic control.
-    pub(crate) classic: &'static str,
-    /// For all other games.
-    pub(crate) atari: &'static str,
 }
 
 /// The settings of the algorithm that an experiment uses.
@@ -83,8 +70,9 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
 
 /// A learner of `algorithms`, with the additions that the application needs.
 pub(crate) trait Learner: algorithms::Learner {
-    /// Updates the network and returns the metrics of the update; none if it is not one that reports.
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError>;
+    /// Updates the network and returns the metrics of the update; none if it is not one that reports. If `stop` returns true
+    /// before the end, the update is undone and the result is `None`.
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError>;
 
     /// Returns a player with the current network, for environments like `spec`. It acts greedily or samples its actions
     /// as in training, with `seed`.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use super::value_player::ValuePlayer;
@@ -19,20 +19,11 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     about: "Train an agent with DQN or its extensions up to Rainbow",
     examples: &[
         "ale-train dqn",
-        "ale-train dqn --games pong --total-frames 4000000",
-        "ale-train dqn --config configs/rainbow-dqn.toml --games pong",
-        "ale-train dqn --games pong --set dqn.double=true --set dqn.buffer_size=200000",
+        "ale-train dqn --games pong",
+        "ale-train dqn --preset rainbow-dqn --games pong",
+        "ale-train dqn --games pong --set dqn.double=true",
     ],
     sections: &[Section::of::<DqnConfig>("dqn"), Section::of::<ReplaySettings>("replay")],
-    presets: Presets {
-        harvest: include_str!("../../configs/harvest-dqn.toml"),
-        tasks: &[
-            ("Acrobot-v1", include_str!("../../configs/acrobot-dqn.toml")),
-            ("MountainCar-v0", include_str!("../../configs/mountaincar-dqn.toml")),
-        ],
-        classic: include_str!("../../configs/cartpole-dqn.toml"),
-        atari: include_str!("../../configs/atari-dqn.toml"),
-    },
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };
 
@@ -155,12 +146,12 @@ impl algorithms::Learner for DqnLearner {
 }
 
 impl Learner for DqnLearner {
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         let before = self.dqn.updates();
-        let metrics = self.dqn.update()?;
+        let Some(metrics) = self.dqn.update_unless(stop)? else { return Ok(None) };
         // Depends on the count alone, so that a resumed run reports after the same updates.
         let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
-        Ok(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() })
+        Ok(Some(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() }))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -176,7 +167,6 @@ fn samples(metrics: &DqnMetrics, learning_rate: f64) -> Vec<Sample> {
         (Metric::TdLoss, f64::from(metrics.td_loss)),
         (Metric::QValues, f64::from(metrics.q_values)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
-        (Metric::DeadUnits, f64::from(metrics.dead_units)),
         (Metric::ReplaySteps, metrics.replay_steps as f64),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
 use super::player::{Player, Reading};
 use crate::telemetry::{Metric, Sample};
 
@@ -19,20 +19,14 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     about: "Train an agent with Proximal Policy Optimization",
     examples: &[
         "ale-train ppo",
-        "ale-train ppo --games pong --total-frames 10000000",
-        "ale-train ppo --games pong,breakout,seaquest --num-envs 8",
+        "ale-train ppo --games pong --set ppo.learning_rate=5e-4",
+        "ale-train ppo --games pong,breakout,seaquest",
         "ale-train ppo --games atari57,-skiing",
         "ale-train ppo --games Acrobot-v1",
-        "ale-train ppo --config configs/pong-ppo.toml --set ppo.learning_rate=1e-4 --seed 3",
+        "ale-train ppo --preset machado-ppo --games seaquest --seed 3",
         "ale-train ppo --games pong --set evaluation.interval_frames=1000000 --json --quiet > curves.jsonl",
     ],
     sections: &[Section::of::<PpoConfig>("ppo")],
-    presets: Presets {
-        harvest: include_str!("../../configs/harvest-ppo.toml"),
-        tasks: &[("Acrobot-v1", include_str!("../../configs/acrobot-ppo.toml"))],
-        classic: include_str!("../../configs/cartpole-ppo.toml"),
-        atari: include_str!("../../configs/atari-ppo.toml"),
-    },
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };
 
@@ -90,8 +84,8 @@ impl AlgorithmConfig for Sections {
 }
 
 impl Learner for Ppo {
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
-        self.update().map(|metrics| samples(&metrics))
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
+        Ok(self.update_unless(stop)?.map(|metrics| samples(&metrics)))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -140,7 +134,6 @@ fn samples(metrics: &PpoMetrics) -> Vec<Sample> {
         (Metric::Clipfrac, f64::from(metrics.clipfrac)),
         (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
-        (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Presets, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
 use super::player::Player;
 use super::value_player::ValuePlayer;
 use crate::telemetry::{Metric, Sample};
@@ -15,14 +15,8 @@ use crate::telemetry::{Metric, Sample};
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "PQN",
     about: "Train an agent with PQN: action values from many environments, without a replay",
-    examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32 --total-frames 10000000"],
+    examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32"],
     sections: &[Section::of::<PqnConfig>("pqn")],
-    presets: Presets {
-        harvest: include_str!("../../configs/harvest-pqn.toml"),
-        tasks: &[],
-        classic: include_str!("../../configs/cartpole-pqn.toml"),
-        atari: include_str!("../../configs/atari-pqn.toml"),
-    },
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
 };
 
@@ -78,8 +72,8 @@ impl AlgorithmConfig for Sections {
 }
 
 impl Learner for Pqn {
-    fn update(&mut self) -> Result<Vec<Sample>, LearnerError> {
-        self.update().map(|metrics| samples(&metrics))
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
+        Ok(self.update_unless(stop)?.map(|metrics| samples(&metrics)))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -95,7 +89,6 @@ fn samples(metrics: &PqnMetrics) -> Vec<Sample> {
         (Metric::TdLoss, f64::from(metrics.td_loss)),
         (Metric::QValues, f64::from(metrics.q_values)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
-        (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

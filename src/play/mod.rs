@@ -19,7 +19,7 @@ use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
 use crate::config::Games;
 use crate::environments::{self, Builder, Overrides};
-use crate::failure::AtWork;
+use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::selection;
 use crate::telemetry::Printer;
@@ -50,7 +50,10 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
     let best = game.run(terminal, period, &interrupt).context(AtWork { doing: "the game failed" })?;
     let session = game.session();
     writeln!(out, "{}: score {}, best {best}", session.game().title, session.score())?;
-    Ok(())
+    match interrupt.signal() {
+        Some(signal) => Err(Interrupted { signal, again: None }.into()),
+        None => Ok(()),
+    }
 }
 
 /// Starts a game without an agent, with one frame per step.

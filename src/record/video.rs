@@ -1,15 +1,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{BufWriter, ErrorKind, IntoInnerError, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ale::RgbImage;
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use tempfile::NamedTempFile;
+use anyhow::{Context, Result, bail, ensure};
 
 use super::caption::{self, Caption};
+use crate::durable::PartialFile;
 
 /// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the memory.
 pub(super) struct Video {
@@ -46,12 +45,9 @@ enum Format {
 }
 
 /// The file of a video. It is known to be writable before the episode starts.
-///
-/// Until the video is complete it is a hidden file in the same directory, which is deleted on an error.
 pub(super) struct VideoFile {
-    path: PathBuf,
+    file: PartialFile,
     format: Format,
-    partial: NamedTempFile,
 }
 
 impl VideoFile {
@@ -71,40 +67,21 @@ impl VideoFile {
                 "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif"
             );
         }
-        let cannot = || format!("cannot write {}", path.display());
-        if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
-            return Err(anyhow!("it is a directory")).with_context(cannot);
-        }
-        let directory =
-            path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let partial = partial_file().tempfile_in(directory).with_context(cannot)?;
-        Ok(Self { path: path.to_owned(), format, partial })
+        Ok(Self { file: PartialFile::create(path)?, format })
     }
 
     pub(super) fn write(self, video: &Video) -> Result<()> {
-        let Self { path, format, partial } = self;
-        let write = || -> Result<()> {
-            let mut file = BufWriter::new(partial.as_file());
-            match format {
-                Format::Gif => gif(video, &mut file)?,
-                Format::Apng => apng(video, &mut file)?,
-                Format::Mp4 => mp4(video, partial.path())?,
+        self.file.complete(|file, path| {
+            let mut buffered = BufWriter::new(file);
+            match self.format {
+                Format::Gif => gif(video, &mut buffered)?,
+                Format::Apng => apng(video, &mut buffered)?,
+                Format::Mp4 => mp4(video, path)?,
             }
-            file.into_inner().map_err(IntoInnerError::into_error)?;
-            partial.persist(&path)?;
+            buffered.into_inner().map_err(IntoInnerError::into_error)?;
             Ok(())
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
+        })
     }
-}
-
-/// Returns a builder of temporary files with the usual permissions rather than those of private files.
-fn partial_file() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".partial-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
 }
 
 /// Writes a looping GIF. A screen has few colours, so the palette of each frame holds them exactly.

@@ -18,7 +18,6 @@ use std::time::SystemTime;
 use anyhow::{Result, ensure};
 
 use crate::cli::RunsArgs;
-pub(crate) use find::runs_below;
 use status::RunStatus;
 
 /// The default directory of runs.

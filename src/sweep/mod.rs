@@ -17,10 +17,12 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, SweepArgs};
 use crate::config::{self, Config};
-use crate::failure::{AtWork, INTERRUPTED, Interrupted};
+use crate::durable;
+use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::output::notice;
 use crate::report::RunHistory;
+use crate::signal::Signal;
 use crate::statistics::mean;
 use crate::table;
 use crate::telemetry::Printer;
@@ -50,8 +52,8 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     let total = numbered.len();
     let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
     run_parallel(args.jobs, missing, |&(number, (setting, seed))| {
-        if interrupt.is_requested() {
-            return Err(stopped());
+        if let Some(signal) = interrupt.signal() {
+            return Err(stopped(signal));
         }
         if !global.quiet {
             notice(format_args!("run {number} of {total}: {}", run_name(setting, seed)));
@@ -83,8 +85,8 @@ fn run_parallel<T: Send>(
     failure.into_inner().expect("no thread panics while it holds the lock").map_or(Ok(()), Err)
 }
 
-fn stopped() -> anyhow::Error {
-    Interrupted { again: "the same command".to_owned() }.into()
+fn stopped(signal: Signal) -> anyhow::Error {
+    Interrupted { signal, again: Some("the same command".to_owned()) }.into()
 }
 
 /// Checks every setting before the first run starts.
@@ -112,8 +114,10 @@ fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
         );
         return Ok(());
     }
-    let write = || fs::create_dir_all(&args.run_dir).and_then(|()| fs::write(file, experiment));
-    write().with_context(|| format!("cannot write the directory {}", args.run_dir.display()))
+    let directory = &args.run_dir;
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot write the directory {}", directory.display()))?;
+    durable::write(file, experiment.as_bytes())
 }
 
 /// Returns the name of the directory of a run, such as `gamma=0.9__seed=1`.
@@ -139,7 +143,7 @@ fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
     Ok(config::from_toml(&fs::read_to_string(file)?)?.sections.run.algorithm.to_string())
 }
 
-/// Trains a run in a child process, resuming it if it has a checkpoint.
+/// Trains a run in a child process, resuming it if it has begun.
 fn train_run(
     args: &SweepArgs,
     file: &Path,
@@ -150,13 +154,9 @@ fn train_run(
 ) -> Result<()> {
     let run_dir = args.run_dir.join(run_name(setting, seed));
     let mut command = Command::new(std::env::current_exe().context("cannot find the running program")?);
-    if checkpoint::chosen(&run_dir, false).is_ok() {
+    if run_dir.join(checkpoint::CONFIG).exists() {
         command.arg("resume").arg(&run_dir);
     } else {
-        // A run that stopped before its first checkpoint starts again.
-        if run_dir.exists() {
-            fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
-        }
         command.arg(algorithm(file, setting)?).arg("--config").arg(file).args(["--seed", &seed.to_string()]);
         command.arg("--run-dir").arg(&run_dir);
         for assignment in setting {
@@ -177,14 +177,13 @@ fn train_run(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(Stdio::null()).spawn().context("cannot start a run")?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
-    match status.code() {
-        Some(0) => {
-            let complete = run_dir.join(COMPLETE);
-            fs::write(&complete, "").with_context(|| format!("cannot write {}", complete.display()))
-        }
-        // Whatever its status: the signal may arrive before the run handles signals.
-        code if interrupt.is_requested() || code == Some(i32::from(INTERRUPTED)) => Err(stopped()),
-        _ => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
+    if status.success() {
+        return durable::write(&run_dir.join(COMPLETE), b"");
+    }
+    // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
+    match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
+        Some(signal) => Err(stopped(signal)),
+        None => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
     }
 }
 

@@ -4,7 +4,6 @@
 //! decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
 
 mod append_file;
-mod hparams;
 mod json_lines;
 mod media;
 mod metric;
@@ -12,7 +11,6 @@ mod printer;
 mod progress_line;
 mod record;
 mod sink;
-mod summary;
 mod tensorboard;
 #[cfg(test)]
 mod tests;
@@ -24,7 +22,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use hparams::{Hyperparameter, Session};
 pub(crate) use media::Media;
 pub(crate) use metric::Metric;
 pub(crate) use printer::Printer;

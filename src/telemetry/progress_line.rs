@@ -8,6 +8,7 @@ use super::printer::Printer;
 use super::record::{Moment, Record};
 use super::sink::Sink;
 use crate::output::notice;
+use crate::quantity::{clock, short};
 
 /// The interval between progress lines outside a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
@@ -114,39 +115,11 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Formats a number in about six characters: `0.012`, `12.3`, `4096`, `1.20M`.
-fn short(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e9 => format!("{:.2}G", value / 1e9),
-        size if size >= 1e6 => format!("{:.2}M", value / 1e6),
-        size if size >= 1e4 => format!("{:.1}k", value / 1e3),
-        size if size >= 1e3 || value == 0.0 => format!("{value:.0}"),
-        size if size >= 1.0 => format!("{value:.1}"),
-        size if size >= 1e-2 => format!("{value:.3}"),
-        _ => format!("{value:.1e}"),
-    }
-}
-
-/// Formats a duration as `1:02:03` or `2:03`.
-fn clock(seconds: f64) -> String {
-    let seconds = seconds.round() as u64;
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::metric::Metric;
     use super::super::record::Sample;
     use super::*;
-
-    #[test]
-    fn formats_numbers_briefly() {
-        let values = [0.0, 0.00025, 0.0123, -20.96, 1234.4, 40_960.0, 8e6, 2e9];
-        let texts = ["0", "2.5e-4", "0.012", "-21.0", "1234", "41.0k", "8.00M", "2.00G"];
-        assert_eq!(values.map(short), texts);
-        assert_eq!([3723.0, 59.6].map(clock), ["1:02:03", "1:00"]);
-    }
 
     #[test]
     fn shows_the_latest_values_of_each_game() {

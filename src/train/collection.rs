@@ -1,4 +1,4 @@
-//! Collection of experience: all environments step together, or two halves take turns.
+//! Collection of experience: all environments step together, or groups of them take turns.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -14,9 +14,17 @@ use crate::learner::Learner;
 pub(super) enum Collection {
     /// All environments step, then the actions of all are computed.
     Together,
-    /// Groups take turns: while the actions of one are computed, the others step. Holds the batches of the groups that
-    /// wait for actions or for an update, in the order of their turns.
-    InTurn(VecDeque<Batch>),
+    /// Groups take turns: while the actions of one are computed, the others step.
+    InTurn(Turns),
+}
+
+/// The turns of the groups. In a round every group acts once, always in the same order.
+pub(super) struct Turns {
+    groups: usize,
+    /// The number of groups that have acted in the current round.
+    acted: usize,
+    /// The batches of the groups that wait for actions or for an update, in the order of their turns.
+    resting: VecDeque<Batch>,
 }
 
 impl Collection {
@@ -30,28 +38,30 @@ impl Collection {
         for _ in 1..groups {
             resting.push_back(environments.recv()?.clone());
         }
-        Ok(Self::InTurn(resting))
+        Ok(Self::InTurn(Turns { groups, acted: 0, resting }))
     }
 
-    /// Lets some environments step and the learner act and observe. Returns the observed batch, if there is one.
+    /// Returns true if all environments have made the same number of steps and none is stepping. A run can then stop: when
+    /// it resumes, the first group begins the next round.
+    pub(super) fn is_at_rest(&self) -> bool {
+        match self {
+            Self::Together => true,
+            Self::InTurn(turns) => turns.acted == 0 && turns.resting.len() == turns.groups,
+        }
+    }
+
+    /// Lets some environments step and the learner act and observe. Returns the observed batch, if there is one. If the run
+    /// `stops`, no new round begins.
     pub(super) fn step<'a>(
         &mut self,
         environments: &'a mut dyn Environments,
         learner: &mut dyn Learner,
         phases: &mut Phases,
+        stops: bool,
     ) -> Result<Option<&'a Batch>> {
         match self {
             Self::Together => step_together(environments, learner, phases).map(Some),
-            // A group that has completed its part of a rollout waits for the others and for the update.
-            Self::InTurn(resting) => match resting.pop_front_if(|batch| learner.can_act(batch)) {
-                Some(batch) => {
-                    let began = Instant::now();
-                    environments.send_to(Actions::Discrete(learner.act(&batch)?), &batch.env_ids)?;
-                    phases.acting += began.elapsed();
-                    Ok(None)
-                }
-                None => step_in_turn(resting, environments, learner, phases).map(Some),
-            },
+            Self::InTurn(turns) => turns.step(environments, learner, phases, stops),
         }
     }
 }
@@ -73,24 +83,41 @@ fn step_together<'a>(
     Ok(batch)
 }
 
-/// Receives the batch of the next group and sends its actions, unless it has to wait for an update.
-fn step_in_turn<'a>(
-    resting: &mut VecDeque<Batch>,
-    environments: &'a mut dyn Environments,
-    learner: &mut dyn Learner,
-    phases: &mut Phases,
-) -> Result<&'a Batch> {
-    let began = Instant::now();
-    environments.recv()?;
-    let received = Instant::now();
-    let batch = environments.batch();
-    learner.observe(batch)?;
-    if learner.can_act(batch) {
-        environments.send(Actions::Discrete(learner.act(batch)?))?;
-    } else {
-        resting.push_back(batch.clone());
+impl Turns {
+    /// Sends the actions of a resting group, or else receives the batch of the next group and sends its actions.
+    fn step<'a>(
+        &mut self,
+        environments: &'a mut dyn Environments,
+        learner: &mut dyn Learner,
+        phases: &mut Phases,
+        stops: bool,
+    ) -> Result<Option<&'a Batch>> {
+        let began = Instant::now();
+        let is_over = stops && self.acted == 0;
+        // A group that has completed its part of a rollout waits for the others and for the update.
+        if let Some(batch) = self.resting.pop_front_if(|batch| !is_over && learner.can_act(batch)) {
+            environments.send_to(Actions::Discrete(learner.act(&batch)?), &batch.env_ids)?;
+            self.count();
+            phases.acting += began.elapsed();
+            return Ok(None);
+        }
+        environments.recv()?;
+        let received = Instant::now();
+        let batch = environments.batch();
+        learner.observe(batch)?;
+        if !is_over && learner.can_act(batch) {
+            environments.send(Actions::Discrete(learner.act(batch)?))?;
+            self.count();
+        } else {
+            self.resting.push_back(batch.clone());
+        }
+        phases.environments += received - began;
+        phases.acting += received.elapsed();
+        Ok(Some(environments.batch()))
     }
-    phases.environments += received - began;
-    phases.acting += received.elapsed();
-    Ok(environments.batch())
+
+    /// Counts a turn.
+    fn count(&mut self) {
+        self.acted = (self.acted + 1) % self.groups;
+    }
 }

@@ -3,7 +3,6 @@
 mod clock;
 mod collection;
 mod divergence;
-mod health;
 mod hyperparameters;
 mod run;
 mod tally;
@@ -22,7 +21,7 @@ use crate::config::{self, Experiment};
 use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
-use crate::provenance::Provenance;
+use crate::provenance;
 use crate::runs;
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
@@ -32,41 +31,70 @@ use run::{InitialState, OutputOptions, Run};
 /// `ale-train ppo` and the like: starts a run. Writes nothing before the experiment is known to be possible.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
-    let experiment = config::from_args(&args.experiment, Some(*algorithm))?.resolve()?;
-    set_threads(experiment.num_threads())?;
-    let builder = Builder::new(&experiment, &Overrides::default(), global)?;
+    let config = config::from_args(&args.experiment, Some(*algorithm))?;
+    let preset = config.preset.clone();
+    let experiment = config.resolve()?;
+    let printer = Printer::new(global.quiet);
+    if let Some(chosen) = &preset {
+        printer.say(&chosen.sentence());
+    }
+    let device = experiment.device;
+    let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
+    let run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
+    checkpoint::create_run(
+        &run.directory,
+        &run.experiment.to_toml()?,
+        &provenance::of_run(&run.builder, preset.as_ref())?,
+    )?;
+    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
+}
+
+/// Returns a run that has not begun.
+fn fresh(
+    experiment: Experiment,
+    directory: PathBuf,
+    overrides: &Overrides,
+    device: DeviceName,
+    global: &Global,
+) -> Result<Run> {
+    set_threads(overrides.num_threads.unwrap_or_else(|| experiment.num_threads()))?;
+    let builder = Builder::new(&experiment, overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let (policy, device, seed) = (experiment.policy.clone(), experiment.device.open()?, experiment.run.seed);
-    let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
-    let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    checkpoint::create_run(&run_dir, &experiment.to_toml()?, &Provenance::of_run(&builder).to_json()?)?;
-    let run = Run {
+    let (policy, seed) = (experiment.policy.clone(), experiment.run.seed);
+    let learner = experiment.algorithm.create(policy, spec, &device.open()?, seed)?;
+    Ok(Run {
         experiment,
-        directory: run_dir,
+        directory,
         builder,
         environments,
         learner,
         initial_state: InitialState::Fresh,
         progress: Progress::default(),
         scores: Vec::new(),
-    };
-    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
+    })
 }
 
-/// `ale-train resume`: continues a run from its last checkpoint.
+/// `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
     ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
+    let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
+    let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
+    let output = OutputOptions { quiet: global.quiet, json: args.json };
+    if checkpoint::is_before_first_checkpoint(&args.run_dir) {
+        let experiment = configured(&args.run_dir)?;
+        let device = device.unwrap_or(experiment.device);
+        let run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
+        let directory = args.run_dir.display();
+        printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
+        return run.execute(&output, out);
+    }
     let agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
     let run_dir = run_of(&agent.directory);
     warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
-    let device = match &args.device {
-        Some(device) => DeviceName::parse(device)?,
-        None => agent.experiment.device,
-    };
+    let device = device.unwrap_or(agent.experiment.device);
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
-    let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
@@ -89,7 +117,14 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         progress: checkpoint.progress,
         scores: Vec::new(),
     };
-    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
+    run.execute(&output, out)
+}
+
+/// Reads the configuration file of a run.
+fn configured(run_dir: &Path) -> Result<Experiment> {
+    let path = run_dir.join(checkpoint::CONFIG);
+    let read = || config::from_toml(&fs::read_to_string(&path)?)?.resolve();
+    read().with_context(|| format!("the configuration {} cannot be used", path.display()))
 }
 
 /// Warns about changes to the configuration file of a run, which have no effect: the configuration of the checkpoint

@@ -9,7 +9,6 @@ use rl_env::ResetSeeds;
 use super::clock::Clock;
 use super::collection::Collection;
 use super::divergence;
-use super::health::Health;
 use super::hyperparameters;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Progress};
@@ -23,7 +22,7 @@ use crate::learner::Learner;
 use crate::telemetry::{Media, Metric, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
 
 /// The message after the first signal.
-const STOPPING: &str = "stopping after this update; interrupt again to stop at once, without a checkpoint";
+const STOPPING: &str = "stopping now and writing a checkpoint; interrupt again to stop without one";
 
 /// The initial state of the environments.
 pub(super) enum InitialState {
@@ -71,9 +70,6 @@ impl Run {
             let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
-            if !interrupt.is_requested() {
-                telemetry.show(&self.progress.moment, &Media::SessionEnd);
-            }
             if output.json {
                 printer.say(String::from_utf8_lossy(&table).trim_end());
             } else {
@@ -81,9 +77,9 @@ impl Run {
             }
         }
         drop(telemetry);
-        if interrupt.is_requested() {
-            let again = format!("`ale-train resume {}`", self.directory.display());
-            return Err(Interrupted { again }.into());
+        if let Some(signal) = interrupt.signal() {
+            let again = Some(format!("`ale-train resume {}`", self.directory.display()));
+            return Err(Interrupted { signal, again }.into());
         }
         printer.say(&format!("the run is in {}", self.directory.display()));
         Ok(())
@@ -104,7 +100,7 @@ impl Run {
     }
 
     fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
-        let saved = matches!(self.initial_state, InitialState::Restored(_)).then_some(self.learner.updates());
+        let saved = matches!(self.initial_state, InitialState::Restored(_)).then_some(self.progress.moment);
         CheckpointWriter::new(
             &self.directory,
             &self.experiment.checkpoints,
@@ -132,19 +128,18 @@ impl Run {
             &self.progress.recent_returns,
             self.experiment.budgets.steps_of_games(rounds),
         );
-        let mut health = Health::new(&self.experiment, printer.clone());
-        health.replay(&self.directory);
         let mut collection = self.begin(rounds, telemetry)?;
         let mut evaluations = self.evaluations();
-        let is_over =
-            |learner: &dyn Learner| learner.is_complete() || (interrupt.is_requested() && learner.is_idle());
-        let mut has_updated = false;
         loop {
+            // First, because a run may have stopped before an update.
+            let has_updated =
+                self.learner.is_ready() && self.update(&mut clock, &tally, telemetry, interrupt)?;
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
-            if self.learner.is_idle() {
+            if self.learner.is_idle() && !interrupt.is_requested() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
-            let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over(self.learner.as_ref());
+            let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
+            let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over;
             // An agent with non-finite outputs fails in its next step, with a more detailed error.
             if is_due && self.check_agent().is_ok() {
                 self.show_weights(&clock.moment, telemetry)?;
@@ -154,30 +149,22 @@ impl Run {
                     printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
-            if is_over(self.learner.as_ref()) {
+            if is_over {
                 break;
             }
-            self.step(&mut collection, &mut clock, &mut tally, &mut health, telemetry)?;
-            has_updated = self.learner.is_ready();
-            if has_updated {
-                self.update(&mut clock, &tally, &mut health, telemetry)?;
-            }
+            self.step(&mut collection, &mut clock, &mut tally, telemetry, interrupt)?;
         }
         self.check_agent()?;
         self.show_weights(&clock.moment, telemetry)?;
         self.note_progress(&clock, &tally, telemetry);
-        if writer.has(self.learner.updates()) { Ok(()) } else { self.save(writer) }
+        if writer.has(&self.progress.moment) { Ok(()) } else { self.save(writer) }
     }
 
     /// Resets the environments, or restores them as they were after `rounds` rounds.
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh => {
-                for media in
-                    [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?]
-                {
-                    telemetry.show(&Moment::default(), &media);
-                }
+                telemetry.show(&Moment::default(), &hyperparameters::media(&self.experiment)?);
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
             InitialState::Restored(snapshot) => {
@@ -204,34 +191,35 @@ impl Run {
         collection: &mut Collection,
         clock: &mut Clock,
         tally: &mut Tally,
-        health: &mut Health,
         telemetry: &mut Telemetry,
+        interrupt: &Interrupt,
     ) -> Result<()> {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
-        let batch = collection.step(environments, learner, &mut clock.phases);
+        let batch = collection.step(environments, learner, &mut clock.phases, interrupt.is_requested());
         let batch = batch.map_err(|error| match error.downcast() {
             Ok(error) => divergence::report(error, &self.directory),
             Err(error) => error,
         })?;
         let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
         if !samples.is_empty() {
-            health.check(clock.moment.updates, &samples);
             telemetry.record(&Record { moment: clock.moment, samples });
         }
         Ok(())
     }
 
-    /// Updates the learner and records its metrics.
+    /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is then
+    /// still due.
     fn update(
         &mut self,
         clock: &mut Clock,
         tally: &Tally,
-        health: &mut Health,
         telemetry: &mut Telemetry,
-    ) -> Result<()> {
+        interrupt: &Interrupt,
+    ) -> Result<bool> {
         let began = Instant::now();
-        let samples = self.learner.update().map_err(|error| divergence::report(error, &self.directory));
-        let mut samples = samples?;
+        let samples = self.learner.update_unless(&|| interrupt.is_requested());
+        let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
+        let Some(mut samples) = samples else { return Ok(false) };
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
         if !samples.is_empty() {
@@ -239,12 +227,10 @@ impl Run {
             samples.extend(clock.phases.take_samples());
             samples.extend(tally.recent_samples(&self.experiment.games));
             samples.extend(tally.frames(self.experiment.frames_per_step()));
-            let flags = health.check(clock.moment.updates, &samples);
-            samples.extend(flags);
             telemetry.record(&Record { moment: clock.moment, samples });
             telemetry.flush();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations.

@@ -4,7 +4,6 @@ pub(crate) struct StepMetrics {
     pub(crate) td_loss: f32,
     pub(crate) q_values: f32,
     pub(crate) grad_norm: f32,
-    pub(crate) dead_units: f32,
 }
 
 impl StepMetrics {
@@ -15,7 +14,6 @@ impl StepMetrics {
             td_loss: mean(|step| step.td_loss),
             q_values: mean(|step| step.q_values),
             grad_norm: mean(|step| step.grad_norm),
-            dead_units: mean(|step| step.dead_units),
         }
     }
 }

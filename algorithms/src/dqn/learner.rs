@@ -3,20 +3,25 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
+use super::before_update::BeforeUpdate;
 use super::minibatch::Minibatch;
 use super::{Distribution, DqnConfig, DqnMetrics, Policy, state};
 use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
+use crate::halt;
 use crate::host::to_host;
 use crate::networks::{
     NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks, soft_update,
 };
-use crate::optimizer_step::StepResult;
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
+
+/// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
+/// would be a noticeable part.
+const STOPPABLE: f64 = 8.0;
 
 /// A learner of action values with a replay buffer. [`dqn`](crate::dqn) shows the order of its methods.
 pub struct Dqn {
@@ -139,11 +144,23 @@ impl Dqn {
 
     /// Makes the gradient steps that are due. On an error the weights are those of the last successful step.
     pub fn update(&mut self) -> Result<DqnMetrics, LearnerError> {
+        halt::complete(|stop| self.update_unless(stop))
+    }
+
+    /// Like [`update`](Self::update), but if many gradient steps are due, asks `stop` before each. If it returns true, the
+    /// update is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still
+    /// due.
+    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<DqnMetrics>, LearnerError> {
         if !self.is_ready() {
             return Err(LearnerError::OutOfOrder("update was called before a gradient step was due"));
         }
+        let mut before = (self.due >= STOPPABLE).then(|| BeforeUpdate::of(self));
         let mut steps = Vec::new();
         while self.due >= 1.0 {
+            if let Some(before) = before.take_if(|_| stop()) {
+                before.restore(self);
+                return Ok(None);
+            }
             steps.push(self.learn()?);
             self.due -= 1.0;
             self.updates += 1;
@@ -153,16 +170,15 @@ impl Dqn {
             }
         }
         self.actor.set_network(self.training.network.valid());
-        let StepMetrics { td_loss, q_values, grad_norm, dead_units } = StepMetrics::mean(&steps);
-        Ok(DqnMetrics {
+        let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
+        Ok(Some(DqnMetrics {
             td_loss,
             q_values,
             grad_norm,
-            dead_units,
             epsilon: self.epsilon(),
             replay_steps: self.replay.len(),
             gradient_steps: steps.len(),
-        })
+        }))
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
@@ -207,8 +223,7 @@ impl Dqn {
         let values = outputs.map(|(atoms, &task)| head.mean(task, atoms));
         let q_values = values.sum::<f32>() / rows as f32;
         self.replay.set_errors(&minibatch.draws, &head.errors(losses));
-        let StepResult { grad_norm, dead_units, .. } = result;
-        Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units })
+        Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm })
     }
 
     /// Turns a `NonFinite` error into a report with the minibatch.

@@ -35,6 +35,7 @@
 //! Any number of environments fills one replay buffer. The amount of learning does not depend on their
 //! number: `train_ratio` is the number of gradient steps per step of an environment.
 
+mod before_update;
 mod config;
 mod learner;
 mod metrics;

@@ -8,7 +8,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
-use crate::testing::{RandomEnvs, spec};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
 use crate::{Learner, LearnerError, ReplayError, ReplayStorage, SpecError, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
@@ -157,6 +157,15 @@ fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
         step(&mut other, &mut envs);
     }
     assert!(other.steps >= steps + 40);
+}
+
+#[test]
+fn a_stopped_update_of_many_gradient_steps_is_undone_at_every_moment() {
+    for config in variants() {
+        // Ten gradient steps for four environments.
+        let learner = || learner(DqnConfig { train_ratio: 2.5, ..config.clone() }, vectors());
+        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Dqn::update_unless, 10);
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::minibatch::{Minibatch, scale_by_task};
 use super::recurrent::RecurrentRollout;
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
+use crate::halt::{self, Halt, halt_if};
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
@@ -39,7 +40,6 @@ struct MinibatchMetrics {
     entropy: f32,
     change: PolicyChange,
     grad_norm: f32,
-    dead_units: f32,
 }
 
 impl MinibatchMetrics {
@@ -51,7 +51,6 @@ impl MinibatchMetrics {
             entropy: result.terms[2],
             change: PolicyChange::of(&result.details, clip_coef),
             grad_norm: result.grad_norm,
-            dead_units: result.dead_units,
         }
     }
 }
@@ -96,7 +95,26 @@ impl Ppo {
     /// minibatch; on a device, where several minibatches are read together, those of the last successful
     /// read.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
-        self.on_policy.begin_update()?;
+        halt::complete(|stop| self.update_unless(stop))
+    }
+
+    /// Like [`update`](Self::update), but asks `stop` several times for each minibatch. If it returns true, the update is
+    /// undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
+    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PpoMetrics>, LearnerError> {
+        let before = self.on_policy.begin_update()?;
+        let scales = self.actor.scales.clone();
+        match self.try_update(stop) {
+            Ok(metrics) => Ok(Some(metrics)),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Stopped) => {
+                self.on_policy.undo_update(before);
+                self.actor.scales = scales;
+                Ok(None)
+            }
+        }
+    }
+
+    fn try_update(&mut self, stop: &dyn Fn() -> bool) -> Result<PpoMetrics, Halt> {
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
         let step_size = self.on_policy.step_size();
         let rollout = &self.on_policy.rollout;
@@ -106,7 +124,7 @@ impl Ppo {
         let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
         self.rescale(&entries, &mut estimates);
-        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size)?;
+        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
 
@@ -122,7 +140,6 @@ impl Ppo {
             explained_variance: explained_variance(&values, &returns),
             learning_rate: step_size.learning_rate,
             grad_norm: last.grad_norm,
-            dead_units: last.dead_units,
             epochs,
             transitions,
         })
@@ -159,7 +176,8 @@ impl Ppo {
         entries: Vec<usize>,
         estimates: &Estimates,
         step_size: StepSize,
-    ) -> Result<(Vec<MinibatchMetrics>, usize), LearnerError> {
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(Vec<MinibatchMetrics>, usize), Halt> {
         let mut minibatches: Vec<MinibatchMetrics> = Vec::new();
         let mut steps = Vec::new();
         // Minibatches of a recurrent network are whole environments.
@@ -171,13 +189,15 @@ impl Ppo {
                 if !rows.iter().any(|&entry| self.on_policy.rollout.is_transition(entry)) {
                     continue;
                 }
+                halt_if(stop)?;
                 let device = &self.on_policy.training.device;
                 let sequences = if recurrent { self.recurrent.sequences(part, device) } else { None };
                 let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
                 let minibatch =
                     Minibatch::gather(&self.on_policy, estimates, &rows, sequences, norm_adv, scales);
-                let learned = self.learn(minibatch, step_size);
-                let step = learned.map_err(|error| self.diagnose(error, &rows, estimates, step_size))?;
+                let learned = self.learn(minibatch, step_size, stop);
+                let diagnose = |error| self.diagnose(error, &rows, estimates, step_size);
+                let step = learned.map_err(|halt| halt.map_error(diagnose))?;
                 steps.push((rows, step));
             }
             if self.config.target_kl.is_some() || epoch == self.config.update_epochs {
@@ -185,7 +205,7 @@ impl Ppo {
             }
             if let Err(error) = self.on_policy.training.check_weights() {
                 let rows = self.rows(last_minibatch(&items, self.config.num_minibatches));
-                return Err(self.diagnose(error, &rows, estimates, step_size));
+                return Err(self.diagnose(error, &rows, estimates, step_size).into());
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -238,8 +258,15 @@ impl Ppo {
         self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
-    /// Takes one step of the optimiser. On an error nothing has changed.
-    fn learn(&mut self, minibatch: Minibatch, step_size: StepSize) -> Result<OptimizerStep, LearnerError> {
+    /// Takes one step of the optimiser, unless `stop` returns true. On an error nothing has changed.
+    fn learn(
+        &mut self,
+        minibatch: Minibatch,
+        step_size: StepSize,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<OptimizerStep, Halt> {
+        // A minibatch of many environments takes seconds.
+        halt_if(stop)?;
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
         let network = &self.on_policy.training.network;
@@ -259,7 +286,8 @@ impl Ppo {
             + value_loss.clone().mul_scalar(config.vf_coef);
         let terms =
             vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];
-        self.on_policy.training.step(&total, terms, log_ratio, step_size)
+        halt_if(stop)?;
+        Ok(self.on_policy.training.step(&total, terms, log_ratio, step_size)?)
     }
 }
 

@@ -6,7 +6,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::networks::{PolicyConfig, weights};
-use crate::testing::{RandomEnvs, spec};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, simulate_device, spec};
 use crate::{Learner, LearnerError, SpecError, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
@@ -130,6 +130,22 @@ fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
     let mut restored = restore(&ppo);
     assert_eq!(ppo.update().unwrap(), restored.update().unwrap());
     assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+}
+
+#[test]
+fn a_stopped_update_is_undone_at_every_moment() {
+    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
+    let plain = PolicyConfig::default();
+    let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
+    let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
+    let check = |policy: &PolicyConfig| {
+        let learner = || Ppo::new(config.clone(), policy.clone(), vectors(), &Device::flex(), 7).unwrap();
+        let learners = [&mut learner(), &mut learner()];
+        // Three moments for each of six minibatches.
+        assert_stopped_updates_are_undone(learners, Ppo::update_unless, 18);
+    };
+    [&plain, &recurrent, &scaled].into_iter().for_each(check);
+    simulate_device(|| check(&scaled));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use rl_env::Batch;
 use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
+use crate::halt::{self, Halt, halt_if};
 use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
@@ -97,7 +98,27 @@ impl Pqn {
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last finite
     /// minibatch; on a device, where the minibatches are read together, those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
-        self.on_policy.begin_update()?;
+        halt::complete(|stop| self.update_unless(stop))
+    }
+
+    /// Like [`update`](Self::update), but asks `stop` several times for each minibatch. If it returns true, the update is
+    /// undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
+    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PqnMetrics>, LearnerError> {
+        let before = self.on_policy.begin_update()?;
+        let scales = self.actor.head().scales.clone();
+        match self.try_update(stop) {
+            Ok(metrics) => Ok(Some(metrics)),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Stopped) => {
+                self.on_policy.undo_update(before);
+                *self.actor.scales_mut() = scales;
+                self.actor.set_network(self.on_policy.training.network.valid());
+                Ok(None)
+            }
+        }
+    }
+
+    fn try_update(&mut self, stop: &dyn Fn() -> bool) -> Result<PqnMetrics, Halt> {
         let epsilon = self.epsilon();
         let step_size = self.on_policy.step_size();
         // With values of the greedy action, lambda-returns are those of the paper:
@@ -110,8 +131,9 @@ impl Pqn {
         let (mut parts, mut steps) = (Vec::new(), Vec::new());
         for _ in 0..self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut entries, self.config.num_minibatches) {
-                let learned = self.learn(part, &estimates.returns, step_size);
-                steps.push(learned.map_err(|error| self.diagnose(error, part, &estimates, step_size))?);
+                let learned = self.learn(part, &estimates.returns, step_size, stop);
+                let diagnose = |error| self.diagnose(error, part, &estimates, step_size);
+                steps.push(learned.map_err(|halt| halt.map_error(diagnose))?);
                 parts.push(part.to_vec());
             }
         }
@@ -123,13 +145,13 @@ impl Pqn {
             steps.iter().zip(&parts).map(|(result, part)| self.step_metrics(result, part)).collect();
         if let Err(error) = self.on_policy.training.check_weights() {
             let part = last_minibatch(&entries, self.config.num_minibatches);
-            return Err(self.diagnose(error, part, &estimates, step_size));
+            return Err(self.diagnose(error, part, &estimates, step_size).into());
         }
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
-        let StepMetrics { td_loss, q_values, grad_norm, dead_units } = StepMetrics::mean(&steps);
+        let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
         let learning_rate = step_size.learning_rate;
-        Ok(PqnMetrics { td_loss, q_values, grad_norm, dead_units, learning_rate, epsilon, transitions })
+        Ok(PqnMetrics { td_loss, q_values, grad_norm, learning_rate, epsilon, transitions })
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
@@ -168,13 +190,16 @@ impl Pqn {
         self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
     }
 
-    /// Takes one step of the optimiser on the given entries of the rollout. On an error nothing has changed.
+    /// Takes one step of the optimiser on the given entries of the rollout, unless `stop` returns true. On an error nothing
+    /// has changed.
     fn learn(
         &mut self,
         entries: &[usize],
         returns: &[f32],
         step_size: StepSize,
-    ) -> Result<OptimizerStep, LearnerError> {
+        stop: &dyn Fn() -> bool,
+    ) -> Result<OptimizerStep, Halt> {
+        halt_if(stop)?;
         let observations = self.on_policy.observations(entries);
         let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
         let device = &training.device;
@@ -192,7 +217,8 @@ impl Pqn {
         let taken = values.gather(1, actions).squeeze_dim::<1>(1);
         let loss = (taken.clone() - returns).square().mean();
         let terms = vec![("the loss", loss.clone())];
-        training.step(&loss, terms, taken, step_size)
+        halt_if(stop)?;
+        Ok(training.step(&loss, terms, taken, step_size)?)
     }
 
     /// Computes the metrics from the loss and the values of the actions taken in the given entries of the
@@ -202,8 +228,7 @@ impl Pqn {
         let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
         let values = result.details.iter().zip(entries).map(value);
         let q_values = values.sum::<f32>() / result.details.len() as f32;
-        let StepResult { grad_norm, dead_units, .. } = *result;
-        StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units }
+        StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm }
     }
 }
 

@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
-use crate::testing::{RandomEnvs, spec};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec};
 
 fn vectors(mode: AutoresetMode) -> VectorSpec {
@@ -65,6 +65,19 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
             assert_eq!(pqn.updates(), 2);
             assert!(pqn.state().unwrap() == restored.state().unwrap());
         }
+    }
+}
+
+#[test]
+fn a_stopped_update_is_undone_at_every_moment() {
+    let config = PqnConfig { total_steps: 320, num_steps: 16, learning_rate: 1e-2, ..PqnConfig::default() };
+    for value_scale in [ValueScale::None, ValueScale::PopArt] {
+        let policy = PolicyConfig { value_scale, ..PolicyConfig::default() };
+        let spec = || vectors(AutoresetMode::NextStep);
+        let learner = || Pqn::new(config.clone(), policy.clone(), spec(), &Device::flex(), 7).unwrap();
+        // Two moments for each minibatch.
+        let moments = 2 * config.update_epochs * config.num_minibatches;
+        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Pqn::update_unless, moments);
     }
 }
 

@@ -87,6 +87,12 @@ pub(crate) struct ReplayBuffer {
     acting: bool,
 }
 
+/// The priorities of all steps at a moment.
+pub(crate) struct Priorities {
+    trees: Vec<SumTree>,
+    max: f64,
+}
+
 /// The capacity of each environment.
 struct Shares {
     /// The number of steps of each environment.
@@ -216,6 +222,16 @@ impl ReplayBuffer {
     /// Returns the number of steps that can be drawn.
     pub(crate) fn len(&self) -> usize {
         self.histories.iter().map(History::ready_steps).sum()
+    }
+
+    /// Returns a copy of the priorities.
+    pub(crate) fn priorities(&self) -> Priorities {
+        Priorities { trees: self.priorities.clone(), max: self.max_priority }
+    }
+
+    /// Restores the [priorities](Self::priorities) from before the last draws.
+    pub(crate) fn set_priorities(&mut self, Priorities { trees, max }: Priorities) {
+        (self.priorities, self.max_priority) = (trees, max);
     }
 
     /// Stores the observation and the action of one step for each environment.

@@ -48,7 +48,7 @@ pub(super) fn run(
             latency_us: estimate(paces.iter().map(|pace| pace.latency_us.p50).collect()),
         });
     }
-    if let Some(file) = &file {
+    if let Some(file) = file {
         plot::draw(&points, &title(games.len(), num_threads, runs), file)?;
     }
     if args.subject.json {

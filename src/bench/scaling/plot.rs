@@ -23,7 +23,7 @@ struct Panel<'a> {
 }
 
 /// Plots throughput against latency, and both against the number of ROMs.
-pub(super) fn draw(points: &[Point], title: &str, file: &PlotFile) -> Result<()> {
+pub(super) fn draw(points: &[Point], title: &str, file: PlotFile) -> Result<()> {
     const MILLI: f64 = 1e-3;
     let roms = |point: &Point| point.num_roms as f64;
     let throughput = |point: &Point| scaled(point.frames_per_second, MILLI);

@@ -1,0 +1,235 @@
+//! The presets: the experiments of `configs/`, inside the program.
+//!
+//! The table `[preset]` of each file describes it. Training ignores the table.
+
+use std::sync::LazyLock;
+
+use ale::game;
+use anyhow::{Result, bail};
+use rl_env::nearest;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::scaling::ByGames;
+use crate::learner::Algorithm;
+
+/// The section that describes a preset.
+pub(super) const SECTION: &str = "preset";
+
+macro_rules! embedded {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../configs/", $name, ".toml")))),*]
+    };
+}
+
+/// The names and texts of all files, by algorithm and then from the built-in game to special protocols.
+const FILES: &[(&str, &str)] = embedded! {
+    "harvest-ppo" "atari-ppo" "pong-ppo" "many-ppo" "atari57-ppo" "four-games-ppo" "atari100k-ppo" "machado-ppo"
+    "cartpole-ppo" "acrobot-ppo"
+    "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "cartpole-dqn" "acrobot-dqn"
+    "mountaincar-dqn"
+    "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn"
+};
+
+// The kinds of experiments that presets may be the default for, besides single games.
+const CLASSIC_CONTROL: &str = "classic control";
+const ONE_GAME: &str = "one game";
+const SEVERAL_GAMES: &str = "several games";
+const SEVERAL_GAMES_ON_A_GPU: &str = "several games on a GPU";
+
+/// A preset.
+#[derive(Debug)]
+pub(crate) struct Preset {
+    /// The name: that of the file without its extension.
+    pub(crate) name: &'static str,
+    /// The file.
+    pub(crate) text: &'static str,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) about: About,
+    /// The experiment, without the description.
+    pub(super) experiment: Table,
+}
+
+/// The table `[preset]` of a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct About {
+    /// The purpose in one line.
+    pub(crate) purpose: String,
+    /// The id of a game or the kind of experiment that selects the preset if no other is requested.
+    pub(crate) default_for: Option<String>,
+    /// The expected score.
+    pub(crate) score: String,
+    /// The expected duration.
+    pub(crate) time: String,
+    pub(super) by_games: Option<ByGames>,
+}
+
+/// A preset, and why an experiment starts from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) preset: &'static Preset,
+    /// The games for which it was chosen; none if it was requested.
+    reason: Option<String>,
+}
+
+impl Chosen {
+    /// Returns the choice in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let name = self.preset.name;
+        match &self.reason {
+            Some(reason) => format!(
+                "preset {name}, chosen for {reason}; another with --preset (`ale-train presets` lists them)"
+            ),
+            None => format!("preset {name}"),
+        }
+    }
+}
+
+/// Returns all presets.
+pub(crate) fn presets() -> &'static [Preset] {
+    static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+        let preset = |&(name, text): &(&'static str, &'static str)| {
+            Preset::parse(name, text).expect("a test parses every preset")
+        };
+        FILES.iter().map(preset).collect()
+    });
+    &PRESETS
+}
+
+impl Preset {
+    fn parse(name: &'static str, text: &'static str) -> Result<Self> {
+        let mut experiment: Table = text.parse()?;
+        let about = experiment.remove(SECTION).unwrap_or_else(|| Value::Table(Table::new()));
+        let algorithm = experiment.get("experiment").and_then(|section| section.get("algorithm"));
+        let algorithm = algorithm.cloned().map(Value::try_into).transpose()?.unwrap_or_default();
+        Ok(Self { name, text, algorithm, about: about.try_into()?, experiment })
+    }
+}
+
+/// Returns the preset with a name, for `algorithm` if it is known. The algorithm at the end of the name may be left out.
+pub(crate) fn named(name: &str, algorithm: Option<Algorithm>) -> Result<&'static Preset> {
+    let with_algorithm = algorithm.map(|algorithm| format!("{name}-{algorithm}"));
+    let is_named = |preset: &&Preset| preset.name == name || Some(preset.name) == with_algorithm.as_deref();
+    let Some(preset) = presets().iter().find(is_named) else {
+        let usable = |preset: &&Preset| algorithm.is_none_or(|algorithm| preset.algorithm == algorithm);
+        let near = nearest(name, presets().iter().filter(usable).map(|preset| preset.name));
+        match near.as_slice() {
+            [] => bail!("unknown preset '{name}'; `ale-train presets` lists all presets"),
+            near => bail!("unknown preset '{name}'; did you mean {}?", near.join(" or ")),
+        }
+    };
+    match algorithm {
+        Some(wanted) if wanted != preset.algorithm => {
+            bail!("{name} is a preset of {0}: use `ale-train {0} --preset {name}`", preset.algorithm)
+        }
+        _ => Ok(preset),
+    }
+}
+
+/// Returns the choice of a preset by its name.
+pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chosen> {
+    Ok(Chosen { preset: named(name, algorithm)?, reason: None })
+}
+
+/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind.
+pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
+    let candidates: &[&str] = match ids {
+        [id] if game(id).is_err() => &[id, CLASSIC_CONTROL],
+        [id, ..] if game(id).is_err() => &[CLASSIC_CONTROL],
+        [id] => &[id, ONE_GAME],
+        [_, ..] if device != "cpu" => &[SEVERAL_GAMES_ON_A_GPU, SEVERAL_GAMES],
+        [_, ..] => &[SEVERAL_GAMES],
+        [] => &[ONE_GAME],
+    };
+    let default_for = |candidate: &str| {
+        presets().iter().find(|preset| {
+            preset.algorithm == algorithm && preset.about.default_for.as_deref() == Some(candidate)
+        })
+    };
+    let preset = candidates.iter().find_map(|candidate| default_for(candidate));
+    let games = match ids {
+        [id] => (*id).to_owned(),
+        ids => format!("{} games", ids.len()),
+    };
+    Chosen { preset: preset.expect("a test finds a preset for every kind"), reason: Some(games) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::selection;
+
+    #[test]
+    fn every_file_of_the_directory_is_embedded_and_valid() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+        let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+        let mut names: Vec<String> = FILES.iter().map(|(name, _)| format!("{name}.toml")).collect();
+        files.sort();
+        names.sort();
+        assert_eq!(names, files);
+        for (name, text) in FILES {
+            let preset = Preset::parse(name, text).unwrap();
+            assert!(name.ends_with(&format!("-{}", preset.algorithm)), "{name} is for {}", preset.algorithm);
+            let kinds = [CLASSIC_CONTROL, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
+            if let Some(default_for) = preset.about.default_for.as_deref() {
+                let is_game = selection::expand([default_for]).is_ok_and(|ids| ids == [default_for]);
+                assert!(is_game || kinds.contains(&default_for), "{name}: {default_for}");
+            }
+        }
+    }
+
+    #[test]
+    fn games_and_device_select_the_preset() {
+        use Algorithm::{Dqn, Ppo, Pqn};
+
+        let chosen = |algorithm, games: &str, device| {
+            fitting(&selection::expand(games.split(',')).unwrap(), device, algorithm).preset.name
+        };
+        for (algorithm, games, device, name) in [
+            (Ppo, "harvest", "cpu", "harvest-ppo"),
+            (Ppo, "pong", "cpu", "pong-ppo"),
+            (Dqn, "pong", "cpu", "pong-dqn"),
+            (Pqn, "pong", "cpu", "atari-pqn"),
+            (Ppo, "breakout", "cuda", "atari-ppo"),
+            (Ppo, "pong,breakout", "cpu", "many-ppo"),
+            (Ppo, "atari57", "cpu", "many-ppo"),
+            (Ppo, "atari57", "cuda:1", "atari57-ppo"),
+            (Dqn, "atari57", "cpu", "many-dqn"),
+            (Dqn, "atari57", "wgpu", "many-dqn"),
+            (Pqn, "atari5", "cpu", "many-pqn"),
+            (Ppo, "CartPole-v1", "cpu", "cartpole-ppo"),
+            (Ppo, "classic", "cpu", "cartpole-ppo"),
+            (Ppo, "Acrobot-v1", "cpu", "acrobot-ppo"),
+            (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
+            (Dqn, "MountainCar-v0", "cpu", "mountaincar-dqn"),
+            (Ppo, "MountainCar-v0", "cpu", "cartpole-ppo"),
+        ] {
+            assert_eq!(chosen(algorithm, games, device), name, "{algorithm} {games} {device}");
+        }
+        // Games that cannot be resolved are reported later.
+        for &algorithm in Algorithm::ALL {
+            fitting(&[], "cpu", algorithm);
+        }
+    }
+
+    #[test]
+    fn names_are_found_with_and_without_their_algorithm() {
+        assert_eq!(named("pong-dqn", None).unwrap().name, "pong-dqn");
+        assert_eq!(named("pong", Some(Algorithm::Dqn)).unwrap().name, "pong-dqn");
+        let error = |name, algorithm| named(name, algorithm).unwrap_err().to_string();
+        assert_eq!(
+            error("mny-ppo", Some(Algorithm::Ppo)),
+            "unknown preset 'mny-ppo'; did you mean many-ppo?"
+        );
+        assert_eq!(
+            error("rainbow-dqn", Some(Algorithm::Ppo)),
+            "rainbow-dqn is a preset of dqn: use `ale-train dqn --preset rainbow-dqn`"
+        );
+        assert!(error("xyzxyz", None).contains("`ale-train presets` lists all presets"));
+    }
+}

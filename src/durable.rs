@@ -1,0 +1,230 @@
+//! Atomic writes of files and directories: under its name there is always the old or the new state, never a part.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+
+/// Prefix of the names of incomplete files and directories.
+const PARTIAL: &str = ".partial-";
+/// Prefix of the names of directories that are being removed.
+const REMOVED: &str = ".removed-";
+
+/// The incomplete files of this process.
+static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn incomplete() -> MutexGuard<'static, Vec<PathBuf>> {
+    INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Deletes the incomplete files of this process, which is about to end.
+pub(crate) fn delete_incomplete_files() {
+    for path in incomplete().drain(..) {
+        // Nothing can be done about an error.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Writes a file atomically.
+pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    let file = PartialFile::create(path)?;
+    file.complete(|mut file, _| Ok(file.write_all(contents)?))
+}
+
+/// A file that receives its name when it is complete. Until then it is a hidden file in the same directory, which is
+/// deleted after an error or a signal. Pipes and devices are written directly.
+pub(crate) struct PartialFile {
+    path: PathBuf,
+    /// The path of the hidden file, or `path` itself.
+    hidden: PathBuf,
+    file: File,
+}
+
+impl PartialFile {
+    /// Creates the hidden file. An error tells that `path` cannot be written before its contents are computed.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        // A symbolic link stays one.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (hidden, file) = Self::open(&path).with_context(|| cannot_write(&path))?;
+        Ok(Self { path, hidden, file })
+    }
+
+    fn open(path: &Path) -> Result<(PathBuf, File)> {
+        if let Ok(there) = fs::metadata(path) {
+            ensure!(!there.is_dir(), "it is a directory");
+            if !there.is_file() {
+                return Ok((path.to_owned(), File::options().write(true).open(path)?));
+            }
+        }
+        // Unlike temporary files of the library, this one has the usual permissions, and errors do not contain its name.
+        let create = |path: &Path| File::options().write(true).create_new(true).open(path);
+        let partial =
+            tempfile::Builder::new().prefix(PARTIAL).disable_cleanup(true).make_in(parent(path), create)?;
+        let (file, hidden) = partial.into_parts();
+        let hidden = hidden.to_path_buf();
+        incomplete().push(hidden.clone());
+        Ok((hidden, file))
+    }
+
+    /// Writes the contents with `write`, to the file or its path, and gives the file its name.
+    pub(crate) fn complete(self, write: impl FnOnce(&File, &Path) -> Result<()>) -> Result<()> {
+        let finish = || -> Result<()> {
+            write(&self.file, &self.hidden)?;
+            if self.hidden != self.path {
+                self.file.sync_all()?;
+                fs::rename(&self.hidden, &self.path)?;
+                sync_directory(parent(&self.path))?;
+            }
+            Ok(())
+        };
+        finish().with_context(|| cannot_write(&self.path))
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        let mut incomplete = incomplete();
+        if let Some(index) = incomplete.iter().position(|path| *path == self.hidden) {
+            incomplete.swap_remove(index);
+            // A complete file has another name by now.
+            let _ = fs::remove_file(&self.hidden);
+        }
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+/// Creates `directory` with the given files. Its parent must exist, and no other process may write to it.
+pub(crate) fn write_directory(directory: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = parent(directory).join(format!("{PARTIAL}{name}"));
+    let write = || {
+        fs::create_dir(&temporary)?;
+        for (name, contents) in files {
+            let mut file = File::create(temporary.join(name))?;
+            file.write_all(contents)?;
+            file.sync_all()?;
+        }
+        sync_directory(&temporary)?;
+        fs::rename(&temporary, directory)?;
+        sync_directory(parent(directory))
+    };
+    let written = write();
+    if written.is_err() {
+        // It may not exist. The error above is more important.
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    written
+}
+/// Removes a directory. A crash never leaves an incomplete directory under its name.
+pub(crate) fn remove_directory(directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let removed = parent(directory).join(format!("{REMOVED}{name}"));
+    fs::rename(directory, &removed)?;
+    fs::remove_dir_all(removed)
+}
+
+/// Removes the remains of a crash from a directory that no other process writes to.
+pub(crate) fn remove_remains(directory: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if entry.file_type()?.is_dir() && (name.starts_with(PARTIAL) || name.starts_with(REMOVED)) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such operation.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn removes_only_the_remains_of_a_crash() {
+        let temp = TempDir::new().unwrap();
+        for name in [".partial-a", ".removed-update-1", "update-2", ".git"] {
+            fs::create_dir(temp.path().join(name)).unwrap();
+            fs::write(temp.path().join(name).join("file"), "x").unwrap();
+        }
+        remove_remains(temp.path()).unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".git", "update-2"]);
+        remove_remains(&temp.path().join("nowhere")).unwrap();
+    }
+
+    #[test]
+    fn a_file_replaces_the_old_one_only_when_it_is_complete() {
+        let temp = TempDir::new().unwrap();
+        let path = temp.path().join("file");
+        let names = || fs::read_dir(temp.path()).unwrap().count();
+        write(&path, b"old").unwrap();
+        let fails = |mut file: &File, _: &Path| {
+            file.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull).into())
+        };
+        let error = PartialFile::create(&path).unwrap().complete(fails).unwrap_err();
+        assert_eq!(format!("{error:#}"), format!("cannot write {}: no storage space", path.display()));
+        assert_eq!((fs::read(&path).unwrap(), names()), (b"old".to_vec(), 1));
+        drop(PartialFile::create(&path).unwrap());
+        write(&path, b"new").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names()), (b"new".to_vec(), 1));
+        let error = write(&temp.path().join("nowhere/file"), b"").unwrap_err();
+        assert!(!format!("{error:#}").contains(PARTIAL), "{error:#}");
+        assert!(format!("{:#}", write(temp.path(), b"").unwrap_err()).ends_with("it is a directory"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_have_the_usual_permissions_and_links_and_devices_stay() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let temp = TempDir::new().unwrap();
+        let [usual, written, link] = ["usual", "written", "link"].map(|name| temp.path().join(name));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        fs::write(&usual, "").unwrap();
+        std::os::unix::fs::symlink(&written, &link).unwrap();
+        write(&written, b"first").unwrap();
+        write(&link, b"second").unwrap();
+        assert_eq!(mode(&written), mode(&usual));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&written).unwrap(), b"second");
+        write(Path::new("/dev/null"), b"lost").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        let temp = TempDir::new().unwrap();
+        let taken = temp.path().join("taken");
+        fs::create_dir_all(taken.join("inside")).unwrap();
+        assert!(write_directory(&taken, &[("file", vec![1])]).is_err());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+        assert!(taken.join("inside").exists());
+    }
+}

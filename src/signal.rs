@@ -1,0 +1,102 @@
+//! The signals that ask the program to stop: Ctrl-C, SIGTERM and SIGHUP.
+
+use std::io;
+
+/// A signal that asks the program to stop, with its number on Unix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Signal {
+    /// SIGHUP: the terminal was closed.
+    HangUp = 1,
+    /// SIGINT: Ctrl-C.
+    Interrupt = 2,
+    /// SIGTERM, the default of `kill`, service managers and batch systems.
+    Terminate = 15,
+}
+
+impl Signal {
+    const ALL: [Self; 3] = [Self::HangUp, Self::Interrupt, Self::Terminate];
+
+    /// Returns the exit status of a program that the signal stopped: 128 and its number, as in shells.
+    pub(crate) fn exit_status(self) -> u8 {
+        128 + self as u8
+    }
+
+    /// Returns the signal that stopped a program with this exit status.
+    pub(crate) fn of_exit_status(status: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| i32::from(signal.exit_status()) == status)
+    }
+
+    pub(crate) fn of_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|&signal| i32::from(signal as u8) == number)
+    }
+}
+
+#[cfg(unix)]
+pub(crate) use unix::{listen, send};
+
+#[cfg(unix)]
+mod unix {
+    use std::thread;
+
+    use nix::sys::signal::{SigHandler, Signal as Number, kill, signal};
+    use nix::unistd::Pid;
+    use signal_hook::iterator::Signals;
+
+    use super::{Signal, io};
+
+    /// Calls `react` with each signal, on a thread that does nothing else. Hang-ups that are ignored, as under `nohup`,
+    /// stay ignored.
+    pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+        let is_heard = |&signal: &Signal| signal != Signal::HangUp || !hang_ups_are_ignored();
+        let heard = Signal::ALL.into_iter().filter(is_heard);
+        let mut signals = Signals::new(heard.map(|signal| i32::from(signal as u8)))?;
+        let wait = move || signals.forever().filter_map(Signal::of_number).for_each(react);
+        thread::Builder::new().name("signals".to_owned()).spawn(wait)?;
+        Ok(())
+    }
+
+    #[allow(unsafe_code)]
+    fn hang_ups_are_ignored() -> bool {
+        // SAFETY: no function of this program becomes a handler: the signal is ignored, then its previous handling restored.
+        let set = |handling| unsafe { signal(Number::SIGHUP, handling) };
+        let Ok(before) = set(SigHandler::SigIgn) else { return false };
+        // The same call succeeded above.
+        let _ = set(before);
+        matches!(before, SigHandler::SigIgn)
+    }
+
+    /// Sends a signal to a process, which may have ended already.
+    pub(crate) fn send(signal: Signal, process: u32) {
+        let number = match signal {
+            Signal::HangUp => Number::SIGHUP,
+            Signal::Interrupt => Number::SIGINT,
+            Signal::Terminate => Number::SIGTERM,
+        };
+        let _ = kill(Pid::from_raw(process as i32), number);
+    }
+}
+
+/// Calls `react` for each Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || react(Signal::Interrupt)).map_err(io::Error::other)
+}
+
+/// Does nothing: the system sends Ctrl-C to all processes of the console.
+#[cfg(not(unix))]
+pub(crate) fn send(_: Signal, _: u32) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_signal_has_the_exit_status_of_shells() {
+        assert_eq!(Signal::ALL.map(Signal::exit_status), [129, 130, 143]);
+        for signal in Signal::ALL {
+            assert_eq!(Signal::of_exit_status(signal.exit_status().into()), Some(signal));
+        }
+        assert_eq!((Signal::of_exit_status(137), Signal::of_number(9)), (None, None));
+    }
+}
