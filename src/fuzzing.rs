@@ -104,7 +104,8 @@ fn open(mut files: Files) -> Result<()> {
     let mut environments = builder(&agent.experiment)?.build(Purpose::Training)?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let algorithm = &agent.experiment.algorithm;
-    let mut learner = algorithm.restore(&agent.checkpoint.learner, &spec, &Device::flex())?;
+    let policy = agent.experiment.policy.clone();
+    let mut learner = algorithm.restore(&agent.checkpoint.learner, policy, &spec, &Device::flex())?;
     anyhow::ensure!(*learner.spec() == spec, "another specification");
     environments.restore(&agent.checkpoint.environments)?;
     let actions = learner.act(environments.batch())?.to_vec();

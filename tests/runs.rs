@@ -111,3 +111,121 @@ fn directories_without_runs_are_named() {
     let nowhere = fail(ale_train().args(["runs", "nowhere"]).current_dir(temp.path()), 2);
     assert_eq!(nowhere, "error: there is no nowhere\n");
 }
+
+/// Returns the files of the newest checkpoint and the curves without measured times.
+fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<Value>) {
+    let checkpoints = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+    let newest = checkpoints.map(|entry| entry.expect("an entry").path()).max().expect("a checkpoint");
+    let read = |name: &str| fs::read(newest.join(name)).expect("a file");
+    let text = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    for record in &mut records {
+        let record = record.as_object_mut().expect("an object");
+        record.retain(|tag, _| tag != "seconds" && tag != "charts/SPS" && !tag.starts_with("time/"));
+    }
+    (read("learner.bin"), read("environments.bin"), records)
+}
+
+#[test]
+fn an_extended_run_equals_a_longer_one() {
+    let ppo = ["ppo", "--set", "ppo.anneal_lr=false", "--set", "ppo.num_steps=16"];
+    let pqn =
+        ["pqn", "--set", "pqn.anneal_lr=false", "--set", "pqn.num_steps=16", "--set", "pqn.start_e=0.01"];
+    let dqn =
+        ["dqn", "--set", "dqn.learning_starts=64", "--set", "dqn.start_e=0.01", "--set", "dqn.end_e=0.01"];
+    for settings in [&ppo[..], &pqn, &dqn] {
+        let temp = TempDir::new().expect("a directory");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        let train = |run: &Path, frames: &str| {
+            let mut command = ale_train();
+            command.args(settings).args([
+                "--games",
+                "CartPole-v1",
+                "--num-envs",
+                "4",
+                "--total-frames",
+                frames,
+            ]);
+            succeed(
+                command.args(["--set", "evaluation.episodes=0", "--run-dir"]).arg(run).stdout(Stdio::null()),
+            );
+        };
+        train(&whole, "1024");
+        train(&parts, "512");
+        succeed(ale_train().arg("resume").arg(&parts).args(["--total-frames", "1024"]));
+        assert!(outcome(&parts) == outcome(&whole), "{settings:?}");
+    }
+}
+
+#[test]
+fn changes_of_settings_are_recorded_in_the_run() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, &[]));
+    let resume = |arguments: &[&str]| {
+        let mut command = ale_train();
+        command.arg("resume").arg(&run).args(arguments);
+        command
+    };
+    let before = outcome(&run);
+    for (arguments, expected) in [
+        (
+            &["--set", "experiment.seed=2"][..],
+            "experiment.seed cannot change when a run is resumed: all random numbers of the run follow from it; \
+             `ale-train ppo --init-from RUN`",
+        ),
+        (&["--set", "policy.torso=impala"], "policy.torso cannot change when a run is resumed"),
+        (&["--set", "dqn.gamma=0.5"], "dqn.gamma has no effect in a run of ppo"),
+        (&["--set", "ppo.gama=0.5"], "did you mean"),
+        (&["--set", "ppo.gamma=1.5"], "it must be"),
+        (
+            &["--total-frames", "511"],
+            "experiment.total_frames = 511 is not possible: the run has been trained for 512 frames already",
+        ),
+    ] {
+        let error = fail(&mut resume(arguments), 2);
+        assert!(error.contains(expected) && error.lines().count() == 1, "{arguments:?}: {error}");
+    }
+    assert!(outcome(&run) == before, "a refused change had an effect");
+
+    let changes = [
+        "--total-frames",
+        "768",
+        "--set",
+        "ppo.learning_rate=0.002",
+        "--set",
+        "environments.reward_clipping=false",
+    ];
+    let said = String::from_utf8(succeed(&mut resume(&changes)).stderr).expect("text");
+    assert!(said.contains("from here on ppo.learning_rate = 0.002 (was 0.001)"), "{said}");
+    let read = |name: &str| fs::read_to_string(run.join(name)).expect("a file");
+    let (config, provenance) = (read("config.toml"), read("run.json"));
+    assert!(config.contains("learning_rate = 0.002") && config.contains("total_frames = 768"), "{config}");
+    let recorded: Value = serde_json::from_str(&provenance).expect("JSON");
+    let [amendment] = recorded["amendments"].as_array().expect("a list").as_slice() else {
+        panic!("{recorded}")
+    };
+    assert_eq!((&amendment["frames"], &amendment["commit"]), (&json!(512), &recorded["commit"]));
+    assert_eq!(
+        amendment["changes"],
+        json!([
+            { "key": "environments.reward_clipping", "from": true, "to": false },
+            { "key": "experiment.total_frames", "from": 512, "to": 768 },
+            { "key": "ppo.learning_rate", "from": 0.001, "to": 0.002 },
+        ])
+    );
+    let events = fs::read(run.join("events.out.tfevents.ale-train")).expect("events");
+    let shown = events.windows(15).filter(|&window| window == b"hyperparameters").count();
+    assert!(shown >= 2, "the table of settings is shown again");
+    assert_eq!(listed(&run)[0]["frames"], json!(768));
+
+    // A process that is killed after the checkpoint with the new settings leaves these files to the next one.
+    let mut incomplete = recorded.clone();
+    incomplete.as_object_mut().expect("an object").remove("amendments");
+    fs::write(run.join("run.json"), incomplete.to_string()).expect("a file");
+    fs::write(run.join("config.toml"), config.replace("768", "512")).expect("a file");
+    let said = String::from_utf8(succeed(&mut resume(&[])).stderr).expect("text");
+    assert!(!said.contains("warning"), "{said}");
+    assert_eq!((read("config.toml"), read("run.json")), (config, provenance));
+}

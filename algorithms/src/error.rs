@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{ConfigError, Divergence, ReplayError, SpecError};
+use crate::{ConfigError, Divergence, FixedSetting, ReplayError, SpecError};
 
 /// An error of a learner.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -9,6 +9,9 @@ pub enum LearnerError {
     /// A hyperparameter is outside its range.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A setting differs from the one that training began with, and cannot.
+    #[error(transparent)]
+    Fixed(#[from] FixedSetting),
     /// The environments are not supported.
     #[error(transparent)]
     Spec(#[from] SpecError),

@@ -48,6 +48,6 @@ pub use divergence::Divergence;
 pub use error::LearnerError;
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
-pub use settings::ConfigError;
+pub use settings::{ConfigError, FixedSetting};
 pub use value_scale::ValueScale;
 pub use vector_spec::{SpecError, Task, VectorSpec};

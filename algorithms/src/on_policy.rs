@@ -15,7 +15,7 @@ use crate::rollout_plan::RolloutPlan;
 use crate::seeds::Stream;
 use crate::state_bytes::bad;
 use crate::training::{Mark, StepSize, Training, TrainingState};
-use crate::{LearnerError, VectorSpec};
+use crate::{ConfigError, LearnerError, VectorSpec};
 
 /// Network, optimiser, rollout and random generators of an on-policy learner.
 pub(crate) struct OnPolicy<N> {
@@ -262,6 +262,14 @@ impl<N: Module> OnPolicy<N> {
         (self.action_rng, self.shuffle_rng) = (state.action_rng, state.shuffle_rng);
         self.updates = state.updates;
         Ok(())
+    }
+
+    /// Fails if more updates have been made than `total_steps` has.
+    pub(crate) fn check_total(&self) -> Result<(), ConfigError> {
+        let made = self.updates * (self.spec.num_envs() * self.plan.num_steps) as u64;
+        let allowed = format!("{made} or more, which have been made already");
+        let is_possible = self.updates <= self.num_updates();
+        ConfigError::unless(is_possible, "total_steps", &self.plan.total_steps, allowed)
     }
 
     /// Uploads the observations of a restored rollout to the device.

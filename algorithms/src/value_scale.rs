@@ -168,12 +168,13 @@ impl TaskScales {
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Restores the statistics of a checkpoint. They must be of the same scale and number of tasks.
+    /// Restores the statistics of a checkpoint, which continue with this beta. They must be of the same scale and number of
+    /// tasks.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
         if saved.kind != self.kind || saved.statistics.len() != self.statistics.len() {
             return Err(bad("the value scales do not match the configuration"));
         }
-        *self = saved;
+        self.statistics = saved.statistics;
         Ok(())
     }
 }

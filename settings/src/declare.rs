@@ -1,4 +1,5 @@
-/// Declares a struct of settings: `name: Type = default => limits`, where the limits may be left out.
+/// Declares a struct of settings: `name: Type = default => limits; fixed "reason"`, where the limits may be left out, and
+/// `fixed` is for settings that cannot change once training has begun.
 ///
 /// Implements [`Default`] and [`Settings`](crate::Settings). Documentation comments and other attributes of the struct
 /// and its fields are kept.
@@ -9,7 +10,7 @@ macro_rules! settings {
         $visibility:vis struct $Name:ident {
             $(
                 $(#[$($of_field:tt)*])*
-                $of:vis $field:ident: $Type:ty = $default:expr $(=> $limits:expr)?
+                $of:vis $field:ident: $Type:ty = $default:expr $(=> $limits:expr)? $(; fixed $reason:literal)?
             ),* $(,)?
         }
     ) => {
@@ -31,8 +32,15 @@ macro_rules! settings {
                 kind: <$Type as $crate::Value>::KIND,
                 is_optional: <$Type as $crate::Value>::IS_OPTIONAL,
                 limits: $crate::limits!($($limits)?),
+                fixed: $crate::fixed!($($reason)?),
                 lines: &[$($crate::doc!($($of_field)*)),*],
             }),*];
+
+            fn changed(&self, other: &Self) -> ::std::vec::Vec<&'static $crate::Field> {
+                let differs = [$(self.$field != other.$field),*];
+                let fields = <Self as $crate::Settings>::FIELDS.iter().zip(differs);
+                fields.filter_map(|(field, differs)| differs.then_some(field)).collect()
+            }
 
             fn check(&self) -> ::core::result::Result<(), $crate::ConfigError> {
                 $($crate::Value::check(&self.$field, stringify!($field), $crate::limits!($($limits)?))?;)*
@@ -90,6 +98,18 @@ macro_rules! doc {
     };
     ($($other:tt)*) => {
         ""
+    };
+}
+
+/// Expands to the reason why a field is fixed, which may be absent.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fixed {
+    () => {
+        ::core::option::Option::None
+    };
+    ($reason:literal) => {
+        ::core::option::Option::Some($reason)
     };
 }
 

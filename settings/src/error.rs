@@ -1,5 +1,16 @@
 use thiserror::Error;
 
+/// A change of a setting that is fixed once training has begun.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+#[error("{field} cannot change during training: {reason}")]
+pub struct FixedSetting {
+    /// The name of the setting.
+    pub field: &'static str,
+    /// The reason.
+    pub reason: &'static str,
+}
+
 /// A setting outside its limits.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]

@@ -28,7 +28,7 @@ mod error;
 mod limits;
 mod value;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, FixedSetting};
 pub use limits::{Limits, above, at_least, between};
 pub use value::{Choice, Kind, Value};
 
@@ -41,6 +41,15 @@ pub trait Settings: Default {
 
     /// Fails at the first field whose value is outside its limits.
     fn check(&self) -> Result<(), ConfigError>;
+
+    /// Returns the fields whose values differ from those of `other`.
+    fn changed(&self, other: &Self) -> Vec<&'static Field>;
+
+    /// Fails at the first fixed field whose value differs from that of `before`.
+    fn check_change(&self, before: &Self) -> Result<(), FixedSetting> {
+        let fixed = |field: &Field| Some(FixedSetting { field: field.name, reason: field.fixed? });
+        self.changed(before).into_iter().find_map(fixed).map_or(Ok(()), Err)
+    }
 }
 
 /// The declaration of one setting.
@@ -54,6 +63,8 @@ pub struct Field {
     pub is_optional: bool,
     /// The limits of its values.
     pub limits: Limits,
+    /// The reason why the setting cannot change once training has begun, if it cannot.
+    pub fixed: Option<&'static str>,
     /// The lines of its documentation.
     pub lines: &'static [&'static str],
 }

@@ -22,7 +22,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub struct Wheel {
         /// The number of spokes.
-        pub spokes: u32 = 32 => at_least(3.0),
+        pub spokes: u32 = 32 => at_least(3.0); fixed "the rim has holes for them",
     }
 }
 
@@ -86,6 +86,18 @@ fn values_outside_their_limits_are_named() {
         "wheels.front.spokes = 2 is not possible: it must be 3 or more"
     );
     assert_eq!(Bicycle { wheels: wheel(3), ..Bicycle::default() }.check(), Ok(()));
+}
+
+#[test]
+fn fixed_settings_do_not_change() {
+    let wheel = Wheel { spokes: 36 };
+    assert_eq!(wheel.check_change(&wheel.clone()), Ok(()));
+    let error = wheel.check_change(&Wheel::default()).unwrap_err();
+    assert_eq!(error.to_string(), "spokes cannot change during training: the rim has holes for them");
+    let (bicycle, heavy) = (Bicycle::default(), Bicycle { weight: 20.0, slope: 1.0, ..Bicycle::default() });
+    let changed: Vec<&str> = heavy.changed(&bicycle).iter().map(|field| field.name).collect();
+    assert_eq!(changed, ["weight", "slope"]);
+    assert_eq!(heavy.check_change(&bicycle), Ok(()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
 //! the previous one intact. Loading verifies every byte against the manifest.
 
+mod amendments;
 mod manifest;
 mod store;
 mod summary;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
 
+pub(crate) use amendments::{Amendment, are_published, publish};
 pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
@@ -45,6 +47,9 @@ pub(crate) struct Progress {
     /// The newest evaluation during training.
     #[serde(default)]
     pub(crate) evaluation: Option<Evaluated>,
+    /// The changes of settings so far.
+    #[serde(default)]
+    pub(crate) amendments: Vec<Amendment>,
     pub(crate) telemetry: FilePositions,
 }
 

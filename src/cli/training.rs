@@ -38,16 +38,25 @@ pub(crate) struct ExperimentArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run continues as if it had never stopped, with any number of threads.
+The run continues as if it had never stopped, with any number of threads. --total-frames and --set change its settings from
+here on, which run.json records; schedules follow the new total.
 
 Examples:
   ale-train resume checkpoints/harvest__ppo__1__1767225600
   ale-train resume checkpoints/RUN --num-threads 4
+  ale-train resume checkpoints/RUN --total-frames 80000000
+  ale-train resume checkpoints/RUN --set ppo.learning_rate=1e-4 --set ppo.ent_coef=0.001
   ale-train resume checkpoints/RUN/checkpoints/update-00000400")]
 pub(crate) struct ResumeArgs {
     /// Directory of a run, or of one of its checkpoints
     #[arg(value_name = "RUN_DIR")]
     pub(crate) run_dir: PathBuf,
+    /// Train for this number of frames in total, including those so far
+    #[arg(long, value_name = "N")]
+    pub(crate) total_frames: Option<u64>,
+    /// Change one key of the run from here on, for example ppo.learning_rate=1e-4; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
     /// The number of threads that emulate and learn [default: that of the experiment]
     #[arg(long, value_name = "T")]
     pub(crate) num_threads: Option<usize>,

@@ -7,11 +7,10 @@ use settings::Settings;
 
 use super::budgets::Budgets;
 use super::games::Games;
-use super::schema::DERIVED;
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
-use super::written::{Config, Sections};
+use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
-use crate::learner::{AlgorithmConfig, to_table};
+use crate::learner::AlgorithmConfig;
 use crate::telemetry::Moment;
 
 /// A checked experiment: its settings as they are written, and what follows from them.
@@ -66,18 +65,14 @@ impl Config {
 impl Experiment {
     /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
-        let mut experiment = to_table(&Sections {
+        let sections = Sections {
             run: self.run.clone(),
             environments: self.environments.clone(),
             policy: self.policy.clone(),
             evaluation: self.evaluation.clone(),
             checkpoints: self.checkpoints.clone(),
-        })?;
-        for (name, mut section) in self.algorithm.to_toml()? {
-            section.as_table_mut().map(|section| section.remove(DERIVED));
-            experiment.insert(name, section);
-        }
-        Ok(experiment.to_string())
+        };
+        Ok(table_of(&sections, self.algorithm.as_ref())?.to_string())
     }
 
     /// Returns the number of emulated frames of training, over all environments.

@@ -22,9 +22,7 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
         None => Table::new(),
     };
     for assignment in &args.set {
-        let layer = parse_assignment(assignment)?;
-        check_keys(&layer).with_context(|| format!("--set {assignment}"))?;
-        merge(&mut written, layer);
+        merge(&mut written, assigned(assignment)?);
     }
     merge(&mut written, flags(args));
     let named = algorithm.or(algorithm_of(&written)?);
@@ -72,9 +70,13 @@ pub(crate) fn changed_keys(ours: &str, theirs: &str) -> Result<Vec<String>> {
 
 /// Returns the values of an experiment in TOML by their keys, such as `ppo.gamma`.
 pub(crate) fn values(text: &str) -> Result<BTreeMap<String, Value>> {
-    let table: Table = text.parse()?;
-    let keys = leaf_keys(&table);
-    Ok(keys.into_iter().filter_map(|key| Some((key.clone(), value_of(&table, &key)?.clone()))).collect())
+    Ok(leaves(&text.parse()?))
+}
+
+/// Returns the values of a table by their keys, such as `ppo.gamma`.
+pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
+    let keys = leaf_keys(table);
+    keys.into_iter().filter_map(|key| Some((key.clone(), value_of(table, &key)?.clone()))).collect()
 }
 
 /// Returns the value of a key such as `ppo.gamma`.
@@ -95,6 +97,13 @@ fn read(path: &Path) -> Result<Table> {
         Ok(table)
     };
     read().with_context(|| path.display().to_string())
+}
+
+/// Reads `--set ppo.learning_rate=1e-4`, which must be a known key.
+pub(super) fn assigned(assignment: &str) -> Result<Table> {
+    let layer = parse_assignment(assignment)?;
+    check_keys(&layer).with_context(|| format!("--set {assignment}"))?;
+    Ok(layer)
 }
 
 /// Parses `ppo.learning_rate=1e-4`. A value that is not valid TOML is a text: `environments.games=pong,qbert`.
@@ -180,7 +189,7 @@ fn games_of(experiment: &Table) -> Result<Vec<&'static str>> {
 }
 
 /// Overrides `base` by `layer`, key by key.
-fn merge(base: &mut Table, layer: Table) {
+pub(super) fn merge(base: &mut Table, layer: Table) {
     for (key, value) in layer {
         match (base.get_mut(&key), value) {
             (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),

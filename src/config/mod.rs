@@ -4,8 +4,10 @@
 //! * `schema` lists all keys, `reference` prints them.
 //! * `written` reads an experiment as it is written, `layers` puts it together from presets, files and flags.
 //! * `presets` has the files of `configs/` and chooses one by the games; `scaling` fits its sizes to their number.
+//! * `amendment` changes the experiment of a run that is resumed.
 //! * `experiment` checks it and derives everything else, with `games` and `budgets`.
 
+mod amendment;
 mod budgets;
 mod experiment;
 mod games;
@@ -19,6 +21,7 @@ mod sections;
 mod tests;
 mod written;
 
+pub(crate) use amendment::{Change, amended};
 pub(crate) use experiment::Experiment;
 pub(crate) use games::Games;
 pub(crate) use layers::{changed_keys, from_args, from_preset, from_toml, values};

@@ -57,6 +57,14 @@ fn collect(section: &str, lines: &'static [&'static str], fields: &'static [Fiel
     }
 }
 
+/// Returns the declaration of a key such as `ppo.gamma`.
+pub(crate) fn field(key: &str) -> Option<&'static Field> {
+    let (key, _) = without_game(key);
+    let (section, name) = key.rsplit_once('.')?;
+    let keys = keys().into_iter().find(|keys| keys.section == section)?;
+    keys.fields.into_iter().find(|field| field.name == name)
+}
+
 /// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.
 pub(crate) fn help(key: &str) -> String {
     let about = keys().iter().find_map(|keys| {

@@ -13,9 +13,9 @@ settings! {
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct RunSettings {
         /// The algorithm that the agent learns by.
-        pub(crate) algorithm: Algorithm = Algorithm::Ppo,
+        pub(crate) algorithm: Algorithm = Algorithm::Ppo; fixed "the state of the learner belongs to it",
         /// Seed of all random numbers.
-        pub(crate) seed: u64 = 1,
+        pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
         /// The number of emulated frames to train for, over all environments: enough for one update.
         pub(crate) total_frames: u64 = 40_000_000,
         /// The number of threads that emulate and learn; 0 for one on each core.
@@ -34,22 +34,22 @@ settings! {
         /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one text with commas. A name
         /// after `-` is excluded again.
         #[serde(deserialize_with = "names")]
-        pub(crate) games: Vec<String> = vec!["harvest".to_owned()],
+        pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the state of the environments in the checkpoint belongs to them",
         /// The number of environments of each game.
-        pub(crate) num_envs: usize = 8 => at_least(1.0),
+        pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The number of emulated frames per step.
-        pub(crate) frame_skip: u32 = 4 => at_least(1.0),
+        pub(crate) frame_skip: u32 = 4 => at_least(1.0); fixed "frames, steps and discounts so far were counted with it",
         /// Probability that a frame repeats the previous action (sticky actions).
         pub(crate) repeat_action_probability: f32 = 0.0 => between(0.0, 1.0),
         /// Height of an observation in pixels; networks need 36 or more. The convolutions cover 36 and every 8 more (44,
         /// ..., 84) completely; in between they ignore the last rows.
-        pub(crate) img_height: usize = 84 => at_least(1.0),
+        pub(crate) img_height: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
         /// Width of an observation in pixels, with the same restriction.
-        pub(crate) img_width: usize = 84 => at_least(1.0),
+        pub(crate) img_width: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
         /// The number of frames in an observation, the newest last.
-        pub(crate) stack_num: usize = 4 => at_least(1.0),
+        pub(crate) stack_num: usize = 4 => at_least(1.0); fixed "the network was trained on other observations",
         /// True if a frame of an observation is the pixelwise maximum of the last two emulated frames.
-        pub(crate) maxpool: bool = true,
+        pub(crate) maxpool: bool = true; fixed "the network was trained on other observations",
         /// The maximum number of no-op frames at the start of an episode.
         pub(crate) noop_max: u32 = 30,
         /// True if an episode starts with the fire button, in games that have it.
@@ -59,14 +59,14 @@ settings! {
         /// True if training rewards are clipped to -1..=1.
         pub(crate) reward_clipping: bool = true,
         /// True if every game has all 18 actions, rather than only those with an effect in the game.
-        pub(crate) full_action_space: bool = false,
+        pub(crate) full_action_space: bool = false; fixed "the heads of the network have an output for each action",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: u32 = 108_000 => at_least(1.0),
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
-        pub(crate) rescale_observations: bool = false,
+        pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed. Has
         /// no effect on what is learned. Not available for `dqn`.
-        pub(crate) halves: bool = false,
+        pub(crate) halves: bool = false; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub(crate) game: BTreeMap<String, GameSettings> = BTreeMap::new(),
@@ -81,15 +81,15 @@ settings! {
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct GameSettings {
         /// The number of environments of the game.
-        pub(crate) num_envs: Option<usize> = None => at_least(1.0),
+        pub(crate) num_envs: Option<usize> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
         /// step of each. Then their episodes are truncated and they rest while the other games continue.
-        pub(crate) total_frames: Option<u64> = None,
+        pub(crate) total_frames: Option<u64> = None; fixed "the steps of each game so far follow from it",
         /// The game mode (`ale-train games --json` lists them); the default of the game if absent.
-        pub(crate) mode: Option<u32> = None,
+        pub(crate) mode: Option<u32> = None; fixed "the environments in the checkpoint play another one",
         /// The position of the difficulty switches (`ale-train games --json` lists them); the default of the game if
         /// absent.
-        pub(crate) difficulty: Option<u32> = None,
+        pub(crate) difficulty: Option<u32> = None; fixed "the environments in the checkpoint play another one",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: Option<u32> = None => at_least(1.0),
     }

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::presets::Chosen;
+use super::schema::DERIVED;
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
-use crate::learner::{Algorithm, AlgorithmConfig};
+use crate::learner::{Algorithm, AlgorithmConfig, to_table};
 
 /// An experiment as it is written, with defaults for absent keys.
 #[derive(Debug)]
@@ -30,6 +31,11 @@ pub(crate) struct Sections {
 }
 
 impl Config {
+    /// Returns the experiment with every key that it uses.
+    pub(super) fn to_table(&self) -> Result<Table> {
+        table_of(&self.sections, self.algorithm.as_ref())
+    }
+
     /// Reads an experiment. Sections of algorithms that it does not use are checked and dropped.
     pub(super) fn new(experiment: &Table) -> Result<Self> {
         let sections: Sections = Value::Table(experiment.clone()).try_into()?;
@@ -43,4 +49,14 @@ impl Config {
         let algorithm = used.context("the algorithm is not in the registry")?;
         Ok(Self { sections, algorithm, preset: None })
     }
+}
+
+/// Returns an experiment with every key that it uses.
+pub(super) fn table_of(sections: &Sections, algorithm: &dyn AlgorithmConfig) -> Result<Table> {
+    let mut experiment = to_table(sections)?;
+    for (name, mut section) in algorithm.to_toml()? {
+        section.as_table_mut().map(|section| section.remove(DERIVED));
+        experiment.insert(name, section);
+    }
+    Ok(experiment)
 }

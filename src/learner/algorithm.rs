@@ -61,8 +61,15 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         seed: u64,
     ) -> Result<Box<dyn Learner>>;
 
-    /// Restores a learner from its state, to continue training in the environments of `spec`.
-    fn restore(&self, state: &[u8], spec: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>>;
+    /// Restores a learner from its state, to continue training with these settings in the environments of `spec`. Fails if a
+    /// fixed setting differs from that of the state.
+    fn restore(
+        &self,
+        state: &[u8],
+        policy: PolicyConfig,
+        spec: &VectorSpec,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>>;
 
     /// Restores a learner from its state, to act without training.
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>>;

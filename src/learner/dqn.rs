@@ -84,9 +84,15 @@ impl AlgorithmConfig for Sections {
         Ok(self.learner(Dqn::with_storage(self.dqn.clone(), policy, spec, storage, device, seed)?))
     }
 
-    fn restore(&self, state: &[u8], spec: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
+    fn restore(
+        &self,
+        state: &[u8],
+        policy: PolicyConfig,
+        spec: &VectorSpec,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>> {
         let storage = replay_storage::of(&self.replay, &self.dqn, spec)?;
-        Ok(self.learner(Dqn::from_state_with_storage(state, storage, device)?))
+        Ok(self.learner(Dqn::from_state_with(state, self.dqn.clone(), policy, storage, device)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

@@ -74,8 +74,14 @@ impl AlgorithmConfig for Sections {
         Ok(Box::new(Ppo::new(self.ppo.clone(), policy, spec, device, seed)?))
     }
 
-    fn restore(&self, state: &[u8], _: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
-        self.restore_to_act(state, device)
+    fn restore(
+        &self,
+        state: &[u8],
+        policy: PolicyConfig,
+        _: &VectorSpec,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Ppo::from_state_with(state, self.ppo.clone(), policy, device)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

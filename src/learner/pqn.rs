@@ -62,8 +62,14 @@ impl AlgorithmConfig for Sections {
         Ok(Box::new(Pqn::new(self.pqn.clone(), policy, spec, device, seed)?))
     }
 
-    fn restore(&self, state: &[u8], _: &VectorSpec, device: &Device) -> Result<Box<dyn Learner>> {
-        self.restore_to_act(state, device)
+    fn restore(
+        &self,
+        state: &[u8],
+        policy: PolicyConfig,
+        _: &VectorSpec,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Pqn::from_state_with(state, self.pqn.clone(), policy, device)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

@@ -1,5 +1,6 @@
 //! Training: environments, learner, telemetry and checkpoints, with an evaluation at the end.
 
+mod amendment;
 mod clock;
 mod collection;
 mod divergence;
@@ -71,6 +72,7 @@ fn fresh(
         learner,
         initial_state: InitialState::Fresh,
         progress: Progress::default(),
+        changes: Vec::new(),
         scores: Vec::new(),
     })
 }
@@ -83,23 +85,26 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json };
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
-        let experiment = configured(&args.run_dir)?;
+        let (experiment, changes) = amendment::configured(&args.run_dir, args)?;
         let device = device.unwrap_or(experiment.device);
         let run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
         let directory = args.run_dir.display();
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
-        return run.execute(&output, out);
+        return Run { changes, ..run }.execute(&output, out);
     }
-    let agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
+    let mut agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
     let run_dir = run_of(&agent.directory);
-    warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
+    if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments) {
+        warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
+    }
+    let changes = amendment::amend(&mut agent, args)?;
     let device = device.unwrap_or(agent.experiment.device);
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let algorithm = &agent.experiment.algorithm;
-    let learner = algorithm.restore(&agent.checkpoint.learner, &spec, &device.open()?);
+    let Experiment { algorithm, policy, .. } = &agent.experiment;
+    let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, &device.open()?);
     let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
@@ -115,16 +120,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         learner,
         initial_state: InitialState::Restored(checkpoint.environments),
         progress: checkpoint.progress,
+        changes,
         scores: Vec::new(),
     };
     run.execute(&output, out)
-}
-
-/// Reads the configuration file of a run.
-fn configured(run_dir: &Path) -> Result<Experiment> {
-    let path = run_dir.join(checkpoint::CONFIG);
-    let read = || config::from_toml(&fs::read_to_string(&path)?)?.resolve();
-    read().with_context(|| format!("the configuration {} cannot be used", path.display()))
 }
 
 /// Warns about changes to the configuration file of a run, which have no effect: the configuration of the checkpoint

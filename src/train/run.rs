@@ -12,7 +12,7 @@ use super::divergence;
 use super::hyperparameters;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Progress};
-use crate::config::Experiment;
+use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
 use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
 use crate::failure::{AtWork, Interrupted, sentence};
@@ -41,6 +41,8 @@ pub(super) struct Run {
     pub(super) learner: Box<dyn Learner>,
     pub(super) initial_state: InitialState,
     pub(super) progress: Progress,
+    /// The settings that a resumed run changes.
+    pub(super) changes: Vec<Change>,
     /// The scores of the newest evaluation by this process.
     pub(super) scores: Vec<Scores>,
 }
@@ -64,6 +66,8 @@ impl Run {
             ProgressLine::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
         let mut telemetry =
             Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
+        self.record_changes(&mut telemetry, &mut writer, &printer)
+            .context(AtWork { doing: "the run cannot continue" })?;
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
@@ -320,6 +324,7 @@ impl Run {
             recent_returns: tally.recent_returns(),
             score,
             evaluation,
+            amendments: mem::take(&mut self.progress.amendments),
             telemetry: telemetry.positions(),
         };
     }

@@ -33,7 +33,7 @@ settings! {
         /// The epsilon of Adam.
         pub adam_epsilon: f32 = 1e-8 => above(0.0),
         /// Capacity of the replay in steps over all environments, at least `batch_size`. Every game has an equal share.
-        pub buffer_size: usize = 1_000_000,
+        pub buffer_size: usize = 1_000_000; fixed "the replay has this capacity",
         /// Discount factor per step.
         pub gamma: f32 = 0.99 => between(0.0, 1.0),
         /// Weight of the online network in an update of the target network (Polyak averaging); 1 copies it.
@@ -55,33 +55,33 @@ settings! {
         /// The number of gradient steps per step of an environment: 0.25 is one for every four steps.
         pub train_ratio: f64 = 0.25 => above(0.0),
         /// The number of rewards in a return before it is bootstrapped.
-        pub n_step: usize = 1 => at_least(1.0),
+        pub n_step: usize = 1 => at_least(1.0); fixed "the steps in the replay were prepared for returns of this length",
         /// True if the online network selects the action that the target network evaluates (double DQN, van Hasselt et
         /// al. 2016, <https://arxiv.org/abs/1509.06461>).
         pub double: bool = false,
         /// True if action values are the sum of a state value and advantages (Wang et al. 2016,
         /// <https://arxiv.org/abs/1511.06581>).
-        pub dueling: bool = false,
+        pub dueling: bool = false; fixed "the shape of the network depends on it",
         /// True if the fully connected layers have learned noise (Fortunato et al. 2018,
         /// <https://arxiv.org/abs/1706.10295>). Set `start_e` and `end_e` to 0 with it.
-        pub noisy: bool = false,
+        pub noisy: bool = false; fixed "the shape of the network depends on it",
         /// Initial scale of that noise.
-        pub noisy_sigma: f64 = 0.5 => above(0.0),
+        pub noisy_sigma: f64 = 0.5 => above(0.0); fixed "it initialised the network",
         /// True if steps are sampled in proportion to their last error and weighted accordingly (Schaul et al. 2016,
         /// <https://arxiv.org/abs/1511.05952>).
-        pub prioritized: bool = false,
+        pub prioritized: bool = false; fixed "the replay stores priorities only with it",
         /// Exponent of the priorities; 0 makes them equal.
-        pub per_alpha: f32 = 0.5 => between(0.0, 1.0),
+        pub per_alpha: f32 = 0.5 => between(0.0, 1.0); fixed "the priorities in the replay were computed with it",
         /// Exponent of the importance weights at the start of training; it rises to 1 at the end.
         pub per_beta: f32 = 0.4 => between(0.0, 1.0),
         /// The representation of an action's return.
-        pub distribution: Distribution = Distribution::Mean,
+        pub distribution: Distribution = Distribution::Mean; fixed "the shape of the network depends on it",
         /// The number of atoms or quantiles per action, where a distribution is learned.
-        pub num_atoms: usize = 51 => at_least(2.0),
+        pub num_atoms: usize = 51 => at_least(2.0); fixed "the shape of the network depends on it",
         /// The smallest return that `c51` represents.
-        pub v_min: f32 = -10.0,
+        pub v_min: f32 = -10.0; fixed "the outputs of the network are probabilities of these returns",
         /// The largest return that `c51` represents, above `v_min`.
-        pub v_max: f32 = 10.0,
+        pub v_max: f32 = 10.0; fixed "the outputs of the network are probabilities of these returns",
         /// The loss with `distribution = "mean"`.
         pub loss: LossKind = LossKind::Mse,
         /// The norm to which the gradient of all parameters is clipped. No limit if absent.

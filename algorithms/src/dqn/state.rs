@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
+use settings::Settings;
 
 use super::{Dqn, DqnConfig};
 use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
@@ -11,7 +12,7 @@ use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
 use crate::value_scale::TaskScales;
-use crate::{LearnerError, VectorSpec};
+use crate::{ConfigError, LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"DQNSTATE", version: 4 };
 
@@ -67,21 +68,45 @@ impl Dqn {
     /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare
     /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
-        Self::from_state_with_storage(bytes, ReplayStorage::UNLIMITED, device)
+        let state: State = HEADER.decode(bytes)?;
+        let (config, policy) = (state.config.clone(), state.policy.clone());
+        Self::restored(state, config, policy, ReplayStorage::UNLIMITED, device)
     }
 
-    /// Like [`from_state`](Self::from_state), with the replay buffer in `storage`.
-    pub fn from_state_with_storage(
+    /// Like [`from_state`](Self::from_state), with the replay buffer in `storage`, and with settings that may differ from
+    /// those in the state unless they are [fixed](settings::Field::fixed). Schedules continue as if training had begun with
+    /// these settings.
+    pub fn from_state_with(
         bytes: &[u8],
+        config: DqnConfig,
+        policy: PolicyConfig,
         storage: ReplayStorage,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
+        config.check_change(&state.config)?;
+        policy.check_change(&state.policy)?;
+        let allowed = format!("{} or more, which have been made already", state.steps);
+        let (is_possible, total_steps) = (config.total_steps >= state.steps, config.total_steps);
+        // The last batch of steps may exceed the total that training began with.
+        if config.total_steps != state.config.total_steps {
+            ConfigError::unless(is_possible, "total_steps", &total_steps, allowed)?;
+        }
+        Self::restored(state, config, policy, storage, device)
+    }
+
+    fn restored(
+        state: State,
+        config: DqnConfig,
+        policy: PolicyConfig,
+        storage: ReplayStorage,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
         if !state.spec.is_consistent() {
             return Err(bad("the environments and the tasks do not match"));
         }
         // The seed has no effect: everything derived from it is replaced.
-        let mut dqn = Self::with_storage(state.config, state.policy, state.spec, storage, device, 0)?;
+        let mut dqn = Self::with_storage(config, policy, state.spec, storage, device, 0)?;
         dqn.training.restore(state.training)?;
         dqn.target = load_weights(dqn.target, state.target)?;
         dqn.actor.scales_mut().restore(state.scales)?;

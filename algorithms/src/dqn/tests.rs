@@ -125,6 +125,69 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
     }
 }
 
+/// Returns the learner with other settings.
+fn continued(dqn: &Dqn, config: DqnConfig, policy: PolicyConfig) -> Result<Dqn, LearnerError> {
+    Dqn::from_state_with(&dqn.state().unwrap(), config, policy, ReplayStorage::UNLIMITED, &Device::flex())
+}
+
+#[test]
+fn an_extended_training_equals_a_longer_one() {
+    let complete = |dqn: &mut Dqn, envs: &mut RandomEnvs| {
+        while !dqn.is_complete() {
+            step(dqn, envs);
+        }
+    };
+    let noisy = DqnConfig { start_e: 0.0, end_e: 0.0, prioritized: false, ..rainbow() };
+    for constant in [DqnConfig { start_e: 0.1, end_e: 0.1, ..config() }, noisy] {
+        let of = |total_steps| DqnConfig { total_steps, ..constant.clone() };
+        let spec = || spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+        let (mut whole, mut envs) = (learner(of(120), spec()), RandomEnvs::new(spec()));
+        complete(&mut whole, &mut envs);
+        let (mut part, mut envs) = (learner(of(60), spec()), RandomEnvs::new(spec()));
+        complete(&mut part, &mut envs);
+        let mut extended = continued(&part, of(120), PolicyConfig::default()).unwrap();
+        complete(&mut extended, &mut envs);
+        assert!(extended.state().unwrap() == whole.state().unwrap());
+    }
+}
+
+#[test]
+fn epsilon_follows_the_new_total() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    while dqn.steps < 100 {
+        step(&mut dqn, &mut envs);
+    }
+    // It falls from 1 by 0.99 over the first half of training: a quarter of the way, then an eighth.
+    let expected = |share: f64| 1.0 - share * (1.0 - f64::from(0.01f32));
+    assert!((dqn.epsilon() - expected(dqn.steps as f64 / 200.0)).abs() < 1e-9);
+    let longer =
+        continued(&dqn, DqnConfig { total_steps: 800, ..config() }, PolicyConfig::default()).unwrap();
+    assert!((longer.epsilon() - expected(dqn.steps as f64 / 400.0)).abs() < 1e-9);
+}
+
+#[test]
+fn settings_that_shape_the_state_are_fixed() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    while dqn.steps < 100 {
+        step(&mut dqn, &mut envs);
+    }
+    let fixed = |change: fn(&mut DqnConfig)| {
+        let mut config = config();
+        change(&mut config);
+        match continued(&dqn, config, PolicyConfig::default()).err() {
+            Some(LearnerError::Fixed(error)) => error.field,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(fixed(|config| config.buffer_size = 121), "buffer_size");
+    assert_eq!(fixed(|config| config.num_atoms = 12), "num_atoms");
+    assert_eq!(fixed(|config| config.noisy = true), "noisy");
+    let shorter = continued(&dqn, DqnConfig { total_steps: 50, ..config() }, PolicyConfig::default()).err();
+    assert!(matches!(shorter, Some(LearnerError::Config(error)) if error.field == "total_steps"));
+    let free = DqnConfig { gamma: 0.5, batch_size: 4, train_ratio: 1.0, tau: 0.5, ..config() };
+    assert_eq!(continued(&dqn, free.clone(), PolicyConfig::default()).unwrap().config(), &free);
+}
+
 #[test]
 fn states_may_be_taken_between_act_and_observe() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));

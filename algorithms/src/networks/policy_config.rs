@@ -36,28 +36,28 @@ settings! {
     pub struct PolicyConfig {
         /// The convolutional torso for image observations: three convolutions (Mnih et al. 2015), or fifteen in residual
         /// blocks (Espeholt et al. 2018). Vectors go through fully connected layers instead.
-        pub torso: TorsoKind = TorsoKind::Nature,
+        pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Factor of the number of channels of the convolutions.
-        pub width: f64 = 1.0 => above(0.0),
+        pub width: f64 = 1.0 => above(0.0); fixed "the shape of the network depends on it",
         /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
         /// If absent, PQN normalises and the other algorithms do not.
-        pub layer_norm: Option<bool> = None,
+        pub layer_norm: Option<bool> = None; fixed "the shape of the network depends on it",
         /// The output layers for several games: a head for each game, or a head over the 18 actions of the console that
         /// masks those that a game does not have. PPO has a value output for each game in both cases.
-        pub head: HeadKind = HeadKind::PerGame,
+        pub head: HeadKind = HeadKind::PerGame; fixed "the shape of the network depends on it",
         /// Size of a learned embedding of the game that the last hidden layer reads beside the features; 0 for none.
-        pub game_embedding: usize = 0,
+        pub game_embedding: usize = 0; fixed "the shape of the network depends on it",
         /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after `impala`; for vectors, where both
         /// hidden layers have this width, 64 with PPO and 128 with DQN and PQN.
-        pub hidden_size: Option<usize> = None => at_least(1.0),
+        pub hidden_size: Option<usize> = None => at_least(1.0); fixed "the shape of the network depends on it",
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
-        pub lstm: usize = 0,
+        pub lstm: usize = 0; fixed "the shape of the network depends on it",
         /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`): as
         /// they are; normalised by the mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016,
         /// Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of Pohlen et
         /// al. 2018; or a symmetric logarithm (Hafner et al. 2023).
-        pub value_scale: ValueScale = ValueScale::None,
+        pub value_scale: ValueScale = ValueScale::None; fixed "the network learned its values in this scale",
         /// Step size of the moving statistics of `value_scale = "popart"`. The first updates have equal weights.
         pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
         /// Floating-point format of the layers after image observations on a GPU; parameters, normalisations, heads and

@@ -3,6 +3,7 @@
 use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
+use settings::Settings;
 
 use super::recurrent::RecurrentRollout;
 use super::{Ppo, PpoConfig};
@@ -41,11 +42,37 @@ impl Ppo {
     /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
+        let (config, policy) = (state.config.clone(), state.policy.clone());
+        Self::restored(state, config, policy, device)
+    }
+
+    /// Like [`from_state`](Self::from_state), with settings that may differ from those in the state unless they are
+    /// [fixed](settings::Field::fixed). Schedules continue as if training had begun with these settings.
+    pub fn from_state_with(
+        bytes: &[u8],
+        config: PpoConfig,
+        policy: PolicyConfig,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
+        let state: State = HEADER.decode(bytes)?;
+        config.check_change(&state.config)?;
+        policy.check_change(&state.policy)?;
+        let ppo = Self::restored(state, config, policy, device)?;
+        ppo.on_policy.check_total()?;
+        Ok(ppo)
+    }
+
+    fn restored(
+        state: State,
+        config: PpoConfig,
+        policy: PolicyConfig,
+        device: &Device,
+    ) -> Result<Self, LearnerError> {
         if !state.spec.is_consistent() {
             return Err(bad("the environments and the tasks do not match"));
         }
         // The seed has no effect: everything derived from it is replaced.
-        let mut ppo = Self::new(state.config, state.policy, state.spec, device, 0)?;
+        let mut ppo = Self::new(config, policy, state.spec, device, 0)?;
         ppo.on_policy.restore(state.on_policy)?;
         ppo.actor.scales.restore(state.scales)?;
         if !state.recurrent.has_shape_of(&ppo.recurrent) {

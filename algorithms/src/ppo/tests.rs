@@ -83,6 +83,64 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
     }
 }
 
+/// Trains to the end.
+fn complete(ppo: &mut Ppo, envs: &mut RandomEnvs) {
+    while !ppo.is_complete() {
+        step(ppo, envs);
+    }
+}
+
+/// Returns the learner with other settings.
+fn continued(ppo: &Ppo, config: PpoConfig, policy: PolicyConfig) -> Result<Ppo, LearnerError> {
+    Ppo::from_state_with(&ppo.state().unwrap(), config, policy, &Device::flex())
+}
+
+#[test]
+fn an_extended_training_equals_a_longer_one() {
+    let constant = |total_steps| PpoConfig { total_steps, anneal_lr: false, ..config() };
+    let new =
+        |total| Ppo::new(constant(total), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
+    let (mut whole, mut envs) = (new(320), RandomEnvs::new(vectors()));
+    complete(&mut whole, &mut envs);
+    let (mut part, mut envs) = (new(192), RandomEnvs::new(vectors()));
+    complete(&mut part, &mut envs);
+    assert_eq!((part.updates(), whole.updates()), (3, 5));
+    let mut extended = continued(&part, constant(320), PolicyConfig::default()).unwrap();
+    complete(&mut extended, &mut envs);
+    assert!(extended.state().unwrap() == whole.state().unwrap());
+}
+
+#[test]
+fn annealed_learning_rates_follow_the_new_total() {
+    let of = |total_steps| PpoConfig { total_steps, ..config() };
+    let mut part = Ppo::new(of(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
+    let mut envs = RandomEnvs::new(vectors());
+    complete(&mut part, &mut envs);
+    // Three of six updates are made: half of the way from 0.01 to 0 is left.
+    let mut extended = continued(&part, of(384), PolicyConfig::default()).unwrap();
+    let metrics = std::iter::repeat_with(|| step(&mut extended, &mut envs)).flatten().next().unwrap();
+    assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");
+}
+
+#[test]
+fn settings_that_shape_the_state_are_fixed() {
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    complete(&mut ppo, &mut envs);
+    let policy = PolicyConfig::default;
+    let fixed = |outcome: Result<Ppo, LearnerError>| match outcome.err() {
+        Some(LearnerError::Fixed(error)) => error.field,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fixed(continued(&ppo, PpoConfig { num_steps: 8, ..config() }, policy())), "num_steps");
+    let wider = PolicyConfig { hidden_size: Some(65), ..policy() };
+    assert_eq!(fixed(continued(&ppo, config(), wider)), "hidden_size");
+    let shorter = continued(&ppo, PpoConfig { total_steps: 256, ..config() }, policy()).err();
+    let allowed = "total_steps = 256 is not possible: it must be 320 or more, which have been made already";
+    assert_eq!(shorter.map(|error| error.to_string()).as_deref(), Some(allowed));
+    let free = PpoConfig { gamma: 0.5, clip_coef: 0.3, num_minibatches: 2, learning_rate: 1.0, ..config() };
+    assert_eq!(continued(&ppo, free.clone(), policy()).unwrap().config(), &free);
+}
+
 #[test]
 fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_one() {
     let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };

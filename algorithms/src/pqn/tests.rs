@@ -82,6 +82,46 @@ fn a_stopped_update_is_undone_at_every_moment() {
 }
 
 #[test]
+fn an_extended_training_equals_a_longer_one_and_schedules_follow_the_new_total() {
+    let spec = || vectors(AutoresetMode::SameStep);
+    let constant = |total_steps| PqnConfig {
+        total_steps,
+        num_steps: 16,
+        learning_rate: 1e-2,
+        anneal_lr: false,
+        start_e: 0.2,
+        end_e: 0.2,
+        ..PqnConfig::default()
+    };
+    let complete = |pqn: &mut Pqn, envs: &mut RandomEnvs| {
+        while !pqn.is_complete() {
+            step(pqn, envs);
+        }
+    };
+    let new = |total| Pqn::new(constant(total), PolicyConfig::default(), spec(), &Device::flex(), 7).unwrap();
+    let (mut whole, mut envs) = (new(320), RandomEnvs::new(spec()));
+    complete(&mut whole, &mut envs);
+    let (mut part, mut envs) = (new(192), RandomEnvs::new(spec()));
+    complete(&mut part, &mut envs);
+    let continued =
+        |config, policy| Pqn::from_state_with(&part.state().unwrap(), config, policy, &Device::flex());
+    let mut extended = continued(constant(320), PolicyConfig::default()).unwrap();
+    complete(&mut extended, &mut envs);
+    assert!(extended.state().unwrap() == whole.state().unwrap());
+
+    // Three of six updates are made. Exploration decays from 1 to 0 over all of them.
+    let annealed =
+        PqnConfig { anneal_lr: true, start_e: 1.0, end_e: 0.0, exploration_fraction: 1.0, ..constant(384) };
+    let mut annealed = continued(annealed, PolicyConfig::default()).unwrap();
+    assert_eq!(annealed.epsilon(), 0.5);
+    let metrics = std::iter::repeat_with(|| step(&mut annealed, &mut envs)).flatten().next().unwrap();
+    assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");
+
+    let longer = continued(PqnConfig { num_steps: 32, ..constant(320) }, PolicyConfig::default());
+    assert!(matches!(longer.err(), Some(LearnerError::Fixed(error)) if error.field == "num_steps"));
+}
+
+#[test]
 fn updated_value_scales_preserve_predictions() {
     let spec = vectors(AutoresetMode::NextStep);
     // The learning rate is too small to change anything.

@@ -1,0 +1,76 @@
+//! Changes of the settings of a run that is resumed.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+
+use super::hyperparameters;
+use super::run::{InitialState, Run};
+use crate::agent::TrainedAgent;
+use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
+use crate::cli::ResumeArgs;
+use crate::config::{self, Change, Config, Experiment};
+use crate::telemetry::{Printer, Telemetry};
+use crate::version::COMMIT;
+
+/// Gives an agent that is about to continue training the settings of the flags. Returns the keys that change.
+pub(super) fn amend(agent: &mut TrainedAgent, args: &ResumeArgs) -> Result<Vec<Change>> {
+    let (config, changes) = config::amended(&agent.checkpoint.config, &args.set, args.total_frames)?;
+    if !changes.is_empty() {
+        let experiment = config.resolve()?;
+        let (total, trained) = (experiment.run.total_frames, agent.checkpoint.progress.moment.frames);
+        ensure!(
+            total >= trained,
+            "experiment.total_frames = {total} is not possible: the run has been trained for {trained} frames already"
+        );
+        agent.experiment = experiment;
+    }
+    Ok(changes)
+}
+
+/// Reads the configuration file of a run that has no checkpoint, with the settings of the flags, and the keys that change.
+pub(super) fn configured(run_dir: &Path, args: &ResumeArgs) -> Result<(Experiment, Vec<Change>)> {
+    let path = run_dir.join(checkpoint::CONFIG);
+    let unusable = || format!("the configuration {} cannot be used", path.display());
+    let text = fs::read_to_string(&path).with_context(unusable)?;
+    config::from_toml(&text).and_then(Config::resolve).with_context(unusable)?;
+    let (config, changes) = config::amended(&text, &args.set, args.total_frames)?;
+    Ok((config.resolve()?, changes))
+}
+
+impl Run {
+    /// Records the changes of settings: in a checkpoint, from which on they hold, then in the files of the run. A run
+    /// without checkpoints starts with its configuration file.
+    pub(super) fn record_changes(
+        &mut self,
+        telemetry: &mut Telemetry,
+        writer: &mut CheckpointWriter,
+        printer: &Printer,
+    ) -> Result<()> {
+        for change in &self.changes {
+            printer.say(&format!("from here on {change}"));
+        }
+        let config = self.experiment.to_toml()?;
+        if !self.changes.is_empty() {
+            self.progress.amendments.push(Amendment {
+                time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+                commit: COMMIT.to_owned(),
+                frames: self.progress.moment.frames,
+                changes: self.changes.clone(),
+            });
+            if let InitialState::Restored(environments) = &self.initial_state {
+                telemetry.show(&self.progress.moment, &hyperparameters::media(&self.experiment)?);
+                self.progress.telemetry = telemetry.positions();
+                writer.write(Checkpoint {
+                    config: config.clone(),
+                    progress: self.progress.clone(),
+                    learner: self.learner.state()?,
+                    environments: environments.clone(),
+                })?;
+            }
+        }
+        checkpoint::publish(&self.directory, &config, &self.progress.amendments)
+    }
+}
