@@ -98,20 +98,17 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 
-/// Creates `directory` with the given files. Its parent must exist, and no other process may write to it.
-pub(crate) fn write_directory(directory: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
+/// Creates `directory`, whose files `fill` writes into a directory of another name. The parent must exist, and no other
+/// process may write to it.
+pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let temporary = parent(directory).join(format!("{PARTIAL}{name}"));
     let write = || {
         fs::create_dir(&temporary)?;
-        for (name, contents) in files {
-            let mut file = File::create(temporary.join(name))?;
-            file.write_all(contents)?;
-            file.sync_all()?;
-        }
+        fill(&temporary)?;
         sync_directory(&temporary)?;
         fs::rename(&temporary, directory)?;
-        sync_directory(parent(directory))
+        Ok(sync_directory(parent(directory))?)
     };
     let written = write();
     if written.is_err() {
@@ -223,7 +220,8 @@ mod tests {
         let temp = TempDir::new().unwrap();
         let taken = temp.path().join("taken");
         fs::create_dir_all(taken.join("inside")).unwrap();
-        assert!(write_directory(&taken, &[("file", vec![1])]).is_err());
+        let fill = |partial: &Path| Ok(fs::write(partial.join("file"), [1])?);
+        assert!(write_directory(&taken, fill).is_err());
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
         assert!(taken.join("inside").exists());
     }

@@ -2,6 +2,7 @@
 //! the bytes.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -9,6 +10,7 @@ use algorithms::VectorSpec;
 use anyhow::Result;
 use burn::tensor::Device;
 use rl_env::ResetSeeds;
+use tempfile::TempDir;
 
 use crate::agent::TrainedAgent;
 use crate::checkpoint::{Checkpoint, FILES, Progress};
@@ -89,7 +91,9 @@ fn base(experiment: &str) -> Result<Files> {
         learner: learner.state()?,
         environments: environments.snapshot()?,
     };
-    Ok(checkpoint.into_files()?.into_iter().collect())
+    let directory = TempDir::new()?;
+    checkpoint.write_into(directory.path())?;
+    FILES.into_iter().map(|name| Ok((name, fs::read(directory.path().join(name))?))).collect()
 }
 
 fn builder(experiment: &config::Experiment) -> Result<Builder> {

@@ -46,6 +46,9 @@ pub enum LearnerError {
     /// The bytes are not a valid state of this learner.
     #[error("the learner's state cannot be restored: {0}")]
     BadState(String),
+    /// The state could not be written.
+    #[error("the learner's state cannot be written: {0}")]
+    Unwritten(String),
     /// The device failed.
     #[error("the device failed: {0}")]
     Device(String),

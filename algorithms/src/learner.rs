@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use rl_env::Batch;
 
 use crate::networks::NamedWeights;
@@ -36,8 +38,15 @@ pub trait Learner {
     /// Returns true once the planned training is done.
     fn is_complete(&self) -> bool;
 
-    /// Returns the complete state as bytes, from which the learner's `from_state` continues bit for bit.
-    fn state(&self) -> Result<Vec<u8>, LearnerError>;
+    /// Writes the complete state, from which the learner's `from_state` continues bit for bit. Writes in small pieces.
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError>;
+
+    /// Returns what [`write_state`](Self::write_state) writes.
+    fn state(&self) -> Result<Vec<u8>, LearnerError> {
+        let mut bytes = Vec::new();
+        self.write_state(&mut bytes)?;
+        Ok(bytes)
+    }
 
     /// Returns all parameters of the current network, with the names and axis order of PyTorch.
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;

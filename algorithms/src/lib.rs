@@ -29,6 +29,7 @@ pub mod networks;
 mod on_policy;
 mod optimizer;
 mod optimizer_step;
+mod packed_observations;
 pub mod ppo;
 pub mod pqn;
 mod replay;

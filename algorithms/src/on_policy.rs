@@ -1,5 +1,7 @@
 //! State that the learners from rollouts share.
 
+use std::borrow::Cow;
+
 use burn::module::Module;
 use burn::tensor::Tensor;
 use rand::seq::SliceRandom;
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::batch_reader::{BatchRow, check_rewards, rows};
 use crate::device_rollout::DeviceRollout;
 use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
+use crate::packed_observations::PackedObservations;
+use crate::replay::frame_bytes;
 use crate::rollout::{Rollout, rows_with_final_values, split};
 use crate::rollout_plan::RolloutPlan;
 use crate::seeds::Stream;
@@ -44,15 +48,22 @@ pub(crate) struct BeforeUpdate<N> {
 
 /// The state, as a checkpoint stores it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct OnPolicyState {
+pub(crate) struct OnPolicyState<'a> {
     /// Also the position in all schedules.
     updates: u64,
     training: TrainingState,
     action_rng: ChaCha8Rng,
     shuffle_rng: ChaCha8Rng,
     /// Absent between an update and the next action.
-    rollout: Option<Rollout>,
+    rollout: Option<RolloutState<'a>>,
     last_values: Vec<f32>,
+}
+
+/// A rollout in progress, as a checkpoint stores it.
+#[derive(Serialize, Deserialize)]
+struct RolloutState<'a> {
+    steps: Cow<'a, Rollout>,
+    observations: PackedObservations,
 }
 
 impl<N: Module> OnPolicy<N> {
@@ -234,24 +245,32 @@ impl<N: Module> OnPolicy<N> {
         self.updates += 1;
     }
 
-    pub(crate) fn state(&self) -> Result<OnPolicyState, LearnerError> {
+    pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
+        let rollout = || RolloutState {
+            steps: Cow::Borrowed(&self.rollout),
+            observations: self.rollout.packed_observations(frame_bytes(self.layout)),
+        };
         Ok(OnPolicyState {
             updates: self.updates,
             training: self.training.state()?,
             action_rng: self.action_rng.clone(),
             shuffle_rng: self.shuffle_rng.clone(),
-            rollout: (!self.rollout.is_empty()).then(|| self.rollout.clone()),
+            rollout: (!self.rollout.is_empty()).then(rollout),
             last_values: self.last_values.clone(),
         })
     }
 
     /// Restores what [`state`](Self::state) returned.
-    pub(crate) fn restore(&mut self, state: OnPolicyState) -> Result<(), LearnerError> {
+    pub(crate) fn restore(&mut self, state: OnPolicyState<'_>) -> Result<(), LearnerError> {
         self.training.restore(state.training)?;
-        if let Some(rollout) = state.rollout {
+        if let Some(RolloutState { steps, observations }) = state.rollout {
+            let mut rollout = steps.into_owned();
             if !rollout.has_shape_of(&self.rollout) {
                 return Err(bad("the shape of the rollout does not match the configuration"));
             }
+            rollout
+                .restore_observations(&observations, frame_bytes(self.layout))
+                .ok_or_else(|| bad("the observations of the rollout do not match its steps"))?;
             self.rollout = rollout;
             self.upload_again();
         }

@@ -2,6 +2,7 @@ use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use crate::batch_reader::{BatchRow, rows};
+use crate::packed_observations::PackedObservations;
 use crate::returns::{Trajectory, gae};
 
 /// The last steps of every environment, from which an on-policy learner learns.
@@ -20,6 +21,8 @@ pub(crate) struct Rollout {
     steps: Vec<usize>,
     /// For each environment, true if a step has begun but not ended.
     acting: Vec<bool>,
+    /// Not part of the state, which contains them [packed](Self::packed_observations).
+    #[serde(skip)]
     observations: Vec<u8>,
     actions: Vec<i32>,
     log_probs: Vec<f32>,
@@ -115,7 +118,6 @@ impl Rollout {
                 rollout.row_bytes,
                 rollout.steps.len(),
                 rollout.acting.len(),
-                rollout.observations.len(),
                 rollout.actions.len(),
                 rollout.log_probs.len(),
                 rollout.values.len(),
@@ -164,6 +166,26 @@ impl Rollout {
         let steps = |env: usize| self.steps[env] + usize::from(self.acting[env]);
         let entries = |env| (0..steps(env)).map(move |step| env * self.num_steps + step);
         (0..self.num_envs).flat_map(entries).collect()
+    }
+
+    /// Returns the observations of all steps that have begun, which are stacks of frames of `frame_bytes` bytes.
+    pub(crate) fn packed_observations(&self, frame_bytes: usize) -> PackedObservations {
+        PackedObservations::new(self.begun().into_iter().map(|entry| self.observation(entry)), frame_bytes)
+    }
+
+    /// Restores the observations of a rollout that was deserialised. Returns `None` if they do not fit its steps.
+    pub(crate) fn restore_observations(
+        &mut self,
+        packed: &PackedObservations,
+        frame_bytes: usize,
+    ) -> Option<()> {
+        let entries = self.begun();
+        let rows = packed.unpack(entries.len(), self.row_bytes, frame_bytes)?;
+        self.observations = vec![0; self.num_envs * self.num_steps * self.row_bytes];
+        for (entry, row) in entries.into_iter().zip(rows.chunks_exact(self.row_bytes)) {
+            self.observations[entry * self.row_bytes..][..self.row_bytes].copy_from_slice(row);
+        }
+        Some(())
     }
 
     /// Returns the entries that are transitions: all but the steps that only reset their environment.

@@ -1,8 +1,11 @@
 //! The format of every learner's state: eight bytes that name the learner, the version as a little-endian
 //! `u16`, and the state in postcard encoding. Equal states have equal bytes.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::io::Write;
+
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::LearnerError;
 
@@ -15,13 +18,17 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Encodes a state.
-    pub(crate) fn encode(&self, state: &impl Serialize) -> Result<Vec<u8>, LearnerError> {
+    /// Writes a state.
+    pub(crate) fn write(&self, state: &impl Serialize, out: &mut dyn Write) -> Result<(), LearnerError> {
         let header = [self.magic.as_slice(), &self.version.to_le_bytes()].concat();
-        postcard::to_extend(state, header).map_err(|error| bad(&error.to_string()))
+        out.write_all(&header).map_err(|error| LearnerError::Unwritten(error.to_string()))?;
+        match postcard::to_io(state, out) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(LearnerError::Unwritten(error.to_string())),
+        }
     }
 
-    /// Decodes what [`encode`](Self::encode) returned.
+    /// Decodes what [`write`](Self::write) has written.
     pub(crate) fn decode<S: DeserializeOwned>(&self, bytes: &[u8]) -> Result<S, LearnerError> {
         let rest =
             bytes.strip_prefix(self.magic.as_slice()).ok_or_else(|| bad("it has the wrong first bytes"))?;
@@ -36,6 +43,17 @@ impl Header {
             return Err(bad(&format!("it has {} extra bytes", rest.len())));
         }
         Ok(state)
+    }
+}
+
+/// Bytes that are written as a whole rather than one by one.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Bytes<'a>(pub(crate) Cow<'a, [u8]>);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
     }
 }
 

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::fs;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -29,13 +30,40 @@ impl Manifest {
     pub(super) const FILE: &str = "manifest.json";
     const FORMAT: u32 = 1;
 
-    pub(super) fn of(files: &[(&'static str, Vec<u8>)]) -> Self {
-        let entry = |contents: &[u8]| Entry { bytes: contents.len() as u64, sha256: sha256(contents) };
-        Self {
-            format: Self::FORMAT,
-            program: PROGRAM.to_owned(),
-            files: files.iter().map(|(name, contents)| ((*name).to_owned(), entry(contents))).collect(),
-        }
+    /// The manifest of no files.
+    pub(super) fn new() -> Self {
+        Self { format: Self::FORMAT, program: PROGRAM.to_owned(), files: BTreeMap::new() }
+    }
+
+    /// Writes a file, whose contents `write` writes, and lists it.
+    pub(super) fn write(
+        &mut self,
+        directory: &Path,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        let file = HashedFile {
+            file: File::create(directory.join(name))?,
+            sha256: Sha256::new(),
+            bytes: 0,
+            error: None,
+        };
+        let mut buffered = BufWriter::with_capacity(1 << 16, file);
+        let written = write(&mut buffered).and_then(|()| Ok(buffered.flush()?));
+        let (HashedFile { file, sha256, bytes, error }, _) = buffered.into_parts();
+        // Encoders hide it.
+        error.map_or(Ok(()), Err)?;
+        written?;
+        file.sync_all()?;
+        self.files.insert(name.to_owned(), Entry { bytes, sha256: hexadecimal(&sha256.finalize()) });
+        Ok(())
+    }
+
+    /// Writes the manifest itself.
+    pub(super) fn finish(&self, directory: &Path) -> Result<()> {
+        let mut file = File::create(directory.join(Self::FILE))?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        Ok(file.sync_all()?)
     }
 
     pub(super) fn parse(bytes: &[u8]) -> Result<Self> {
@@ -52,10 +80,6 @@ impl Manifest {
             Self::FORMAT
         );
         serde_json::from_slice(bytes).context("its manifest is damaged")
-    }
-
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
-        Ok(serde_json::to_vec_pretty(self)?)
     }
 
     /// Fails unless every file in `directory` has the length that it was written with.
@@ -83,10 +107,45 @@ impl Manifest {
     }
 }
 
+/// A file that is hashed while it is written.
+struct HashedFile {
+    file: File,
+    sha256: Sha256,
+    bytes: u64,
+    /// The first error.
+    error: Option<io::Error>,
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.file.write(bytes) {
+            Ok(written) => {
+                self.sha256.update(&bytes[..written]);
+                self.bytes += written as u64;
+                Ok(written)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let kind = error.kind();
+                self.error.get_or_insert(error);
+                Err(kind.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
         // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
+        let _ = fmt::Write::write_fmt(&mut digits, format_args!("{byte:02x}"));
         digits
     })
 }

@@ -9,10 +9,16 @@ mod store;
 mod summary;
 mod writer;
 
+use std::io::Write;
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::learner::Learner;
 use crate::telemetry::{FilePositions, Moment};
+
+use manifest::Manifest;
 
 pub(crate) use amendments::{Amendment, are_published, publish};
 pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
@@ -21,13 +27,13 @@ pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
 
 /// The state of a run between two steps.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Checkpoint {
+pub(crate) struct Checkpoint<L = Vec<u8>> {
     /// The resolved configuration, as TOML.
     pub(crate) config: String,
     /// The progress of the run.
     pub(crate) progress: Progress,
     /// The state of the learner: networks, optimiser, random number generators, unfinished batches.
-    pub(crate) learner: Vec<u8>,
+    pub(crate) learner: L,
     /// The state of every environment.
     pub(crate) environments: Vec<u8>,
 }
@@ -78,17 +84,39 @@ pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
     manifest::Manifest::parse(bytes).map(drop)
 }
 
-impl Checkpoint {
-    pub(crate) fn into_files(self) -> Result<Vec<(&'static str, Vec<u8>)>> {
-        let progress = serde_json::to_vec_pretty(&self.progress)?;
-        Ok(vec![
-            (CONFIG, self.config.into_bytes()),
-            (PROGRESS, progress),
-            (LEARNER, self.learner),
-            (ENVIRONMENTS, self.environments),
-        ])
-    }
+/// The state of a learner, in bytes or as the learner itself: a replay or a rollout would double the memory in use.
+pub(crate) trait LearnerState {
+    fn write(&self, out: &mut dyn Write) -> Result<()>;
+}
 
+impl LearnerState for Vec<u8> {
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        Ok(out.write_all(self)?)
+    }
+}
+
+impl LearnerState for &dyn Learner {
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        Ok(self.write_state(out)?)
+    }
+}
+
+impl<L: LearnerState> Checkpoint<L> {
+    /// Writes the files into a directory.
+    pub(crate) fn write_into(&self, directory: &Path) -> Result<()> {
+        let progress = serde_json::to_vec_pretty(&self.progress)?;
+        let mut manifest = Manifest::new();
+        for (name, bytes) in
+            [(CONFIG, self.config.as_bytes()), (PROGRESS, &progress), (ENVIRONMENTS, &self.environments)]
+        {
+            manifest.write(directory, name, |out| Ok(out.write_all(bytes)?))?;
+        }
+        manifest.write(directory, LEARNER, |out| self.learner.write(out))?;
+        manifest.finish(directory)
+    }
+}
+
+impl Checkpoint {
     pub(crate) fn from_files(mut read: impl FnMut(&'static str) -> Result<Vec<u8>>) -> Result<Self> {
         Ok(Self {
             config: String::from_utf8(read(CONFIG)?).context("config.toml is not UTF-8")?,

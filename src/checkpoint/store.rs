@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::manifest::Manifest;
-use super::{CONFIG, Checkpoint};
+use super::{CONFIG, Checkpoint, LearnerState};
 use crate::durable;
 
 /// The subdirectory of a run that contains its checkpoints.
@@ -40,14 +40,12 @@ pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
 }
 
 /// Writes a checkpoint of a run and returns its directory.
-pub(super) fn save(run_dir: &Path, checkpoint: Checkpoint) -> Result<PathBuf> {
+pub(super) fn save(run_dir: &Path, checkpoint: &Checkpoint<impl LearnerState>) -> Result<PathBuf> {
     let parent = checkpoints_of(run_dir);
     let directory = unused_directory(&parent, checkpoint.progress.moment.updates);
     let write = || -> Result<()> {
         fs::create_dir_all(&parent)?;
-        let mut files = checkpoint.into_files()?;
-        files.push((Manifest::FILE, Manifest::of(&files).to_bytes()?));
-        Ok(durable::write_directory(&directory, &files)?)
+        durable::write_directory(&directory, |partial| checkpoint.write_into(partial))
     };
     write().with_context(|| format!("cannot write the checkpoint {}", directory.display()))?;
     Ok(directory)
@@ -160,14 +158,14 @@ mod tests {
     fn loads_saved_checkpoints_and_finds_the_newest() {
         let run = TempDir::new().unwrap();
         for updates in [9, 100, 20] {
-            save(run.path(), checkpoint(updates)).unwrap();
+            save(run.path(), &checkpoint(updates)).unwrap();
         }
         let newest = latest(run.path()).unwrap();
         assert!(newest.ends_with("checkpoints/update-00000100"));
         assert_eq!(latest(&newest).unwrap(), newest);
         assert_eq!(load(&newest).unwrap(), checkpoint(100));
         // The same update may be saved twice.
-        let again = save(run.path(), checkpoint(100)).unwrap();
+        let again = save(run.path(), &checkpoint(100)).unwrap();
         assert_ne!(again, newest);
         assert_eq!(latest(run.path()).unwrap(), again);
         assert_eq!(
@@ -180,7 +178,7 @@ mod tests {
     #[test]
     fn any_changed_byte_is_detected() {
         let run = TempDir::new().unwrap();
-        let directory = save(run.path(), checkpoint(1)).unwrap();
+        let directory = save(run.path(), &checkpoint(1)).unwrap();
         for entry in fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
             let good = fs::read(&path).unwrap();
@@ -203,8 +201,8 @@ mod tests {
     #[test]
     fn a_damaged_newest_checkpoint_is_skipped_with_a_warning() {
         let run = TempDir::new().unwrap();
-        let older = save(run.path(), checkpoint(1)).unwrap();
-        let newest = save(run.path(), checkpoint(2)).unwrap();
+        let older = save(run.path(), &checkpoint(1)).unwrap();
+        let newest = save(run.path(), &checkpoint(2)).unwrap();
         let quiet = |line: &str| panic!("{line}");
         assert_eq!(load_latest(run.path(), quiet).unwrap(), (newest.clone(), checkpoint(2)));
         fs::write(newest.join("learner.bin"), [9, 9, 9]).unwrap();

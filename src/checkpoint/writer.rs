@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Checkpoint, PROGRESS, Progress, store};
+use super::{Checkpoint, LearnerState, PROGRESS, Progress, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
 use crate::interval::Interval;
@@ -29,7 +29,8 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. Fails if another process writes to the run.
+    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. Fails if another
+    /// process writes to the run.
     pub(crate) fn new(
         run_dir: &Path,
         settings: &CheckpointSettings,
@@ -64,7 +65,7 @@ impl CheckpointWriter {
     }
 
     /// Writes a checkpoint, then removes those that are neither among the last ones nor the best one.
-    pub(crate) fn write(&mut self, checkpoint: Checkpoint) -> Result<()> {
+    pub(crate) fn write(&mut self, checkpoint: &Checkpoint<impl LearnerState>) -> Result<()> {
         let moment = checkpoint.progress.moment;
         store::save(&self.run_dir, checkpoint)?;
         self.saved = Some(moment);
@@ -152,7 +153,7 @@ mod tests {
         let settings = CheckpointSettings { interval_frames: 10, keep_last, keep_best };
         let mut writer = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
-            writer.write(checkpoint(updates, score)).unwrap();
+            writer.write(&checkpoint(updates, score)).unwrap();
         }
         let names = fs::read_dir(store::checkpoints_of(run.path())).unwrap();
         let mut names: Vec<String> =
@@ -175,7 +176,7 @@ mod tests {
     fn finds_the_best_checkpoint() {
         let run = TempDir::new().unwrap();
         for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
-            store::save(run.path(), checkpoint(updates, score)).unwrap();
+            store::save(run.path(), &checkpoint(updates, score)).unwrap();
         }
         assert!(best(run.path()).unwrap().ends_with("update-00000002"));
     }

@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics};
 use algorithms::networks::{NamedWeights, PolicyConfig};
 use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
@@ -142,8 +144,12 @@ impl algorithms::Learner for DqnLearner {
         true
     }
 
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        if self.replay_in_checkpoint { self.dqn.state() } else { self.dqn.state_without_replay() }
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        if self.replay_in_checkpoint {
+            self.dqn.write_state(out)
+        } else {
+            self.dqn.write_state_without_replay(out)
+        }
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {

@@ -340,10 +340,10 @@ impl Run {
     }
 
     fn save(&self, writer: &mut CheckpointWriter) -> Result<()> {
-        writer.write(Checkpoint {
+        writer.write(&Checkpoint {
             config: self.experiment.to_toml()?,
             progress: self.progress.clone(),
-            learner: self.learner.state()?,
+            learner: self.learner.as_ref(),
             environments: self.environments.snapshot()?,
         })
     }

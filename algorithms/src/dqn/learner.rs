@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
@@ -377,8 +379,8 @@ impl Learner for Dqn {
         self.steps >= self.config.total_steps
     }
 
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        state::encode(self, true)
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        state::write(self, true, out)
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {

@@ -1,5 +1,7 @@
 //! The state of a learner as bytes: everything that training needs to continue exactly.
 
+use std::io::Write;
+
 use burn::module::Module;
 use burn::tensor::Device;
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +19,7 @@ use crate::{ConfigError, LearnerError, VectorSpec};
 const HEADER: Header = Header { magic: b"DQNSTATE", version: 4 };
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct State<'a> {
     config: DqnConfig,
     policy: PolicyConfig,
     spec: VectorSpec,
@@ -31,12 +33,12 @@ struct State {
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
-    replay: Option<ReplayState>,
+    replay: Option<ReplayState<'a>>,
 }
 
-/// Returns the complete state, with or without the replay buffer.
-pub(super) fn encode(dqn: &Dqn, with_replay: bool) -> Result<Vec<u8>, LearnerError> {
-    HEADER.encode(&State {
+/// Writes the complete state, with or without the replay buffer.
+pub(super) fn write(dqn: &Dqn, with_replay: bool, out: &mut dyn Write) -> Result<(), LearnerError> {
+    let state = State {
         config: dqn.config.clone(),
         policy: dqn.policy.clone(),
         spec: dqn.spec.clone(),
@@ -50,19 +52,20 @@ pub(super) fn encode(dqn: &Dqn, with_replay: bool) -> Result<Vec<u8>, LearnerErr
         replay_rng: dqn.replay_rng.clone(),
         noise_rng: dqn.noise_rng.clone(),
         replay: with_replay.then(|| dqn.replay.state()),
-    })
+    };
+    HEADER.write(&state, out)
 }
 
 impl Dqn {
-    /// Returns the state without the replay buffer, which is small. After a restart learning pauses until the replay
+    /// Writes the state without the replay buffer, which is small. After a restart learning pauses until the replay
     /// buffer holds `learning_starts` steps again. Fails between `act` and `observe`.
-    pub fn state_without_replay(&self) -> Result<Vec<u8>, LearnerError> {
+    pub fn write_state_without_replay(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
         if self.replay.is_acting() {
             return Err(LearnerError::OutOfOrder(
                 "a state without replay was asked for between act and observe",
             ));
         }
-        encode(self, false)
+        write(self, false, out)
     }
 
     /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare

@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::mem;
 
 use burn::module::Module;
@@ -352,8 +353,8 @@ impl Learner for Ppo {
         self.on_policy.is_complete()
     }
 
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        state::encode(self)
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        state::write(self, out)
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {

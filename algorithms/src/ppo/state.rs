@@ -1,5 +1,7 @@
 //! The state of a learner as bytes: everything that training needs to continue exactly.
 
+use std::io::Write;
+
 use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -16,25 +18,26 @@ use crate::{LearnerError, VectorSpec};
 const HEADER: Header = Header { magic: b"PPOSTATE", version: 6 };
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct State<'a> {
     config: PpoConfig,
     policy: PolicyConfig,
     spec: VectorSpec,
-    on_policy: OnPolicyState,
+    on_policy: OnPolicyState<'a>,
     scales: TaskScales,
     recurrent: RecurrentRollout,
 }
 
-/// Returns the complete state at any moment. Just after an update it is small, because no rollout is in progress.
-pub(super) fn encode(ppo: &Ppo) -> Result<Vec<u8>, LearnerError> {
-    HEADER.encode(&State {
+/// Writes the complete state at any moment. Just after an update it is small, because no rollout is in progress.
+pub(super) fn write(ppo: &Ppo, out: &mut dyn Write) -> Result<(), LearnerError> {
+    let state = State {
         config: ppo.config.clone(),
         policy: ppo.policy.clone(),
         spec: ppo.on_policy.spec.clone(),
         on_policy: ppo.on_policy.state()?,
         scales: ppo.actor.scales.clone(),
         recurrent: ppo.recurrent.clone(),
-    })
+    };
+    HEADER.write(&state, out)
 }
 
 impl Ppo {

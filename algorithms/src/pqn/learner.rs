@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rl_env::Batch;
@@ -285,8 +287,8 @@ impl Learner for Pqn {
         self.on_policy.is_complete()
     }
 
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        state::encode(self)
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        state::write(self, out)
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {

@@ -1,5 +1,7 @@
 //! The state of a learner as bytes: everything that training needs to continue exactly.
 
+use std::io::Write;
+
 use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -15,23 +17,24 @@ use crate::{LearnerError, VectorSpec};
 const HEADER: Header = Header { magic: b"PQNSTATE", version: 5 };
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct State<'a> {
     config: PqnConfig,
     policy: PolicyConfig,
     spec: VectorSpec,
-    on_policy: OnPolicyState,
+    on_policy: OnPolicyState<'a>,
     scales: TaskScales,
 }
 
-/// Returns the complete state at any moment. Just after an update it is small, because no rollout is in progress.
-pub(super) fn encode(pqn: &Pqn) -> Result<Vec<u8>, LearnerError> {
-    HEADER.encode(&State {
+/// Writes the complete state at any moment. Just after an update it is small, because no rollout is in progress.
+pub(super) fn write(pqn: &Pqn, out: &mut dyn Write) -> Result<(), LearnerError> {
+    let state = State {
         config: pqn.config.clone(),
         policy: pqn.policy.clone(),
         spec: pqn.on_policy.spec.clone(),
         on_policy: pqn.on_policy.state()?,
         scales: pqn.actor.head().scales.clone(),
-    })
+    };
+    HEADER.write(&state, out)
 }
 
 impl Pqn {

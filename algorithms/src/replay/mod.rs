@@ -139,6 +139,11 @@ fn stack_of(layout: ObservationLayout) -> Stack {
     }
 }
 
+/// Returns the number of bytes of a frame, of which observations are stacks.
+pub(crate) fn frame_bytes(layout: ObservationLayout) -> usize {
+    stack_of(layout).frame_bytes
+}
+
 /// Computes the size of a replay buffer for the given environments.
 pub(crate) fn replay_size(
     spec: &VectorSpec,

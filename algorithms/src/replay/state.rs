@@ -1,42 +1,34 @@
-use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::ReplayBuffer;
 use super::history::History;
 use super::sum_tree::SumTree;
+use crate::state_bytes::Bytes;
 
 /// A replay buffer with all of its contents.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ReplayState {
-    histories: Vec<History>,
-    priorities: Vec<SumTree>,
+pub(crate) struct ReplayState<'a> {
+    histories: Cow<'a, [History]>,
+    priorities: Cow<'a, [SumTree]>,
     max_priority: f64,
     written: u64,
     acting: bool,
     /// The slots of each environment that were written to.
-    frames: Vec<Bytes>,
-}
-
-/// Bytes that are serialised as a whole.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Bytes(Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
+    frames: Vec<Bytes<'a>>,
 }
 
 impl ReplayBuffer {
-    /// Returns a copy of all contents.
-    pub(crate) fn state(&self) -> ReplayState {
+    /// Returns all contents, which may be gigabytes, without copying them.
+    pub(crate) fn state(&self) -> ReplayState<'_> {
         let used = |(history, region): (&History, &std::ops::Range<usize>)| {
             let length = history.frames.used_slots() * self.stack.frame_bytes;
-            Bytes(self.frames.bytes()[region.start..region.start + length].to_vec())
+            Bytes(Cow::Borrowed(&self.frames.bytes()[region.start..region.start + length]))
         };
         ReplayState {
-            histories: self.histories.clone(),
-            priorities: self.priorities.clone(),
+            histories: Cow::Borrowed(&self.histories),
+            priorities: Cow::Borrowed(&self.priorities),
             max_priority: self.max_priority,
             written: self.written,
             acting: self.acting,
@@ -46,7 +38,7 @@ impl ReplayBuffer {
 
     /// Restores a state into an empty replay buffer that was created in the same way. On an error, which is
     /// one sentence, nothing has changed.
-    pub(crate) fn restore(&mut self, state: ReplayState) -> Result<(), &'static str> {
+    pub(crate) fn restore(&mut self, state: ReplayState<'_>) -> Result<(), &'static str> {
         let count = self.histories.len();
         let same_histories = state.histories.len() == count
             && state.histories.iter().zip(&self.histories).all(|(new, old)| new.fits(old, self.stack));
@@ -68,8 +60,8 @@ impl ReplayBuffer {
         for (bytes, region) in state.frames.iter().zip(&self.regions) {
             self.frames.bytes_mut()[region.start..region.start + bytes.0.len()].copy_from_slice(&bytes.0);
         }
-        self.histories = state.histories;
-        self.priorities = state.priorities;
+        self.histories = state.histories.into_owned();
+        self.priorities = state.priorities.into_owned();
         self.max_priority = state.max_priority;
         self.written = state.written;
         self.acting = state.acting;
