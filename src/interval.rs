@@ -1,5 +1,7 @@
 //! Periodic actions of a run.
 
+use std::time::{Duration, Instant};
+
 /// A period in emulated frames. Its times are multiples of the period, so that a resumed run has the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
@@ -33,6 +35,43 @@ impl Interval {
     }
 }
 
+/// A period of time, in this process.
+#[derive(Clone, Debug)]
+pub(crate) struct Timer {
+    /// The period; none for never.
+    period: Option<Duration>,
+    due: Instant,
+}
+
+impl Timer {
+    /// The maximum share of the time that the action may take, as a divisor.
+    const SHARE: u32 = 20;
+
+    /// Returns a period of a number of minutes (0 for never), which begins now.
+    pub(crate) fn minutes(minutes: f64) -> Self {
+        let period = Duration::try_from_secs_f64(60.0 * minutes).ok().filter(|period| !period.is_zero());
+        let mut timer = Self { period, due: Instant::now() };
+        timer.restart(Duration::ZERO);
+        timer
+    }
+
+    /// Returns true if the period is over.
+    pub(crate) fn is_due(&self) -> bool {
+        self.period.is_some() && Instant::now() >= self.due
+    }
+
+    /// Begins the next period after an action that took the given time.
+    pub(crate) fn restart(&mut self, action: Duration) {
+        let wait = self.period.unwrap_or_default().max(action.saturating_mul(Self::SHARE));
+        let now = Instant::now();
+        // A period beyond all times of the clock never ends.
+        match now.checked_add(wait) {
+            Some(due) => self.due = due,
+            None => self.period = None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +88,15 @@ mod tests {
         };
         assert_eq!((25..60).step_by(3).filter(is_due).collect::<Vec<_>>(), [31, 40, 52]);
         assert!(!Interval::new(0, 25).is_due(u64::MAX));
+    }
+
+    #[test]
+    fn a_slow_action_lengthens_the_period() {
+        let mut timer = Timer::minutes(1e-9);
+        assert!(timer.is_due());
+        timer.restart(Duration::from_secs(3));
+        assert!(!timer.is_due() && timer.due > Instant::now() + Duration::from_secs(50));
+        assert!(!Timer::minutes(0.0).is_due());
+        assert!(!Timer::minutes(1e30).is_due());
     }
 }

@@ -320,6 +320,78 @@ fn an_interrupted_evaluation_is_repeated() {
 }
 
 #[test]
+fn a_finished_run_repeats_its_scores_and_makes_up_for_an_interrupted_evaluation() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut train = ale_train();
+    train.args([
+        "ppo",
+        "--games",
+        "CartPole-v1",
+        "--total-frames",
+        "2048",
+        "--num-threads",
+        "1",
+        "--run-dir",
+    ]);
+    train.arg(&run).args(["--set", "evaluation.episodes=4000"]);
+    let mut stopped = train.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    // The last checkpoint precedes the evaluation.
+    wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    signal(&stopped, "-TERM");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert!(!curves(&run).iter().any(|record| record.get("evaluation/return").is_some()));
+
+    let resume = || succeed(ale_train().arg("resume").arg(&run));
+    let first = resume();
+    let recorded = curves(&run);
+    assert!(recorded.iter().any(|record| record.get("evaluation/return").is_some()));
+    let again = resume();
+    assert_eq!((&again.stdout, curves(&run)), (&first.stdout, recorded));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    let extend = format!("extend it with `ale-train resume {} --total-frames N`", run.display());
+    assert!(said.contains("is finished: it has trained for all of its") && said.contains(&extend), "{said}");
+}
+
+#[test]
+fn a_directory_that_is_deleted_during_training_is_created_again() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, deleted] = ["whole", "deleted"].map(|name| temp.path().join(name));
+    succeed(&mut train(&whole, "1", &CART_POLE));
+    let mut command = train(&deleted, "1", &CART_POLE);
+    let mut going = command.stderr(Stdio::piped()).spawn().expect("a run");
+    wait_for(&mut going, "second update", || updates(&deleted) >= 2);
+    // A moved directory is as good as a deleted one, and nothing can be written into it meanwhile.
+    fs::rename(&deleted, temp.path().join("moved")).expect("a directory");
+    let output = going.wait_with_output().expect("the run ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0].contains("was deleted or moved; it is created again"), "{said}");
+    assert!(outcome(&deleted) == outcome(&whole), "the runs differ");
+    for name in ["config.toml", "run.json"] {
+        let read = |run: &Path| fs::read(run.join(name)).expect("a file");
+        assert_eq!(read(&deleted), read(&temp.path().join("moved")));
+    }
+    assert!(checkpoints(&deleted).len() >= 2, "one after the deletion and one at the end");
+}
+
+#[test]
+fn checkpoints_by_time_do_not_affect_training() {
+    let temp = TempDir::new().expect("a directory");
+    let [plain, timed] = ["plain", "timed"].map(|name| temp.path().join(name));
+    let frames = ["--set", "checkpoints.interval_frames=0", "--set", "checkpoints.keep_last=99"];
+    let settings = [&CART_POLE[..], &frames].concat();
+    succeed(&mut train(&plain, "1", &settings));
+    let minutes = [&settings[..], &["--set", "checkpoints.interval_minutes=1e-6"]].concat();
+    succeed(&mut train(&timed, "1", &minutes));
+    assert_eq!(checkpoints(&plain).len(), 1);
+    assert!(checkpoints(&timed).len() > 2, "no checkpoint by time");
+    assert!(outcome(&timed) == outcome(&plain), "the runs differ");
+}
+
+#[test]
 fn the_second_signal_ends_the_run_at_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");

@@ -5,6 +5,7 @@
 
 mod amendments;
 mod manifest;
+mod presence;
 mod store;
 mod summary;
 mod writer;
@@ -21,6 +22,7 @@ use crate::telemetry::{FilePositions, Moment};
 use manifest::Manifest;
 
 pub(crate) use amendments::{Amendment, are_published, publish};
+pub(crate) use presence::Presence;
 pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen, is_locked};

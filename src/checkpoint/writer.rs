@@ -2,14 +2,14 @@ use std::cmp::Reverse;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Checkpoint, LearnerState, PROGRESS, Progress, store};
+use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
-use crate::interval::Interval;
+use crate::interval::{Interval, Timer};
 use crate::telemetry::Moment;
 
 /// The file that is locked by the process that writes to a run.
@@ -24,8 +24,11 @@ pub(crate) struct CheckpointWriter {
     /// The progress at the newest checkpoint.
     saved: Option<Moment>,
     due: Interval,
+    timer: Timer,
     /// Unlocked when it is closed.
-    _lock: File,
+    lock: File,
+    /// The files of the run besides checkpoints and curves.
+    identity: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl CheckpointWriter {
@@ -46,7 +49,9 @@ impl CheckpointWriter {
             settings: settings.clone(),
             saved,
             due: Interval::new(settings.interval_frames, frames),
-            _lock: lock,
+            timer: Timer::minutes(settings.interval_minutes),
+            lock,
+            identity: identity(run_dir),
         })
     }
 
@@ -59,6 +64,27 @@ impl CheckpointWriter {
         due
     }
 
+    /// Looks for the directory of the run.
+    pub(crate) fn presence(&self) -> Presence {
+        Presence::of(&self.lock, &self.run_dir.join(LOCK))
+    }
+
+    /// Creates the directory of the run again, without checkpoints and curves.
+    pub(crate) fn create_directory_again(&mut self) -> Result<()> {
+        fs::create_dir_all(&self.run_dir)
+            .with_context(|| format!("cannot write the run directory {}", self.run_dir.display()))?;
+        self.lock = lock(&self.run_dir)?;
+        self.saved = None;
+        self.identity
+            .iter()
+            .try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
+    }
+
+    /// Returns true if a checkpoint is due because of the time since the last one.
+    pub(crate) fn is_due_by_time(&self) -> bool {
+        self.timer.is_due()
+    }
+
     /// Returns true if a checkpoint with this progress has been written, whatever its time.
     pub(crate) fn has(&self, moment: &Moment) -> bool {
         self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
@@ -67,7 +93,10 @@ impl CheckpointWriter {
     /// Writes a checkpoint, then removes those that are neither among the last ones nor the best one.
     pub(crate) fn write(&mut self, checkpoint: &Checkpoint<impl LearnerState>) -> Result<()> {
         let moment = checkpoint.progress.moment;
-        store::save(&self.run_dir, checkpoint)?;
+        let began = Instant::now();
+        let saved = store::save(&self.run_dir, checkpoint);
+        self.timer.restart(began.elapsed());
+        saved?;
         self.saved = Some(moment);
         for directory in self.surplus()? {
             durable::remove_directory(&directory)
@@ -110,6 +139,12 @@ fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
     first_of_equals.map(|(_, (directory, _))| directory)
 }
 
+/// Reads the configuration and the provenance of a run, as far as they exist.
+fn identity(run_dir: &Path) -> Vec<(&'static str, Vec<u8>)> {
+    let read = |name| Some((name, fs::read(run_dir.join(name)).ok()?));
+    [CONFIG, store::PROVENANCE].into_iter().filter_map(read).collect()
+}
+
 fn lock(run_dir: &Path) -> Result<File> {
     let path = run_dir.join(LOCK);
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
@@ -150,7 +185,8 @@ mod tests {
 
     fn kept(scores: &[Option<f64>], keep_last: usize, keep_best: bool) -> Vec<String> {
         let run = TempDir::new().unwrap();
-        let settings = CheckpointSettings { interval_frames: 10, keep_last, keep_best };
+        let settings =
+            CheckpointSettings { interval_frames: 10, keep_last, keep_best, ..CheckpointSettings::default() };
         let mut writer = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
             writer.write(&checkpoint(updates, score)).unwrap();

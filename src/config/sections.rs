@@ -119,6 +119,9 @@ settings! {
     pub(crate) struct CheckpointSettings {
         /// The number of emulated frames between two checkpoints; 0 for a single one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
+        /// The number of minutes between two checkpoints, whatever the frames; 0 for none by time. Writing them takes at
+        /// most a twentieth of the time: the interval grows if necessary.
+        pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of newest checkpoints that are kept.
         pub(crate) keep_last: usize = 3 => at_least(1.0),
         /// True if the best checkpoint is kept too: the one with the highest score in the newest evaluation or, without

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch, ResetSeeds, Space};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
@@ -30,7 +30,7 @@ pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
 const ENVIRONMENTS: usize = 8;
 
 /// The episodes of a task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scores {
     /// The name of the game.
     #[serde(rename = "game")]

@@ -1,43 +1,106 @@
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
-/// A file that is only appended to and tracks its length.
+/// A file that is only appended to. It survives errors and its deletion.
 pub(super) struct AppendFile {
+    path: PathBuf,
     writer: BufWriter<File>,
+    /// The length up to the last [`flush`](Write::flush), which is between two records.
     length: u64,
+    /// The number of bytes written since then.
+    pending: u64,
 }
 
 impl AppendFile {
     /// Opens or creates a file and truncates it to `length` bytes.
     pub(super) fn open(path: &Path, length: u64) -> io::Result<Self> {
-        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
         let length = length.min(file.metadata()?.len());
         file.set_len(length)?;
         file.seek(SeekFrom::Start(length))?;
-        Ok(Self { writer: BufWriter::new(file), length })
+        Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), length, pending: 0 })
     }
 
     /// Makes everything written so far durable against a crash of the machine.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.writer.flush()?;
+        self.flush()?;
         self.writer.get_ref().sync_data()
     }
 
-    /// Returns the length of the file, including buffered bytes.
+    /// Returns the length of the file up to the last flush.
     pub(super) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Continues after an error, without what was written since the last flush.
+    pub(super) fn recover(&mut self) -> io::Result<()> {
+        let file = self.writer.get_ref().try_clone()?;
+        self.continue_in(file)
+    }
+
+    /// Creates the file again after it was deleted, with its contents.
+    pub(super) fn create_again(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let mut contents = Vec::new();
+        let deleted = self.writer.get_mut();
+        deleted.seek(SeekFrom::Start(0))?;
+        deleted.read_to_end(&mut contents)?;
+        let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&self.path)?;
+        file.write_all(&contents)?;
+        self.continue_in(file)
+    }
+
+    fn continue_in(&mut self, mut file: File) -> io::Result<()> {
+        file.set_len(self.length)?;
+        file.seek(SeekFrom::Start(self.length))?;
+        // Dropping the old writer would write its buffer.
+        let _ = std::mem::replace(&mut self.writer, BufWriter::new(file)).into_parts();
+        self.pending = 0;
+        Ok(())
     }
 }
 
 impl Write for AppendFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(bytes)?;
-        self.length += written as u64;
+        self.pending += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.writer.flush()?;
+        self.length += std::mem::take(&mut self.pending);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn continues_between_records_after_an_error_and_after_its_deletion() {
+        let temp = TempDir::new().unwrap();
+        let path = temp.path().join("curves");
+        let mut file = AppendFile::open(&path, 0).unwrap();
+        file.write_all(b"one\n").unwrap();
+        file.flush().unwrap();
+        file.write_all(b"tw").unwrap();
+        file.recover().unwrap();
+        file.write_all(b"three\n").unwrap();
+        assert_eq!(file.length(), 4);
+        if cfg!(unix) {
+            fs::remove_file(&path).unwrap();
+            file.create_again().unwrap();
+        }
+        file.write_all(b"four\n").unwrap();
+        file.sync().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\nthree\nfour\n");
+        assert_eq!(file.length(), 15);
     }
 }

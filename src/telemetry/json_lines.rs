@@ -37,6 +37,14 @@ impl Sink for JsonLines {
         self.file.sync()
     }
 
+    fn recover(&mut self) -> io::Result<()> {
+        self.file.recover()
+    }
+
+    fn create_again(&mut self) -> io::Result<()> {
+        self.file.create_again()
+    }
+
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }

@@ -49,8 +49,14 @@ impl FilePositions {
 
 /// All sinks of a run.
 pub(crate) struct Telemetry {
-    sinks: Vec<Box<dyn Sink>>,
+    sinks: Vec<Output>,
     printer: Printer,
+}
+
+/// A sink, which pauses after an error.
+struct Output {
+    sink: Box<dyn Sink>,
+    pauses: bool,
 }
 
 impl Telemetry {
@@ -71,11 +77,12 @@ impl Telemetry {
         if json {
             sinks.push(Box::new(JsonStdout));
         }
+        let sinks = sinks.into_iter().map(|sink| Output { sink, pauses: false }).collect();
         Ok(Self { sinks, printer })
     }
 
-    /// Passes a record to every sink. A sink that fails, for example on a full disk, is dropped with a warning: losing
-    /// curves must not stop a run.
+    /// Passes a record to every sink. A sink that fails, for example on a full disk, pauses with a warning until the next
+    /// checkpoint: losing curves must not stop a run.
     pub(crate) fn record(&mut self, record: &Record) {
         self.each(|sink| sink.record(record));
     }
@@ -90,21 +97,30 @@ impl Telemetry {
         self.each(|sink| sink.flush());
     }
 
-    /// Syncs the files to disk. Returns their lengths.
+    /// Syncs the files to disk, also those of sinks that paused. Returns their lengths.
     pub(crate) fn positions(&mut self) -> FilePositions {
+        for Output { sink, pauses } in &mut self.sinks {
+            if *pauses && sink.recover().is_ok() && sink.sync().is_ok() {
+                *pauses = false;
+                self.printer.say(&format!("{} continues", sink.name()));
+            }
+        }
         self.each(|sink| sink.sync());
-        let positions = self.sinks.iter().filter_map(|sink| sink.position());
+        let positions = self.sinks.iter().filter_map(|output| output.sink.position());
         FilePositions(positions.map(|(file, length)| (file.to_owned(), length)).collect())
     }
 
+    /// Creates the files again after they were deleted.
+    pub(crate) fn create_again(&mut self) {
+        self.each(|sink| sink.create_again());
+    }
+
     fn each(&mut self, mut act: impl FnMut(&mut dyn Sink) -> io::Result<()>) {
-        let printer = &self.printer;
-        self.sinks.retain_mut(|sink| match act(sink.as_mut()) {
-            Ok(()) => true,
-            Err(error) => {
-                printer.warn(&format!("{} is incomplete from here on: {error}", sink.name()));
-                false
+        for Output { sink, pauses } in self.sinks.iter_mut().filter(|output| !output.pauses) {
+            if let Err(error) = act(sink.as_mut()) {
+                *pauses = true;
+                self.printer.warn(&format!("{} lacks records from here on: {error}", sink.name()));
             }
-        });
+        }
     }
 }

@@ -24,7 +24,17 @@ pub(crate) trait Sink {
         self.flush()
     }
 
-    /// Returns the name and length of the sink's file, or `None` if it has no file.
+    /// Continues after an error, without the records since the last [`flush`](Self::flush).
+    fn recover(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Creates the sink's file again after it was deleted.
+    fn create_again(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Returns the name of the sink's file and its length up to the last flush, or `None` if it has no file.
     fn position(&self) -> Option<(&'static str, u64)> {
         None
     }

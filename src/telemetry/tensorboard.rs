@@ -40,6 +40,7 @@ impl TensorBoard {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());
             tensorboard.write(event)?;
+            tensorboard.flush()?;
         }
         Ok(tensorboard)
     }
@@ -85,6 +86,14 @@ impl Sink for TensorBoard {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync()
+    }
+
+    fn recover(&mut self) -> io::Result<()> {
+        self.file.recover()
+    }
+
+    fn create_again(&mut self) -> io::Result<()> {
+        self.file.create_again()
     }
 
     fn position(&self) -> Option<(&'static str, u64)> {

@@ -4,6 +4,7 @@ mod amendment;
 mod clock;
 mod collection;
 mod divergence;
+mod final_scores;
 mod hyperparameters;
 mod run;
 mod tally;

@@ -3,15 +3,16 @@ use std::mem;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rl_env::ResetSeeds;
 
 use super::clock::Clock;
 use super::collection::Collection;
 use super::divergence;
+use super::final_scores::FinalScores;
 use super::hyperparameters;
 use super::tally::Tally;
-use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Progress};
+use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Presence, Progress};
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
 use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
@@ -55,12 +56,29 @@ pub(super) struct OutputOptions {
     pub(super) json: bool,
 }
 
+impl OutputOptions {
+    /// Prints the scores: to standard error if standard output is for records.
+    fn print(&self, table: &[u8], printer: &Printer, out: &mut impl Write) -> Result<()> {
+        if self.json {
+            printer.say(String::from_utf8_lossy(table).trim_end());
+            return Ok(());
+        }
+        Ok(out.write_all(table)?)
+    }
+}
+
 impl Run {
     /// Trains, writes a checkpoint and, unless interrupted, evaluates the agent.
     pub(super) fn execute(mut self, output: &OutputOptions, out: &mut impl Write) -> Result<()> {
         let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
+        if let InitialState::Restored(_) = self.initial_state
+            && self.learner.is_complete()
+            && let Some(scores) = self.known_scores()
+        {
+            return self.repeat_scores(scores, &interrupt, &printer, output, out);
+        }
         self.announce(&printer);
         let progress_line =
             ProgressLine::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
@@ -72,19 +90,12 @@ impl Run {
             .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
             let mut table = Vec::new();
-            self.close(&mut telemetry, &interrupt, &mut table)
+            self.close(&mut telemetry, &interrupt, &printer, &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
-            if output.json {
-                printer.say(String::from_utf8_lossy(&table).trim_end());
-            } else {
-                out.write_all(&table)?;
-            }
+            output.print(&table, &printer, out)?;
         }
         drop(telemetry);
-        if let Some(signal) = interrupt.signal() {
-            let again = Some(format!("`ale-train resume {}`", self.directory.display()));
-            return Err(Interrupted { signal, again }.into());
-        }
+        self.fail_if_stopped(&interrupt)?;
         printer.say(&format!("the run is in {}", self.directory.display()));
         Ok(())
     }
@@ -143,9 +154,12 @@ impl Run {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
             }
             let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
-            let is_due = has_updated && writer.is_due(clock.moment.frames) && !is_over;
+            let was_lost = has_updated && self.restore_directory(writer, telemetry, printer)?;
+            let is_due = (has_updated && writer.is_due(clock.moment.frames))
+                || (self.learner.is_idle() && writer.is_due_by_time())
+                || was_lost;
             // An agent with non-finite outputs fails in its next step, with a more detailed error.
-            if is_due && self.check_agent().is_ok() {
+            if is_due && !is_over && self.check_agent().is_ok() {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have space again the next time.
@@ -158,6 +172,7 @@ impl Run {
             }
             self.step(&mut collection, &mut clock, &mut tally, telemetry, interrupt)?;
         }
+        self.restore_directory(writer, telemetry, printer)?;
         self.check_agent()?;
         self.show_weights(&clock.moment, telemetry)?;
         self.note_progress(&clock, &tally, telemetry);
@@ -312,6 +327,30 @@ impl Run {
         Ok(())
     }
 
+    /// Creates the directory of the run again if it was deleted; curves keep their contents. Returns true if so. Fails if
+    /// another run has taken its place.
+    fn restore_directory(
+        &self,
+        writer: &mut CheckpointWriter,
+        telemetry: &mut Telemetry,
+        printer: &Printer,
+    ) -> Result<bool> {
+        let directory = self.directory.display();
+        match writer.presence() {
+            Presence::Present => Ok(false),
+            Presence::Missing => {
+                printer.warn(&format!(
+                    "the run directory {directory} was deleted or moved; it is created again, with a new checkpoint, \
+                     but older checkpoints are lost"
+                ));
+                writer.create_directory_again()?;
+                telemetry.create_again();
+                Ok(true)
+            }
+            Presence::Replaced => bail!("another run has taken the place of the run directory {directory}"),
+        }
+    }
+
     fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
         let evaluation = self.progress.evaluation;
         let score = if self.evaluations().is_used() {
@@ -349,20 +388,90 @@ impl Run {
     }
 
     /// Prints the scores of the final evaluation, which may have taken place already, beside those of a random player.
-    fn close(&mut self, telemetry: &mut Telemetry, interrupt: &Interrupt, table: &mut Vec<u8>) -> Result<()> {
+    fn close(
+        &mut self,
+        telemetry: &mut Telemetry,
+        interrupt: &Interrupt,
+        printer: &Printer,
+        table: &mut Vec<u8>,
+    ) -> Result<()> {
         if self.experiment.evaluation.episodes == 0 {
             return Ok(());
         }
-        let stop = || interrupt.is_requested();
         let moment = self.progress.moment;
         let agent = match mem::take(&mut self.scores) {
             scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
             // A run that was complete when it was resumed: the scores have been recorded.
-            _ if self.is_evaluated(moment.frames) => self.play(&stop, None)?,
+            _ if self.is_evaluated(moment.frames) => self.play(&|| interrupt.is_requested(), None)?,
             _ => self.evaluate(&moment, telemetry, interrupt)?,
         };
-        let random = evaluation::of_random_player(&self.builder, &self.plan(&stop))?;
-        let (Some(agent), Some(random)) = (agent, random) else { return Ok(()) };
-        evaluation::print_comparison(&agent, &random, &self.experiment.games, table)
+        let Some(agent) = agent else { return Ok(()) };
+        let mut scores = FinalScores { frames: moment.frames, agent, random: None };
+        self.keep(&scores, printer);
+        self.compare(&mut scores, interrupt, printer, table)
+    }
+
+    /// Prints scores beside those of a random player, unless a signal arrives before they are known.
+    fn compare(
+        &self,
+        scores: &mut FinalScores,
+        interrupt: &Interrupt,
+        printer: &Printer,
+        table: &mut Vec<u8>,
+    ) -> Result<()> {
+        if scores.random.is_none() {
+            let stop = || interrupt.is_requested();
+            scores.random = evaluation::of_random_player(&self.builder, &self.plan(&stop))?;
+            self.keep(scores, printer);
+        }
+        let Some(random) = &scores.random else { return Ok(()) };
+        evaluation::print_comparison(&scores.agent, random, &self.experiment.games, table)
+    }
+
+    /// Writes scores into the directory of the run. They are printed even if that fails.
+    fn keep(&self, scores: &FinalScores, printer: &Printer) {
+        if let Err(error) = scores.write(&self.directory) {
+            printer.warn(&sentence(&error));
+        }
+    }
+
+    /// Returns the scores of a finished run, as far as they are known: none if its evaluation is still missing.
+    fn known_scores(&self) -> Option<FinalScores> {
+        let frames = self.progress.moment.frames;
+        match self.experiment.evaluation.episodes {
+            0 => Some(FinalScores { frames, agent: Vec::new(), random: Some(Vec::new()) }),
+            _ => FinalScores::read(&self.directory, frames),
+        }
+    }
+
+    /// Prints the scores of a run that was finished before.
+    fn repeat_scores(
+        &self,
+        mut scores: FinalScores,
+        interrupt: &Interrupt,
+        printer: &Printer,
+        output: &OutputOptions,
+        out: &mut impl Write,
+    ) -> Result<()> {
+        let mut table = Vec::new();
+        if !scores.agent.is_empty() {
+            self.compare(&mut scores, interrupt, printer, &mut table)
+                .context(AtWork { doing: "evaluation failed" })?;
+        }
+        output.print(&table, printer, out)?;
+        self.fail_if_stopped(interrupt)?;
+        let directory = self.directory.display();
+        printer.say(&format!(
+            "the run {directory} is finished: it has trained for all of its {} frames; extend it with `ale-train resume \
+             {directory} --total-frames N`",
+            self.progress.moment.frames
+        ));
+        Ok(())
+    }
+
+    fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
+        let Some(signal) = interrupt.signal() else { return Ok(()) };
+        let again = Some(format!("`ale-train resume {}`", self.directory.display()));
+        Err(Interrupted { signal, again }.into())
     }
 }

@@ -230,9 +230,9 @@ fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
 #[test]
 fn a_stopped_update_of_many_gradient_steps_is_undone_at_every_moment() {
     for config in variants() {
-        // Ten gradient steps for four environments.
-        let learner = || learner(DqnConfig { train_ratio: 2.5, ..config.clone() }, vectors());
-        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Dqn::update_unless, 10);
+        // Eight gradient steps for each step of an environment.
+        let learner = || learner(DqnConfig { train_ratio: 8.0, ..config.clone() }, vectors());
+        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Dqn::update_unless, 8);
     }
 }
 

@@ -1,0 +1,57 @@
+use std::fs::{self, File};
+use std::path::Path;
+
+/// The whereabouts of the directory of a run that is being trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Present,
+    /// It was deleted or moved.
+    Missing,
+    /// There is another run in its place.
+    Replaced,
+}
+
+impl Presence {
+    /// Looks if there is still the open file `held` at `path`.
+    pub(super) fn of(held: &File, path: &Path) -> Self {
+        match fs::metadata(path) {
+            Err(_) => Self::Missing,
+            Ok(there) => match held.metadata() {
+                Ok(held) if !is_same(&held, &there) => Self::Replaced,
+                _ => Self::Present,
+            },
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(held: &fs::Metadata, there: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    (held.dev(), held.ino()) == (there.dev(), there.ino())
+}
+
+/// Other systems do not delete open files.
+#[cfg(not(unix))]
+fn is_same(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn a_deleted_and_a_replaced_directory_are_recognised() {
+        let temp = TempDir::new().unwrap();
+        let path = temp.path().join("file");
+        let held = File::create(&path).unwrap();
+        assert_eq!(Presence::of(&held, &path), Presence::Present);
+        fs::rename(&path, temp.path().join("moved")).unwrap();
+        assert_eq!(Presence::of(&held, &path), Presence::Missing);
+        File::create(&path).unwrap();
+        assert_eq!(Presence::of(&held, &path), Presence::Replaced);
+    }
+}

@@ -1,0 +1,53 @@
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+use crate::evaluation::Scores;
+
+/// The scores at the end of a run, in a file of the run: resuming a finished run shows them again.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct FinalScores {
+    /// The number of emulated frames of training before the evaluation.
+    pub(super) frames: u64,
+    pub(super) agent: Vec<Scores>,
+    /// Absent if a signal arrived before the random player had finished.
+    pub(super) random: Option<Vec<Scores>>,
+}
+
+impl FinalScores {
+    const FILE: &str = "scores.json";
+
+    /// Reads the scores of a run after `frames` frames, if they are known.
+    pub(super) fn read(run_dir: &Path, frames: u64) -> Option<Self> {
+        let text = fs::read(run_dir.join(Self::FILE)).ok()?;
+        serde_json::from_slice(&text).ok().filter(|scores: &Self| scores.frames == frames)
+    }
+
+    pub(super) fn write(&self, run_dir: &Path) -> Result<()> {
+        durable::write(&run_dir.join(Self::FILE), &serde_json::to_vec_pretty(self)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn scores_of_another_length_of_training_are_not_read() {
+        let run = TempDir::new().unwrap();
+        let scores = FinalScores { frames: 8, agent: Vec::new(), random: None };
+        assert_eq!(FinalScores::read(run.path(), 8), None);
+        scores.write(run.path()).unwrap();
+        assert_eq!(
+            (FinalScores::read(run.path(), 8), FinalScores::read(run.path(), 9)),
+            (Some(scores), None)
+        );
+        fs::write(run.path().join(FinalScores::FILE), "{").unwrap();
+        assert_eq!(FinalScores::read(run.path(), 8), None);
+    }
+}
