@@ -28,7 +28,7 @@ pub(crate) struct CheckpointWriter {
     /// Unlocked when it is closed.
     lock: File,
     /// The files of the run besides checkpoints and curves.
-    identity: Vec<(&'static str, Vec<u8>)>,
+    files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl CheckpointWriter {
@@ -51,7 +51,7 @@ impl CheckpointWriter {
             due: Interval::new(settings.interval_frames, frames),
             timer: Timer::minutes(settings.interval_minutes),
             lock,
-            identity: identity(run_dir),
+            files: Vec::new(),
         })
     }
 
@@ -69,15 +69,19 @@ impl CheckpointWriter {
         Presence::of(&self.lock, &self.run_dir.join(LOCK))
     }
 
-    /// Creates the directory of the run again, without checkpoints and curves.
+    /// Remembers the configuration and the provenance of the run, as far as they exist.
+    pub(crate) fn remember_files(&mut self) {
+        let read = |name| Some((name, fs::read(self.run_dir.join(name)).ok()?));
+        self.files = [CONFIG, store::PROVENANCE].into_iter().filter_map(read).collect();
+    }
+
+    /// Creates the directory of the run again with the files that it remembers, without checkpoints and curves.
     pub(crate) fn create_directory_again(&mut self) -> Result<()> {
         fs::create_dir_all(&self.run_dir)
             .with_context(|| format!("cannot write the run directory {}", self.run_dir.display()))?;
         self.lock = lock(&self.run_dir)?;
         self.saved = None;
-        self.identity
-            .iter()
-            .try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
+        self.files.iter().try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
     }
 
     /// Returns true if a checkpoint is due because of the time since the last one.
@@ -137,12 +141,6 @@ fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
         .enumerate()
         .max_by(|(a, (_, left)), (b, (_, right))| left.total_cmp(right).then(Reverse(a).cmp(&Reverse(b))));
     first_of_equals.map(|(_, (directory, _))| directory)
-}
-
-/// Reads the configuration and the provenance of a run, as far as they exist.
-fn identity(run_dir: &Path) -> Vec<(&'static str, Vec<u8>)> {
-    let read = |name| Some((name, fs::read(run_dir.join(name)).ok()?));
-    [CONFIG, store::PROVENANCE].into_iter().filter_map(read).collect()
 }
 
 fn lock(run_dir: &Path) -> Result<File> {

@@ -63,10 +63,10 @@ impl Run {
             if let InitialState::Restored(environments) = &self.initial_state {
                 telemetry.show(&self.progress.moment, &hyperparameters::media(&self.experiment)?);
                 self.progress.telemetry = telemetry.positions();
-                writer.write(Checkpoint {
+                writer.write(&Checkpoint {
                     config: config.clone(),
                     progress: self.progress.clone(),
-                    learner: self.learner.state()?,
+                    learner: self.learner.as_ref(),
                     environments: environments.clone(),
                 })?;
             }

@@ -75,6 +75,7 @@ impl Run {
         let mut writer = self.checkpoint_writer()?;
         if let InitialState::Restored(_) = self.initial_state
             && self.learner.is_complete()
+            && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
         {
             return self.repeat_scores(scores, &interrupt, &printer, output, out);
@@ -86,6 +87,7 @@ impl Run {
             Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
             .context(AtWork { doing: "the run cannot continue" })?;
+        writer.remember_files();
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
         if self.learner.is_complete() {
