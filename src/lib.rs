@@ -24,6 +24,7 @@ mod interrupt;
 mod interval;
 mod learner;
 mod man;
+mod memory;
 mod output;
 mod play;
 mod plot;

@@ -31,6 +31,12 @@ pub(crate) fn clock(seconds: f64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
+/// Formats a number of bytes as `1.2 GB` or `34 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes >= 1000.0 { format!("{:.1} GB", megabytes / 1e3) } else { format!("{megabytes:.0} MB") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +48,7 @@ mod tests {
         assert_eq!(values.map(short), texts);
         let counts = [8, 4096, 400_000, 2_400_000, 57_000_000, 5_000_000_000];
         assert_eq!(counts.map(count), ["8", "4096", "400k", "2.4M", "57M", "5G"]);
+        assert_eq!([34_400_000, 1_230_000_000].map(bytes), ["34 MB", "1.2 GB"]);
         assert_eq!([3723.0, 59.6].map(clock), ["1:02:03", "1:00"]);
     }
 }

@@ -66,6 +66,9 @@ pub(crate) struct ResumeArgs {
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show a table of the games below the progress line, even if the terminal is small; every five minutes elsewhere
+    #[arg(long)]
+    pub(crate) per_game: bool,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use crate::environments::{Builder, Environments, Overrides, Purpose};
 use crate::learner::Learner;
 use crate::statistics::{interquartile_mean, median};
 use crate::table;
-use crate::telemetry::{Media, Metric, Sample};
+use crate::telemetry::{Media, Metric, Printer, ProgressLine, Sample};
 use crate::threads::set_threads;
 
 pub(crate) use spectator::Spectator;
@@ -81,8 +81,12 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let learner = trained.restore()?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };
-    let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false };
+    let progress_line = ProgressLine::of_activity(Printer::new(global.quiet));
+    let status = progress_line.status();
+    let report = |text| status.show_activity(text);
+    let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false, report: &report };
     let scores = of_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
+    drop(progress_line);
     if args.csv {
         return print_episodes(&scores, out);
     }
@@ -141,6 +145,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) seed: u64,
     /// Returns true to stop the evaluation without a result.
     pub(crate) stop: &'a dyn Fn() -> bool,
+    /// Shows the progress of the evaluation.
+    pub(crate) report: &'a dyn Fn(String),
 }
 
 /// Evaluates an agent, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation early.
@@ -154,7 +160,7 @@ pub(crate) fn of_agent(
     let mut player =
         agent.learner.player(&VectorSpec::of(environments.as_ref())?, agent.greedy, plan.seed)?;
     let act = |batch: &Batch| Ok(player.act(batch)?);
-    play(environments.as_mut(), plan, act, |environments, actions| match &mut spectator {
+    play("the agent", environments.as_mut(), plan, act, |environments, actions| match &mut spectator {
         Some(spectator) => spectator.look(environments, actions),
         None => Ok(()),
     })
@@ -172,11 +178,16 @@ pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Opt
         };
         Ok(batch.env_ids.iter().map(draw).collect())
     };
-    play(environments.as_mut(), plan, act, |_, _| Ok(()))
+    play("a random player", environments.as_mut(), plan, act, |_, _| Ok(()))
 }
 
 fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn Environments>> {
-    builder.build(Purpose::Evaluation { num_envs: episodes.min(ENVIRONMENTS) })
+    builder.build(Purpose::Evaluation { num_envs: environments_of_game(episodes) })
+}
+
+/// Returns the number of environments of each game that play `episodes` episodes.
+pub(crate) fn environments_of_game(episodes: usize) -> usize {
+    episodes.min(ENVIRONMENTS)
 }
 
 /// Plays the episodes of every task.
@@ -184,6 +195,7 @@ fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn Environmen
 /// Each environment plays a fixed number of them. Taking the first episodes to finish would favour short ones, which are
 /// often those with low scores.
 fn play(
+    player: &str,
     environments: &mut dyn Environments,
     plan: &Plan<'_>,
     mut act: impl FnMut(&Batch) -> Result<Vec<i32>>,
@@ -193,6 +205,7 @@ fn play(
     let mut shares = shares(&task_ids, plan.episodes);
     let mut ended: Vec<Vec<(f64, u64)>> = vec![Vec::new(); task_ids.len()];
     let tasks = environments.tasks().to_vec();
+    (plan.report)(progress(player, &shares, &task_ids, plan.episodes));
     environments.reset(ResetSeeds::From(plan.seed))?;
     while shares.iter().any(|&share| share > 0) {
         if (plan.stop)() {
@@ -208,6 +221,7 @@ fn play(
             {
                 shares[env] -= 1;
                 ended[env].push((episode.total_reward, episode.length));
+                (plan.report)(progress(player, &shares, &task_ids, plan.episodes));
             }
         }
     }
@@ -217,6 +231,22 @@ fn play(
         Scores { task, returns, lengths }
     });
     Ok(Some(scores.collect()))
+}
+
+/// Returns the progress of an evaluation in which the environments still have to play `shares` episodes.
+fn progress(player: &str, shares: &[usize], task_ids: &[usize], episodes: usize) -> String {
+    let num_tasks = task_ids.iter().max().map_or(0, |last| last + 1);
+    let mut left = vec![0; num_tasks];
+    for (&task, share) in task_ids.iter().zip(shares) {
+        left[task] += share;
+    }
+    let total = episodes * num_tasks;
+    let done = total - left.iter().sum::<usize>();
+    let games = match num_tasks {
+        1 => String::new(),
+        games => format!(", {} of {games} games complete", left.iter().filter(|&&left| left == 0).count()),
+    };
+    format!("evaluation of {player}: {done} of {total} episodes{games}")
 }
 
 /// Returns the number of episodes that each environment plays: `episodes` for every task, divided as evenly as possible
@@ -348,6 +378,15 @@ mod tests {
         let single = samples(&[human("pong")]);
         assert_eq!(single[2], Sample::new(Metric::EvaluationHumanNormalised, 1.0));
         assert_eq!(single.len(), 3);
+    }
+
+    #[test]
+    fn the_progress_counts_episodes_and_games() {
+        let of = |shares: &[usize]| progress("the agent", shares, &[0, 0, 1, 1], 6);
+        assert_eq!(of(&[3, 3, 3, 3]), "evaluation of the agent: 0 of 12 episodes, 0 of 2 games complete");
+        assert_eq!(of(&[1, 0, 0, 0]), "evaluation of the agent: 11 of 12 episodes, 1 of 2 games complete");
+        let single = progress("a random player", &[1], &[0], 5);
+        assert_eq!(single, "evaluation of a random player: 4 of 5 episodes");
     }
 
     #[test]

@@ -27,6 +27,42 @@ pub(crate) struct Descriptor {
     pub(crate) read: fn(&Table) -> Result<Box<dyn AlgorithmConfig>>,
 }
 
+/// The amount of learning of an experiment, for estimates of time and memory.
+pub(crate) struct Workload {
+    /// The number of samples that are learned from for each step of an environment.
+    pub(crate) samples_per_step: f64,
+    /// The number of samples of a minibatch.
+    pub(crate) minibatch: usize,
+    /// The number of steps of all environments before learning starts.
+    pub(crate) learning_starts: u64,
+    /// The size of the stored experience in bytes.
+    pub(crate) experience: u64,
+    /// The number of steps of all environments that fill it.
+    pub(crate) capacity: u64,
+    /// True if checkpoints contain the experience.
+    pub(crate) in_checkpoint: bool,
+    /// The number of values in a checkpoint for each weight: the weight, its state in the optimiser, a target network.
+    pub(crate) values_per_weight: u64,
+}
+
+impl Workload {
+    /// Returns the size of the experience that `steps` steps fill.
+    pub(crate) fn experience_after(&self, steps: u64) -> u64 {
+        let filled = steps.min(self.capacity) as f64 / self.capacity.max(1) as f64;
+        (self.experience as f64 * filled) as u64
+    }
+}
+
+/// Settings of a learner for a short measurement. Its minibatches cost as much as those of training, but it needs few steps
+/// for an update.
+pub(crate) struct Trial {
+    pub(crate) config: Box<dyn AlgorithmConfig>,
+    /// The number of samples that an update learns from.
+    pub(crate) samples: usize,
+    /// The number of steps of all environments before the first update.
+    pub(crate) steps: u64,
+}
+
 /// The settings of the algorithm that an experiment uses.
 pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Returns the sections of an experiment that configure the algorithm.
@@ -51,6 +87,15 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     fn outputs_per_action(&self) -> usize {
         1
     }
+
+    /// Returns the amount of learning in the environments of `spec`.
+    fn workload(&self, spec: &VectorSpec) -> Result<Workload>;
+
+    /// Returns settings for a measurement in the environments of `spec`.
+    fn trial(&self, spec: &VectorSpec) -> Trial;
+
+    /// Returns a clause that says how to use less memory.
+    fn memory_remedy(&self) -> &'static str;
 
     /// Creates a new learner.
     fn create(

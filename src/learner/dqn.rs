@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use super::value_player::ValuePlayer;
@@ -75,6 +75,42 @@ impl AlgorithmConfig for Sections {
         }
     }
 
+    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
+        let size = Dqn::replay_size(&self.dqn, spec)?;
+        Ok(Workload {
+            samples_per_step: self.dqn.train_ratio * self.dqn.batch_size as f64,
+            minibatch: self.dqn.batch_size,
+            learning_starts: self.dqn.learning_starts as u64,
+            experience: if self.replay.folder.is_some() { size.index_bytes } else { size.total_bytes() },
+            capacity: size.steps,
+            in_checkpoint: self.replay.in_checkpoint,
+            values_per_weight: 4,
+        })
+    }
+
+    fn trial(&self, spec: &VectorSpec) -> Trial {
+        let num_envs = spec.num_envs();
+        let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
+        let most = (0..spec.tasks.len()).map(of_task).max().unwrap_or(1);
+        let learning_starts = self.dqn.batch_size.max(num_envs * (self.dqn.n_step + 2));
+        let dqn = DqnConfig {
+            total_steps: u64::MAX,
+            learning_starts,
+            // Every game has an equal share, which its environments divide.
+            buffer_size: (spec.tasks.len() * most * TRIAL_STEPS).max(learning_starts),
+            train_ratio: self.dqn.train_ratio.min(TRIAL_UPDATES / num_envs as f64),
+            ..self.dqn.clone()
+        };
+        let samples = dqn.batch_size;
+        let replay = ReplaySettings { folder: None, ..self.replay.clone() };
+        Trial { config: Box::new(Self { dqn, replay }), samples, steps: learning_starts as u64 }
+    }
+
+    fn memory_remedy(&self) -> &'static str {
+        "use a smaller replay (dqn.buffer_size), keep it in a file (replay.folder) or use smaller observations \
+         (environments.img_height and img_width)"
+    }
+
     fn create(
         &self,
         policy: PolicyConfig,
@@ -101,6 +137,11 @@ impl AlgorithmConfig for Sections {
         Ok(self.learner(Dqn::from_state(state, device)?))
     }
 }
+
+/// The number of steps of an environment in the replay of a measurement.
+const TRIAL_STEPS: usize = 64;
+/// The largest number of gradient steps in a round of a measurement; more would take too long.
+const TRIAL_UPDATES: f64 = 4.0;
 
 /// The number of gradient steps between two reports.
 const REPORT_INTERVAL: u64 = 250;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::on_policy::{self, Rollouts};
 use super::player::{Player, Reading};
 use crate::telemetry::{Metric, Sample};
 
@@ -34,6 +35,13 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
 #[serde(default)]
 struct Sections {
     ppo: PpoConfig,
+}
+
+impl Sections {
+    fn rollouts(&self) -> Rollouts {
+        let PpoConfig { num_steps, num_minibatches, update_epochs, .. } = self.ppo;
+        Rollouts { num_steps, num_minibatches, update_epochs }
+    }
 }
 
 impl AlgorithmConfig for Sections {
@@ -62,6 +70,27 @@ impl AlgorithmConfig for Sections {
         policy
             .validate_minibatches(self.ppo.num_minibatches, num_envs)
             .map_err(|error| error.within("policy"))
+    }
+
+    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
+        Ok(self.rollouts().workload(spec))
+    }
+
+    fn trial(&self, spec: &VectorSpec) -> Trial {
+        let num_steps = self.rollouts().trial_steps(spec);
+        let config = PpoConfig {
+            total_steps: u64::MAX,
+            num_steps,
+            num_minibatches: 1,
+            update_epochs: 1,
+            ..self.ppo.clone()
+        };
+        let samples = num_steps * spec.num_envs();
+        Trial { config: Box::new(Self { ppo: config }), samples, steps: samples as u64 }
+    }
+
+    fn memory_remedy(&self) -> &'static str {
+        on_policy::MEMORY_REMEDY
     }
 
     fn create(

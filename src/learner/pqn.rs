@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, to_table};
+use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::on_policy::{self, Rollouts};
 use super::player::Player;
 use super::value_player::ValuePlayer;
 use crate::telemetry::{Metric, Sample};
@@ -24,6 +25,13 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
 #[serde(default)]
 struct Sections {
     pqn: PqnConfig,
+}
+
+impl Sections {
+    fn rollouts(&self) -> Rollouts {
+        let PqnConfig { num_steps, num_minibatches, update_epochs, .. } = self.pqn;
+        Rollouts { num_steps, num_minibatches, update_epochs }
+    }
 }
 
 impl AlgorithmConfig for Sections {
@@ -50,6 +58,27 @@ impl AlgorithmConfig for Sections {
     fn validate(&self, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
         self.pqn.validate(num_envs).map_err(|error| error.within("pqn"))?;
         policy.validate_action_values().map_err(|error| error.within("policy"))
+    }
+
+    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
+        Ok(self.rollouts().workload(spec))
+    }
+
+    fn trial(&self, spec: &VectorSpec) -> Trial {
+        let num_steps = self.rollouts().trial_steps(spec);
+        let config = PqnConfig {
+            total_steps: u64::MAX,
+            num_steps,
+            num_minibatches: 1,
+            update_epochs: 1,
+            ..self.pqn.clone()
+        };
+        let samples = num_steps * spec.num_envs();
+        Trial { config: Box::new(Self { pqn: config }), samples, steps: samples as u64 }
+    }
+
+    fn memory_remedy(&self) -> &'static str {
+        on_policy::MEMORY_REMEDY
     }
 
     fn create(

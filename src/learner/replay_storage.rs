@@ -1,6 +1,5 @@
 //! The memory of a replay: RAM, as far as it is free, or a mapped file without a name.
 
-use std::fs;
 use std::io::Write;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,8 @@ use anyhow::{Context, Result};
 use memmap2::MmapMut;
 use serde::{Deserialize, Serialize};
 use settings::settings;
+
+use crate::memory;
 
 settings! {
     /// Storage of the replay of DQN.
@@ -60,35 +61,16 @@ fn map_file(directory: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u
     Ok(Box::new(map))
 }
 
-/// Returns the number of bytes that a replay may occupy: the memory that Linux reports as available, within the limit of
-/// the control group, less a reserve. Unlimited on other systems.
+/// Returns the number of bytes that a replay may occupy: the available memory less a reserve. Unlimited if it is unknown.
 fn available_memory() -> u64 {
-    let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
-    let of_group = || -> Option<u64> {
-        let read = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/memory.{file}")).ok();
-        let limit: u64 = read("max")?.trim().parse().ok()?;
-        Some(limit.saturating_sub(read("current")?.trim().parse().ok()?))
-    };
-    let free = of_machine.into_iter().chain(of_group()).min();
-    free.map_or(u64::MAX, |free| free.saturating_sub(RESERVE))
-}
-
-/// Parses the line `MemAvailable:   123 kB` and returns bytes.
-fn mem_available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    memory::available().map_or(u64::MAX, |free| free.saturating_sub(RESERVE))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn reads_the_available_memory_in_kilobytes() {
-        let text = "MemTotal:       24539012 kB\nMemFree: 1 kB\nMemAvailable:   22000000 kB\nBuffers: 5 kB\n";
-        assert_eq!(mem_available(text), Some(22_000_000 * 1024));
-        assert_eq!(mem_available("MemTotal: 7 kB\n"), None);
-    }
+    use super::*;
 
     #[test]
     fn maps_a_whole_file_that_has_no_name() {

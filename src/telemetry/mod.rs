@@ -4,10 +4,13 @@
 //! decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
 
 mod append_file;
+mod heartbeat;
 mod json_lines;
 mod media;
 mod metric;
+mod pace;
 mod printer;
+mod progress;
 mod progress_line;
 mod record;
 mod sink;
@@ -24,8 +27,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use media::Media;
 pub(crate) use metric::Metric;
+pub(crate) use pace::Forecast;
 pub(crate) use printer::Printer;
-pub(crate) use progress_line::ProgressLine;
+pub(crate) use progress::Extent;
+pub(crate) use progress_line::{ProgressLine, Status};
 pub(crate) use record::{Moment, Record, Sample};
 
 use json_lines::{JsonLines, JsonStdout};
@@ -51,6 +56,7 @@ impl FilePositions {
 pub(crate) struct Telemetry {
     sinks: Vec<Output>,
     printer: Printer,
+    status: Status,
 }
 
 /// A sink, which pauses after an error.
@@ -71,14 +77,19 @@ impl Telemetry {
         let tensorboard =
             TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(context)?;
         let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(context)?;
-        let printer = progress_line.printer().clone();
+        let (printer, status) = (progress_line.printer(), progress_line.status());
         let mut sinks: Vec<Box<dyn Sink>> =
             vec![Box::new(tensorboard), Box::new(json_lines), Box::new(progress_line)];
         if json {
             sinks.push(Box::new(JsonStdout));
         }
         let sinks = sinks.into_iter().map(|sink| Output { sink, pauses: false }).collect();
-        Ok(Self { sinks, printer })
+        Ok(Self { sinks, printer, status })
+    }
+
+    /// Returns a handle to the progress line.
+    pub(crate) fn status(&self) -> &Status {
+        &self.status
     }
 
     /// Passes a record to every sink. A sink that fails, for example on a full disk, pauses with a warning until the next

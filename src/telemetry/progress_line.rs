@@ -1,76 +1,182 @@
-use std::collections::BTreeMap;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressDrawTarget, ProgressStyle};
+use crossterm::terminal;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::heartbeat::Heartbeat;
 use super::printer::Printer;
+use super::progress::{Extent, Progress};
 use super::record::{Moment, Record};
 use super::sink::Sink;
 use crate::output::notice;
-use crate::quantity::{clock, short};
 
-/// The interval between progress lines outside a terminal.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-/// The largest number of values per game that fit the line.
-const TASKS_IN_LINE: usize = 6;
+/// The interval between lines outside a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// The time of the first line outside a terminal, unless a record is earlier.
+const FIRST_LINE: Duration = Duration::from_secs(2);
+/// The interval between tables of games outside a terminal.
+const TABLE_INTERVAL: Duration = Duration::from_mins(5);
+/// The interval between updates on a terminal.
+const BAR_INTERVAL: Duration = Duration::from_millis(200);
+/// The number of lines of a terminal that the table of games leaves for messages and the bar.
+const RESERVED_LINES: usize = 6;
 
-/// The progress of a run: a bar on a terminal, a line every ten seconds elsewhere.
+/// The progress of a run: a bar on a terminal, with a table of the games if the terminal is tall enough; a line every ten
+/// seconds elsewhere. A thread redraws it, so that it stays alive during long updates and evaluations.
 pub(crate) struct ProgressLine {
-    printer: Printer,
-    total_frames: u64,
-    /// The name and the latest value of each tag on the line.
-    latest: BTreeMap<String, (String, f64)>,
-    last_line: Option<Instant>,
-    start: Start,
+    status: Status,
+    /// Stopped before the line is cleared.
+    heartbeat: Option<Heartbeat>,
 }
 
-/// The point where this process started or resumed the run, for the estimate of the remaining time.
-#[derive(Clone, Copy)]
-struct Start {
-    at: Instant,
-    frames: u64,
+/// A handle by which any part of a run tells what it does.
+#[derive(Clone)]
+pub(crate) struct Status(Arc<Mutex<Display>>);
+
+struct Display {
+    printer: Printer,
+    progress: Progress,
+    /// True if the table of games is shown even if it does not fit, and outside a terminal.
+    per_game: bool,
+    created: Instant,
+    last_line: Option<Instant>,
+    last_table: Instant,
+    has_table: bool,
 }
 
 impl ProgressLine {
-    /// Shows progress from `done_frames` to `total_frames`.
-    pub(crate) fn new(printer: Printer, done_frames: u64, total_frames: u64) -> Self {
+    /// Shows the progress of a run. With `per_game`, the table of games is shown outside a terminal too.
+    pub(crate) fn new(printer: Printer, extent: Extent, per_game: bool) -> Self {
         if let Printer::Bar(bar) = &printer {
-            let style = ProgressStyle::with_template("{bar:24.cyan/dim} {percent:>3}% {wide_msg}");
-            bar.set_style(style.expect("the template is well-formed"));
-            bar.set_length(total_frames);
-            bar.set_position(done_frames);
+            bar.set_length(extent.total_frames);
+            bar.set_position(extent.beginning.frames);
+            bar.set_style(style(extent.total_frames > 0, false));
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        let start = Start { at: Instant::now(), frames: done_frames };
-        Self { printer, total_frames, latest: BTreeMap::new(), last_line: None, start }
+        let period = match printer {
+            Printer::Quiet => None,
+            Printer::Plain => Some(Duration::from_secs(1)),
+            Printer::Bar(_) => Some(BAR_INTERVAL),
+        };
+        let now = Instant::now();
+        let status = Status(Arc::new(Mutex::new(Display {
+            printer,
+            progress: Progress::new(extent),
+            per_game,
+            created: now,
+            last_line: None,
+            last_table: now,
+            has_table: false,
+        })));
+        let shown = status.clone();
+        let heartbeat = period.map(|period| Heartbeat::start(period, move || shown.lock().beat()));
+        Self { status, heartbeat }
     }
 
-    /// The printer for messages above the progress line.
-    pub(crate) fn printer(&self) -> &Printer {
-        &self.printer
+    /// Shows what a command does that does not train.
+    pub(crate) fn of_activity(printer: Printer) -> Self {
+        Self::new(printer, Extent::default(), false)
     }
 
-    /// Returns, for example, `4.1M of 8.0M frames, 1:12 left, return 12.3, SPS 1234`.
-    fn line(&self, moment: &Moment) -> String {
-        let mut parts =
-            vec![format!("{} of {} frames", short(moment.frames as f64), short(self.total_frames as f64))];
-        if let Some(left) = self.seconds_left(moment.frames) {
-            parts.push(format!("{} left", clock(left)));
+    /// Returns the printer for messages above the progress line.
+    pub(crate) fn printer(&self) -> Printer {
+        self.status.lock().printer.clone()
+    }
+
+    /// Returns a handle by which parts of the run tell what they do.
+    pub(crate) fn status(&self) -> Status {
+        self.status.clone()
+    }
+}
+
+impl Status {
+    /// Counts steps between two records.
+    pub(crate) fn advance(&self, moment: Moment) {
+        self.lock().progress.advance(moment);
+    }
+
+    /// Shows what is done instead of training, until [`resume_training`](Self::resume_training).
+    pub(crate) fn show_activity(&self, activity: String) {
+        self.lock().progress.set_activity(Some(activity));
+    }
+
+    /// Shows the progress of training again.
+    pub(crate) fn resume_training(&self) {
+        self.lock().progress.set_activity(None);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Display> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Display {
+    /// Draws if it is time to. Called by the heartbeat.
+    fn beat(&mut self) {
+        let is_due = match self.last_line {
+            Some(last) => last.elapsed() >= LINE_INTERVAL,
+            None => self.created.elapsed() >= FIRST_LINE,
+        };
+        self.draw(is_due);
+    }
+
+    /// Draws on a terminal, or prints a line elsewhere if one is due.
+    fn draw(&mut self, is_line_due: bool) {
+        match self.printer.clone() {
+            Printer::Quiet => {}
+            Printer::Bar(bar) => self.draw_bar(&bar),
+            Printer::Plain if is_line_due => self.print(),
+            Printer::Plain => {}
         }
-        let is_task = |tag: &str| tag.matches('/').count() > 1;
-        let tasks = self.latest.keys().filter(|tag| is_task(tag)).count();
-        let in_line = |tag: &str| tasks <= TASKS_IN_LINE || !is_task(tag);
-        let values = self.latest.iter().filter(|(tag, _)| in_line(tag));
-        parts.extend(values.map(|(_, (name, value))| format!("{name} {}", short(*value))));
-        parts.join(", ")
     }
 
-    fn seconds_left(&self, frames: u64) -> Option<f64> {
-        let done = frames.checked_sub(self.start.frames).filter(|&done| done > 0)?;
-        let left = self.total_frames.saturating_sub(frames);
-        Some(self.start.at.elapsed().as_secs_f64() * left as f64 / done as f64)
+    fn print(&mut self) {
+        if self.progress.is_idle() {
+            return;
+        }
+        notice(self.progress.line());
+        self.last_line = Some(Instant::now());
+        if self.per_game && self.last_table.elapsed() >= TABLE_INTERVAL {
+            let width = 90;
+            if let Some(height) = self.progress.table_height(width) {
+                notice(self.progress.table(width, height));
+            }
+            self.last_table = Instant::now();
+        }
     }
+
+    fn draw_bar(&mut self, bar: &ProgressBar) {
+        bar.set_position(self.progress.frames());
+        let table = self.table_on_terminal();
+        if table.is_some() != self.has_table {
+            self.has_table = table.is_some();
+            bar.set_style(style(self.progress.total_frames() > 0, self.has_table));
+        }
+        bar.set_prefix(table.unwrap_or_default());
+        bar.set_message(if self.progress.is_idle() { String::new() } else { self.progress.line() });
+    }
+
+    /// Returns the table of games if it fits the terminal or was requested.
+    fn table_on_terminal(&self) -> Option<String> {
+        let (width, height) = terminal::size().ok()?;
+        // A line as wide as the terminal would wrap on some.
+        let width = usize::from(width).saturating_sub(1);
+        let free = usize::from(height).checked_sub(RESERVED_LINES).filter(|&free| free > 1)?;
+        let wanted = self.progress.table_height(width)?;
+        (wanted <= free || self.per_game).then(|| self.progress.table(width, free))
+    }
+}
+
+/// Returns the style of the bar, with a table of games below it.
+fn style(has_bar: bool, has_table: bool) -> ProgressStyle {
+    let template = match (has_bar, has_table) {
+        (true, true) => "{bar:24.cyan/dim} {percent:>3}% {wide_msg}\n{prefix}",
+        (true, false) => "{bar:24.cyan/dim} {percent:>3}% {wide_msg}",
+        (false, _) => "{wide_msg}",
+    };
+    ProgressStyle::with_template(template).expect("the templates are well-formed")
 }
 
 impl Sink for ProgressLine {
@@ -79,25 +185,11 @@ impl Sink for ProgressLine {
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        for sample in &record.samples {
-            if let Some(name) = sample.metric.short_name() {
-                let name =
-                    sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
-                self.latest.insert(sample.tag(), (name, sample.value));
-            }
-        }
-        match &self.printer {
-            Printer::Quiet => {}
-            Printer::Bar(bar) => {
-                bar.set_position(record.moment.frames);
-                bar.set_message(self.line(&record.moment));
-            }
-            Printer::Plain => {
-                if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) {
-                    notice(self.line(&record.moment));
-                    self.last_line = Some(Instant::now());
-                }
-            }
+        let mut display = self.status.lock();
+        display.progress.record(record);
+        // A short run has one line too.
+        if display.last_line.is_none() && matches!(display.printer, Printer::Plain) {
+            display.draw(true);
         }
         Ok(())
     }
@@ -109,29 +201,9 @@ impl Sink for ProgressLine {
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        if let Printer::Bar(bar) = &self.printer {
+        drop(self.heartbeat.take());
+        if let Printer::Bar(bar) = &self.status.lock().printer {
             bar.finish_and_clear();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::metric::Metric;
-    use super::super::record::Sample;
-    use super::*;
-
-    #[test]
-    fn shows_the_latest_values_of_each_game() {
-        let mut progress = ProgressLine::new(Printer::Quiet, 0, 8_000_000);
-        let moment = Moment { frames: 4_000_000, ..Moment::default() };
-        let of = |task: &str, value| Sample::of_task(Metric::RecentReturn, task, value);
-        for value in [1.0, 2.5] {
-            let samples = vec![of("pong", value), of("breakout", 7.0), Sample::new(Metric::PolicyLoss, 1.0)];
-            progress.record(&Record { moment, samples }).unwrap();
-        }
-        let line = progress.line(&moment);
-        assert!(line.starts_with("4.00M of 8.00M frames, 0:00 left"), "{line}");
-        assert!(line.ends_with("return breakout 7.0, return pong 2.5"), "{line}");
     }
 }

@@ -12,7 +12,7 @@ use super::tensorboard::TensorBoard;
 use super::*;
 
 fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
-    Telemetry::open(run_dir, positions, ProgressLine::new(Printer::Quiet, 0, 100), false).unwrap()
+    Telemetry::open(run_dir, positions, ProgressLine::of_activity(Printer::Quiet), false).unwrap()
 }
 
 fn record(steps: u64, value: f64) -> Record {

@@ -6,6 +6,8 @@ mod collection;
 mod divergence;
 mod final_scores;
 mod hyperparameters;
+mod measurement;
+mod plan;
 mod run;
 mod tally;
 
@@ -48,7 +50,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
         &run.experiment.to_toml()?,
         &provenance::of_run(&run.builder, preset.as_ref())?,
     )?;
-    run.execute(&OutputOptions { quiet: global.quiet, json: args.json }, out)
+    run.execute(&OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game }, out)
 }
 
 /// Returns a run that has not begun.
@@ -63,14 +65,15 @@ fn fresh(
     let builder = Builder::new(&experiment, overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
-    let (policy, seed) = (experiment.policy.clone(), experiment.run.seed);
-    let learner = experiment.algorithm.create(policy, spec, &device.open()?, seed)?;
+    let (policy, device, seed) = (experiment.policy.clone(), device.open()?, experiment.run.seed);
+    let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
     Ok(Run {
         experiment,
         directory,
         builder,
         environments,
         learner,
+        device,
         initial_state: InitialState::Fresh,
         progress: Progress::default(),
         changes: Vec::new(),
@@ -84,7 +87,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
     let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
-    let output = OutputOptions { quiet: global.quiet, json: args.json };
+    let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
         let (experiment, changes) = amendment::configured(&args.run_dir, args)?;
         let device = device.unwrap_or(experiment.device);
@@ -99,13 +102,13 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
     }
     let changes = amendment::amend(&mut agent, args)?;
-    let device = device.unwrap_or(agent.experiment.device);
+    let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let environments = builder.build(Purpose::Training)?;
     let spec = builder.spec(environments.as_ref())?;
     let Experiment { algorithm, policy, .. } = &agent.experiment;
-    let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, &device.open()?);
+    let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, &device);
     let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
@@ -119,6 +122,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         builder,
         environments,
         learner,
+        device,
         initial_state: InitialState::Restored(checkpoint.environments),
         progress: checkpoint.progress,
         changes,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use burn::tensor::Device;
 use rl_env::ResetSeeds;
 
 use super::clock::Clock;
@@ -11,6 +12,7 @@ use super::collection::Collection;
 use super::divergence;
 use super::final_scores::FinalScores;
 use super::hyperparameters;
+use super::plan::Subject;
 use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Presence, Progress};
 use crate::config::{Change, Experiment};
@@ -20,7 +22,9 @@ use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::interval::Interval;
 use crate::learner::Learner;
-use crate::telemetry::{Media, Metric, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
+use crate::telemetry::{
+    Extent, Forecast, Media, Metric, Moment, Printer, ProgressLine, Record, Sample, Status, Telemetry,
+};
 
 /// The message after the first signal.
 const STOPPING: &str = "stopping now and writing a checkpoint; interrupt again to stop without one";
@@ -40,6 +44,7 @@ pub(super) struct Run {
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn Environments>,
     pub(super) learner: Box<dyn Learner>,
+    pub(super) device: Device,
     pub(super) initial_state: InitialState,
     pub(super) progress: Progress,
     /// The settings that a resumed run changes.
@@ -54,6 +59,8 @@ pub(super) struct OutputOptions {
     pub(super) quiet: bool,
     /// True if standard output consists of the records as JSON.
     pub(super) json: bool,
+    /// True if the table of games is shown wherever the output goes.
+    pub(super) per_game: bool,
 }
 
 impl OutputOptions {
@@ -81,8 +88,9 @@ impl Run {
             return self.repeat_scores(scores, &interrupt, &printer, output, out);
         }
         self.announce(&printer);
-        let progress_line =
-            ProgressLine::new(printer.clone(), self.progress.moment.frames, self.experiment.total_frames());
+        let forecast =
+            self.present(&printer, &interrupt).context(AtWork { doing: "the measurement failed" })?;
+        let progress_line = ProgressLine::new(printer.clone(), self.extent(forecast)?, output.per_game);
         let mut telemetry =
             Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
@@ -107,13 +115,37 @@ impl Run {
         let games = experiment.games.names();
         let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
-            "{} on {games}: {} environments, {} threads, seed {}, run directory {}",
+            "{} on {games}, seed {}, run directory {}",
             experiment.run.algorithm.descriptor().title,
-            experiment.num_envs(),
-            self.builder.num_threads(),
             experiment.run.seed,
             self.directory.display()
         ));
+    }
+
+    /// Prints the plan of the run. Returns the forecast of its duration, if it was measured.
+    fn present(&mut self, printer: &Printer, interrupt: &Interrupt) -> Result<Option<Forecast>> {
+        let subject = Subject {
+            experiment: &self.experiment,
+            builder: &self.builder,
+            learner: self.learner.as_ref(),
+            device: &self.device,
+            moment: self.progress.moment,
+        };
+        subject.present(self.environments.as_mut(), printer, || interrupt.is_requested())
+    }
+
+    fn extent(&self, forecast: Option<Forecast>) -> Result<Extent> {
+        let experiment = &self.experiment;
+        let workload = experiment.algorithm.workload(self.learner.spec())?;
+        let evaluation = &experiment.evaluation;
+        Ok(Extent {
+            total_frames: experiment.total_frames(),
+            beginning: self.progress.moment,
+            games: experiment.games.names().into_iter().map(str::to_owned).collect(),
+            forecast,
+            learning_starts: workload.learning_starts * experiment.frames_per_step(),
+            evaluation_interval: if evaluation.episodes > 0 { evaluation.interval_frames } else { 0 },
+        })
     }
 
     fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
@@ -222,6 +254,7 @@ impl Run {
             Err(error) => error,
         })?;
         let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
+        telemetry.status().advance(clock.moment);
         if !samples.is_empty() {
             telemetry.record(&Record { moment: clock.moment, samples });
         }
@@ -292,7 +325,7 @@ impl Run {
         let began = Instant::now();
         let mut spectator = Spectator::default();
         let stop = || interrupt.is_requested();
-        let Some(scores) = self.play(&stop, Some(&mut spectator))? else { return Ok(None) };
+        let Some(scores) = self.play(&stop, telemetry, Some(&mut spectator))? else { return Ok(None) };
         let mut samples = evaluation::samples(&scores);
         samples.push(Sample::new(Metric::EvaluationTime, began.elapsed().as_secs_f64()));
         telemetry.record(&Record { moment: *moment, samples });
@@ -307,16 +340,20 @@ impl Run {
     fn play(
         &self,
         stop: &dyn Fn() -> bool,
+        telemetry: &Telemetry,
         spectator: Option<&mut Spectator>,
     ) -> Result<Option<Vec<Scores>>> {
         let agent = Agent { learner: self.learner.as_ref(), greedy: self.experiment.evaluation.greedy };
-        evaluation::of_agent(&self.builder, &agent, &self.plan(stop), spectator)
+        let report = |text| telemetry.status().show_activity(text);
+        let scores = evaluation::of_agent(&self.builder, &agent, &self.plan(stop, &report), spectator);
+        telemetry.status().resume_training();
+        scores
     }
 
     /// Returns a plan whose episodes differ from those of training and are the same in every evaluation.
-    fn plan<'a>(&self, stop: &'a dyn Fn() -> bool) -> Plan<'a> {
+    fn plan<'a>(&self, stop: &'a dyn Fn() -> bool, report: &'a dyn Fn(String)) -> Plan<'a> {
         let seed = self.experiment.run.seed.wrapping_add(evaluation::SEED_DISTANCE);
-        Plan { episodes: self.experiment.evaluation.episodes, seed, stop }
+        Plan { episodes: self.experiment.evaluation.episodes, seed, stop, report }
     }
 
     /// Records histograms of the weights of each layer.
@@ -404,13 +441,15 @@ impl Run {
         let agent = match mem::take(&mut self.scores) {
             scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
             // A run that was complete when it was resumed: the scores have been recorded.
-            _ if self.is_evaluated(moment.frames) => self.play(&|| interrupt.is_requested(), None)?,
+            _ if self.is_evaluated(moment.frames) => {
+                self.play(&|| interrupt.is_requested(), telemetry, None)?
+            }
             _ => self.evaluate(&moment, telemetry, interrupt)?,
         };
         let Some(agent) = agent else { return Ok(()) };
         let mut scores = FinalScores { frames: moment.frames, agent, random: None };
         self.keep(&scores, printer);
-        self.compare(&mut scores, interrupt, printer, table)
+        self.compare(&mut scores, interrupt, printer, telemetry.status(), table)
     }
 
     /// Prints scores beside those of a random player, unless a signal arrives before they are known.
@@ -419,11 +458,14 @@ impl Run {
         scores: &mut FinalScores,
         interrupt: &Interrupt,
         printer: &Printer,
+        status: &Status,
         table: &mut Vec<u8>,
     ) -> Result<()> {
         if scores.random.is_none() {
             let stop = || interrupt.is_requested();
-            scores.random = evaluation::of_random_player(&self.builder, &self.plan(&stop))?;
+            let report = |text| status.show_activity(text);
+            scores.random = evaluation::of_random_player(&self.builder, &self.plan(&stop, &report))?;
+            status.resume_training();
             self.keep(scores, printer);
         }
         let Some(random) = &scores.random else { return Ok(()) };
@@ -457,7 +499,8 @@ impl Run {
     ) -> Result<()> {
         let mut table = Vec::new();
         if !scores.agent.is_empty() {
-            self.compare(&mut scores, interrupt, printer, &mut table)
+            let progress_line = ProgressLine::of_activity(printer.clone());
+            self.compare(&mut scores, interrupt, printer, &progress_line.status(), &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
         }
         output.print(&table, printer, out)?;

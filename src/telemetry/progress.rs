@@ -1,0 +1,343 @@
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::metric::Metric;
+use super::pace::{Forecast, Pace};
+use super::record::{Moment, Record, Sample};
+use crate::quantity::{clock, short};
+use crate::statistics::{mean, median};
+
+/// The largest number of games whose returns fit the line.
+const GAMES_IN_LINE: usize = 6;
+/// The width of a game in the table, and of the space between two columns of games.
+const COLUMN: usize = 42;
+const GAP: usize = 3;
+
+/// The extent of a run, for its progress.
+#[derive(Default)]
+pub(crate) struct Extent {
+    pub(crate) total_frames: u64,
+    /// The progress of the run when this process started or resumed it.
+    pub(crate) beginning: Moment,
+    /// The ids of the games.
+    pub(crate) games: Vec<String>,
+    /// The measured speed, if it was measured.
+    pub(crate) forecast: Option<Forecast>,
+    /// The number of frames after which learning starts.
+    pub(crate) learning_starts: u64,
+    /// The number of frames between two evaluations; 0 for a single one at the end.
+    pub(crate) evaluation_interval: u64,
+}
+
+/// The progress of a run, as text.
+pub(super) struct Progress {
+    extent: Extent,
+    started: Instant,
+    moment: Moment,
+    pace: Pace,
+    /// The name and the latest value of each metric on the line, by tag.
+    latest: BTreeMap<String, (String, f64)>,
+    games: Vec<GameRow>,
+    /// Seconds of the newest evaluation.
+    evaluation: Option<f64>,
+    /// What is done instead of training, and since when.
+    activity: Option<(String, Instant)>,
+}
+
+struct GameRow {
+    name: String,
+    frames: f64,
+    /// The mean return of the last episodes, once one has ended.
+    recent: Option<f64>,
+}
+
+impl GameRow {
+    fn human_normalised(&self) -> Option<f64> {
+        ale::game(&self.name).ok()?.human_normalised(self.recent?)
+    }
+}
+
+impl Progress {
+    pub(super) fn new(extent: Extent) -> Self {
+        let beginning = extent.beginning;
+        let row = |name: &String| GameRow { name: name.clone(), frames: 0.0, recent: None };
+        Self {
+            started: Instant::now(),
+            moment: beginning,
+            pace: Pace::new(
+                extent.forecast,
+                extent.learning_starts,
+                extent.total_frames,
+                (beginning.frames, beginning.seconds),
+            ),
+            latest: BTreeMap::new(),
+            games: extent.games.iter().map(row).collect(),
+            evaluation: None,
+            activity: None,
+            extent,
+        }
+    }
+
+    pub(super) fn frames(&self) -> u64 {
+        self.moment.frames
+    }
+
+    /// Returns true if there is nothing to show: no training and no activity.
+    pub(super) fn is_idle(&self) -> bool {
+        self.extent.total_frames == 0 && self.activity.is_none()
+    }
+
+    pub(super) fn total_frames(&self) -> u64 {
+        self.extent.total_frames
+    }
+
+    /// Counts steps between two records.
+    pub(super) fn advance(&mut self, moment: Moment) {
+        self.moment = moment;
+    }
+
+    /// Sets what is done instead of training; none to go on with training.
+    pub(super) fn set_activity(&mut self, activity: Option<String>) {
+        let since = self.activity.as_ref().map_or_else(Instant::now, |&(_, since)| since);
+        self.activity = activity.map(|text| (text, since));
+    }
+
+    pub(super) fn record(&mut self, record: &Record) {
+        let Record { moment, samples } = record;
+        // Only records of updates have a speed.
+        if samples.iter().any(|sample| sample.metric == Metric::Sps) {
+            self.pace.update(moment.frames, moment.seconds);
+        }
+        self.moment = *moment;
+        for sample in samples {
+            self.note(sample);
+        }
+    }
+
+    fn note(&mut self, sample: &Sample) {
+        let game = match &sample.task {
+            Some(task) => self.games.iter_mut().find(|game| game.name == *task),
+            None if self.games.len() == 1 => self.games.first_mut(),
+            None => None,
+        };
+        match (sample.metric, game) {
+            (Metric::RecentReturn, Some(game)) => game.recent = Some(sample.value),
+            (Metric::Frames, Some(game)) => game.frames = sample.value,
+            (Metric::EvaluationTime, _) => self.evaluation = Some(sample.value),
+            _ => {}
+        }
+        let is_shown = sample.task.is_none() || self.games.len() <= GAMES_IN_LINE;
+        let name = sample.metric.short_name().filter(|_| sample.metric != Metric::RecentReturn && is_shown);
+        if let Some(name) = name {
+            let name = sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
+            self.latest.insert(sample.tag(), (name, sample.value));
+        }
+    }
+
+    /// Returns the line, for example `4.1M of 57.0M frames, 1:42:00 left, median 0.013 of 41/57 games, SPS 1934`.
+    pub(super) fn line(&self) -> String {
+        if let Some((activity, since)) = &self.activity {
+            return format!("{activity}, {} so far", clock(since.elapsed().as_secs_f64()));
+        }
+        let Moment { frames, steps, .. } = self.moment;
+        let mut parts =
+            vec![format!("{} of {} frames", short(frames as f64), short(self.extent.total_frames as f64))];
+        parts.extend(self.seconds_left().map(|left| format!("{} left", clock(left))));
+        parts.extend(self.scores());
+        if !self.latest.contains_key(&Metric::Sps.tag(None)) {
+            let steps = steps.saturating_sub(self.extent.beginning.steps) as f64;
+            parts.push(format!("SPS {}", short((steps / self.started.elapsed().as_secs_f64()).round())));
+        }
+        parts.extend(self.latest.values().map(|(name, value)| format!("{name} {}", short(*value))));
+        parts.join(", ")
+    }
+
+    /// Returns the remaining seconds, with evaluations as long as the newest one.
+    fn seconds_left(&self) -> Option<f64> {
+        let frames = self.moment.frames;
+        let training = self.pace.seconds_left(frames)?;
+        let evaluations = match self.extent.evaluation_interval {
+            0 => 0,
+            interval => self.extent.total_frames.saturating_sub(frames).div_ceil(interval),
+        };
+        Some(training + self.evaluation.unwrap_or(0.0) * evaluations as f64)
+    }
+
+    /// Returns the recent return of a single game, or an aggregate over the games that have completed an episode and, if
+    /// there are few, the return of each.
+    fn scores(&self) -> Vec<String> {
+        let returns: Vec<f64> = self.games.iter().filter_map(|game| game.recent).collect();
+        if returns.is_empty() {
+            return Vec::new();
+        }
+        if self.games.len() == 1 {
+            return vec![format!("return {}", short(returns[0]))];
+        }
+        let normalised: Vec<f64> = self.games.iter().filter_map(GameRow::human_normalised).collect();
+        let total = self.games.len();
+        let mut scores = vec![if normalised.is_empty() {
+            let count = returns.len();
+            format!("mean return {} of {count}/{total} games", short(mean(returns)))
+        } else {
+            let count = normalised.len();
+            format!("median {:.3} of {count}/{total} games", median(normalised))
+        }];
+        if total <= GAMES_IN_LINE {
+            let of_game = |game: &GameRow| Some(format!("{} {}", game.name, short(game.recent?)));
+            scores.extend(self.games.iter().filter_map(of_game));
+        }
+        scores
+    }
+
+    /// Returns the number of lines of the table for a width in characters; none for a single game.
+    pub(super) fn table_height(&self, width: usize) -> Option<usize> {
+        let columns = columns(width);
+        (self.games.len() > 1).then(|| self.games.len().div_ceil(columns) + 1)
+    }
+
+    /// Returns a table of the games in at most `height` lines of at most `width` characters: the frames, the recent return,
+    /// and the same human-normalised.
+    pub(super) fn table(&self, width: usize, height: usize) -> String {
+        let columns = columns(width).min(self.games.len().max(1));
+        let rows = self.games.len().div_ceil(columns);
+        let heading = format!("{:18} {:>7} {:>8} {:>6}", "game", "frames", "return", "human");
+        let mut lines = vec![vec![heading; columns].join(&" ".repeat(GAP))];
+        for row in 0..rows {
+            let in_row = (0..columns).filter_map(|column| self.games.get(column * rows + row));
+            lines.push(in_row.map(cells).collect::<Vec<_>>().join(&" ".repeat(GAP)));
+        }
+        lines.truncate(height.max(1));
+        lines.join("\n")
+    }
+}
+
+/// Returns the number of games beside each other.
+fn columns(width: usize) -> usize {
+    ((width + GAP) / (COLUMN + GAP)).max(1)
+}
+
+fn cells(game: &GameRow) -> String {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let recent = or_dash(game.recent.map(short));
+    let human = or_dash(game.human_normalised().map(|score| format!("{score:.3}")));
+    format!("{:18} {:>7} {recent:>8} {human:>6}", game.name, short(game.frames))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(games: &[&str], forecast: Option<Forecast>) -> Progress {
+        Progress::new(Extent {
+            total_frames: 8_000_000,
+            beginning: Moment::default(),
+            games: games.iter().map(|&game| game.to_owned()).collect(),
+            forecast,
+            learning_starts: 0,
+            evaluation_interval: 0,
+        })
+    }
+
+    fn moment(updates: u64, frames: u64, seconds: f64) -> Moment {
+        Moment { updates, steps: frames / 4, frames, seconds }
+    }
+
+    fn recent(task: &str, value: f64) -> Sample {
+        Sample::of_task(Metric::RecentReturn, task, value)
+    }
+
+    #[test]
+    fn the_line_tells_frames_time_and_speed_before_the_first_update() {
+        let forecast = Forecast { playing: 1e-6, learning: 1e-5, learning_starts: 0 };
+        let mut progress = progress(&["pong"], Some(forecast));
+        assert!(progress.line().starts_with("0 of 8.00M frames, 1:28 left, SPS "), "{}", progress.line());
+        progress.advance(moment(0, 4_000_000, 3.0));
+        let line = progress.line();
+        assert!(
+            line.starts_with("4.00M of 8.00M frames, 1:24 left, SPS "),
+            "learning is still to come: {line}"
+        );
+    }
+
+    #[test]
+    fn the_line_shows_the_latest_values_of_few_games() {
+        let mut progress = progress(&["pong", "breakout"], None);
+        let speed = Sample::new(Metric::Sps, 1234.0);
+        progress.record(&Record { moment: moment(0, 400, 0.1), samples: vec![recent("pong", 1.0)] });
+        let pong = ale::game("pong").unwrap();
+        let samples = vec![recent("pong", pong.random_score.unwrap()), recent("breakout", 7.0), speed];
+        progress.record(&Record { moment: moment(1, 4_000_000, 60.0), samples });
+        let line = progress.line();
+        assert!(line.starts_with("4.00M of 8.00M frames, 1:00 left, median 0."), "{line}");
+        assert!(line.contains(" of 2/2 games, pong -20.7, breakout 7.0, SPS 1234"), "{line}");
+    }
+
+    #[test]
+    fn the_line_has_a_median_of_the_games_with_an_episode() {
+        let names: Vec<&str> =
+            ale::games().iter().filter(|game| game.human_score.is_some()).map(|game| game.id).collect();
+        let mut progress = progress(&names, None);
+        let human = |id: &str| recent(id, ale::game(id).unwrap().human_score.unwrap());
+        let samples = names[..3].iter().map(|id| human(id)).collect();
+        progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
+        let expected = format!("median 1.000 of 3/{} games", names.len());
+        assert!(progress.line().contains(&expected), "{}", progress.line());
+    }
+
+    #[test]
+    fn games_without_human_scores_have_a_mean_return() {
+        let mut progress = progress(&["CartPole-v1", "Acrobot-v1"], None);
+        progress.record(&Record { moment: moment(1, 4000, 1.0), samples: vec![recent("CartPole-v1", 20.0)] });
+        assert!(
+            progress.line().contains("mean return 20.0 of 1/2 games, CartPole-v1 20.0"),
+            "{}",
+            progress.line()
+        );
+    }
+
+    #[test]
+    fn evaluations_count_towards_the_remaining_time() {
+        let forecast = Forecast { playing: 1e-5, learning: 0.0, learning_starts: 0 };
+        let mut progress = progress(&["pong"], Some(forecast));
+        progress.extent.evaluation_interval = 4_000_000;
+        assert_eq!(progress.seconds_left(), Some(80.0));
+        progress.record(&Record {
+            moment: moment(0, 4_000_000, 40.0),
+            samples: vec![Sample::new(Metric::EvaluationTime, 100.0)],
+        });
+        assert_eq!(progress.seconds_left(), Some(140.0));
+    }
+
+    #[test]
+    fn an_activity_replaces_the_line_until_it_ends() {
+        let mut progress = progress(&["pong"], None);
+        progress.set_activity(Some("evaluation: 3 of 10 episodes".to_owned()));
+        assert_eq!(progress.line(), "evaluation: 3 of 10 episodes, 0:00 so far");
+        progress.set_activity(None);
+        assert!(progress.line().contains("frames"));
+    }
+
+    #[test]
+    fn the_table_fits_the_terminal() {
+        let names: Vec<&str> = ale::games().iter().map(|game| game.id).take(57).collect();
+        let mut progress = progress(&names, None);
+        let samples = vec![recent(names[56], 12.0), Sample::of_task(Metric::Frames, names[56], 20_000.0)];
+        progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
+        for (width, height) in [(80, 58), (87, 30), (132, 20), (180, 16)] {
+            assert_eq!(progress.table_height(width), Some(height));
+            let table = progress.table(width, height);
+            assert_eq!(table.lines().count(), height);
+            assert!(table.lines().all(|line| line.chars().count() <= width), "{table}");
+            for name in &names {
+                assert_eq!(
+                    table.split_whitespace().filter(|word| word == name).count(),
+                    1,
+                    "{name}: {table}"
+                );
+            }
+            assert!(table.contains("20.0k     12.0"), "{table}");
+        }
+        assert_eq!(progress.table(80, 10).lines().count(), 10);
+        assert_eq!(self::progress(&["pong"], None).table_height(80), None);
+    }
+}

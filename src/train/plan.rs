@@ -1,0 +1,210 @@
+//! The plan of a run, printed before it starts: environments, frames, memory and time.
+
+use algorithms::VectorSpec;
+use anyhow::Result;
+use burn::tensor::Device;
+
+use super::measurement::{Speed, measure};
+use crate::config::Experiment;
+use crate::environments::{Builder, Environments};
+use crate::evaluation::environments_of_game;
+use crate::learner::{Learner, Trial, Workload};
+use crate::memory::{self, Resident};
+use crate::quantity::{bytes, clock, count, short};
+use crate::telemetry::{Forecast, Moment, Printer};
+
+/// The measurement takes at most this fraction of the steps of a run. It is left out for shorter runs.
+const FRACTION: u64 = 20;
+/// The memory of an emulated environment besides its observations.
+const ENVIRONMENT: u64 = 150_000;
+/// The number of observations of an environment in memory: in its stack, and in the ring of batches.
+const OBSERVATIONS: u64 = 4;
+
+/// What a run consists of and where it stands.
+pub(super) struct Subject<'a> {
+    pub(super) experiment: &'a Experiment,
+    pub(super) builder: &'a Builder,
+    pub(super) learner: &'a dyn Learner,
+    pub(super) device: &'a Device,
+    pub(super) moment: Moment,
+}
+
+/// The memory that a run needs, in bytes.
+struct Memory {
+    /// The peak of the process.
+    peak: u64,
+    /// The part of it that is not yet in use.
+    additional: u64,
+    checkpoint: u64,
+}
+
+impl Subject<'_> {
+    /// Prints the plan. Returns the forecast of the duration, if the run is long enough for a measurement.
+    ///
+    /// The measurement uses the environments, which are reset or restored afterwards, and a learner of its own. It does not
+    /// change the run.
+    pub(super) fn present(
+        &self,
+        environments: &mut dyn Environments,
+        printer: &Printer,
+        stop: impl Fn() -> bool,
+    ) -> Result<Option<Forecast>> {
+        if matches!(printer, Printer::Quiet) {
+            return Ok(None);
+        }
+        for line in self.size() {
+            printer.say(&line);
+        }
+        let spec = self.learner.spec();
+        let workload = self.experiment.algorithm.workload(spec)?;
+        let trial = self.experiment.algorithm.trial(spec);
+        let max_steps = self.remaining_steps() / FRACTION;
+        if self.learner.is_complete() || trial.steps.saturating_mul(2) > max_steps {
+            return Ok(None);
+        }
+        let before = Resident::read();
+        let Some(speed) = self.measure(environments, &trial, max_steps, stop)? else { return Ok(None) };
+        let memory = before.zip(Resident::read()).map(|(before, after)| {
+            let weights: usize =
+                self.learner.torch_weights()?.iter().map(|weights| weights.values.len()).sum();
+            let values = weights as u64 * workload.values_per_weight;
+            let checkpoint = values * size_of::<f32>() as u64 + environments.snapshot()?.len() as u64;
+            Ok::<_, anyhow::Error>(self.memory(&workload, &trial, before, after, checkpoint))
+        });
+        if let Some(memory) = memory.transpose()? {
+            self.present_memory(&memory, printer);
+        }
+        let forecast = self.forecast(&speed, &workload);
+        printer.say(&self.time(&speed, &workload, &forecast));
+        Ok(Some(forecast))
+    }
+
+    /// Returns the lines about environments and frames.
+    fn size(&self) -> [String; 2] {
+        let experiment = self.experiment;
+        let names = experiment.games.names();
+        let counts: Vec<usize> = names.iter().map(|name| experiment.environments.num_envs_of(name)).collect();
+        let (least, most) = (counts.iter().min().unwrap_or(&0), counts.iter().max().unwrap_or(&0));
+        let of_each = match names.len() {
+            1 => String::new(),
+            _ if least == most => format!(", {least} of each game"),
+            _ => format!(", {least} to {most} of each game"),
+        };
+        let threads = self.builder.num_threads();
+        let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+        let total = experiment.total_frames();
+        let of_game = match names.len() {
+            1 => String::new(),
+            games if least == most => format!(", {} of each game", count(total / games as u64)),
+            _ => String::new(),
+        };
+        let update = match experiment.algorithm.is_on_policy() {
+            true => {
+                let steps = experiment.algorithm.steps_per_update() * experiment.num_envs() as u64;
+                format!(", an update every {}", count(steps * experiment.frames_per_step()))
+            }
+            false => String::new(),
+        };
+        [
+            format!("  environments  {}{of_each}; {threads}", experiment.num_envs()),
+            format!("  frames        {}{of_game}{update}", count(total)),
+        ]
+    }
+
+    fn remaining_steps(&self) -> u64 {
+        let frames = self.experiment.total_frames().saturating_sub(self.moment.frames);
+        frames / self.experiment.frames_per_step()
+    }
+
+    fn measure(
+        &self,
+        environments: &mut dyn Environments,
+        trial: &Trial,
+        max_steps: u64,
+        stop: impl Fn() -> bool,
+    ) -> Result<Option<Speed>> {
+        let (policy, spec) = (self.experiment.policy.clone(), self.learner.spec().clone());
+        let mut learner = trial.config.create(policy, spec, self.device, self.experiment.run.seed)?;
+        measure(environments, learner.as_mut(), trial.samples, max_steps, stop)
+    }
+
+    /// Returns the memory that the run needs, from the memory before and after a trial and the size of a checkpoint without
+    /// experience.
+    ///
+    /// The peak of the trial has environments, networks, the optimiser and the activations of a minibatch. The experience
+    /// is still to come. Evaluations and checkpoints take memory when the activations have been freed.
+    fn memory(
+        &self,
+        workload: &Workload,
+        trial: &Trial,
+        before: Resident,
+        after: Resident,
+        checkpoint: u64,
+    ) -> Memory {
+        let activations = after.peak.saturating_sub(before.now);
+        let scale = workload.minibatch as f64 / trial.samples as f64;
+        let of_minibatch = (activations as f64 * scale.max(1.0)) as u64;
+        let experience =
+            workload.experience_after(self.experiment.total_frames() / self.experiment.frames_per_step());
+        let checkpoint = checkpoint + if workload.in_checkpoint { experience } else { 0 };
+        let evaluation = self.evaluation_bytes(self.learner.spec());
+        let temporary = of_minibatch.max(evaluation).max(2 * checkpoint);
+        let peak = before.now + experience + temporary;
+        Memory { peak: peak.max(after.peak), additional: peak.saturating_sub(after.now), checkpoint }
+    }
+
+    fn evaluation_bytes(&self, spec: &VectorSpec) -> u64 {
+        let num_envs = environments_of_game(self.experiment.evaluation.episodes) * spec.tasks.len();
+        num_envs as u64 * (ENVIRONMENT + OBSERVATIONS * spec.observation_space.byte_len() as u64)
+    }
+
+    fn present_memory(&self, memory: &Memory, printer: &Printer) {
+        let Memory { peak, additional, checkpoint } = *memory;
+        let available = memory::available();
+        let free = available.map_or_else(String::new, |free| format!(", {} more are available", bytes(free)));
+        printer.say(&format!(
+            "  memory        about {}{free}; a checkpoint takes {}",
+            bytes(peak),
+            bytes(checkpoint)
+        ));
+        if available.is_some_and(|available| additional > available) {
+            printer.warn(&format!(
+                "the run needs about {} more memory than it has, and {} are available; {}",
+                bytes(additional),
+                bytes(available.unwrap_or(0)),
+                self.experiment.algorithm.memory_remedy()
+            ));
+        }
+    }
+
+    fn forecast(&self, speed: &Speed, workload: &Workload) -> Forecast {
+        let frames_per_step = self.experiment.frames_per_step();
+        Forecast {
+            playing: (speed.acting + speed.environments) / frames_per_step as f64,
+            learning: speed.learning * workload.samples_per_step / frames_per_step as f64,
+            learning_starts: workload.learning_starts * frames_per_step,
+        }
+    }
+
+    /// Returns the line about the duration, in which an evaluation at the end is not included.
+    fn time(&self, speed: &Speed, workload: &Workload, forecast: &Forecast) -> String {
+        let (frames, total) = (self.moment.frames, self.experiment.total_frames());
+        let phases = [
+            ("acting", speed.acting),
+            ("environments", speed.environments),
+            ("learning", speed.learning * workload.samples_per_step),
+        ];
+        let of_step: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
+        let shares = phases.map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / of_step));
+        let evaluation = match self.experiment.evaluation.episodes {
+            0 => String::new(),
+            episodes => format!(", then an evaluation of {episodes} episodes of each game"),
+        };
+        format!(
+            "  time          about {} at {} steps/s ({}){evaluation}",
+            clock(forecast.seconds(frames, frames, total)),
+            short((1.0 / of_step).round()),
+            shares.join(", ")
+        )
+    }
+}
