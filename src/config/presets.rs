@@ -78,9 +78,7 @@ impl Chosen {
     pub(crate) fn sentence(&self) -> String {
         let name = self.preset.name;
         match &self.reason {
-            Some(reason) => format!(
-                "preset {name}, chosen for {reason}; another with --preset (`ale-train presets` lists them)"
-            ),
+            Some(reason) => format!("preset {name}, chosen for {reason}; another with --preset"),
             None => format!("preset {name}"),
         }
     }

@@ -146,7 +146,7 @@ impl Progress {
         parts.extend(self.scores());
         if !self.latest.contains_key(&Metric::Sps.tag(None)) {
             let steps = steps.saturating_sub(self.extent.beginning.steps) as f64;
-            parts.push(format!("SPS {}", short((steps / self.started.elapsed().as_secs_f64()).round())));
+            parts.push(format!("SPS {:.0}", steps / self.started.elapsed().as_secs_f64()));
         }
         parts.extend(self.latest.values().map(|(name, value)| format!("{name} {}", short(*value))));
         parts.join(", ")

@@ -32,7 +32,7 @@ pub(super) fn measure(
     learner: &mut dyn Learner,
     samples: usize,
     max_steps: u64,
-    stop: impl Fn() -> bool,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Option<Speed>> {
     environments.reset(ResetSeeds::From(0))?;
     let mut collection = Collection::begin(environments)?;
@@ -41,7 +41,7 @@ pub(super) fn measure(
     let mut later = Cycle::default();
     loop {
         let started = Instant::now();
-        let Some(cycle) = cycle(environments, learner, &mut collection, samples, &stop)? else {
+        let Some(cycle) = cycle(environments, learner, &mut collection, samples, stop)? else {
             return Ok(None);
         };
         total_steps += cycle.steps;
@@ -92,19 +92,21 @@ fn cycle(
     learner: &mut dyn Learner,
     collection: &mut Collection,
     samples: usize,
-    stop: &impl Fn() -> bool,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Option<Cycle>> {
     let mut cycle = Cycle::default();
     while !learner.is_ready() {
         if stop() {
             return Ok(None);
         }
-        if let Some(batch) = collection.step(environments, learner, &mut cycle.phases)? {
+        if let Some(batch) = collection.step(environments, learner, &mut cycle.phases, false)? {
             cycle.steps += batch.env_ids.len() as u64;
         }
     }
     let (began, before) = (Instant::now(), learner.updates());
-    Learner::update(learner)?;
+    if learner.update_unless(stop)?.is_none() {
+        return Ok(None);
+    }
     cycle.phases.learning = began.elapsed();
     cycle.samples = (learner.updates() - before) * samples as u64;
     Ok(Some(cycle))

@@ -10,7 +10,7 @@ use crate::environments::{Builder, Environments};
 use crate::evaluation::environments_of_game;
 use crate::learner::{Learner, Trial, Workload};
 use crate::memory::{self, Resident};
-use crate::quantity::{bytes, clock, count, short};
+use crate::quantity::{bytes, clock, count};
 use crate::telemetry::{Forecast, Moment, Printer};
 
 /// The measurement takes at most this fraction of the steps of a run. It is left out for shorter runs.
@@ -47,7 +47,7 @@ impl Subject<'_> {
         &self,
         environments: &mut dyn Environments,
         printer: &Printer,
-        stop: impl Fn() -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Option<Forecast>> {
         if matches!(printer, Printer::Quiet) {
             return Ok(None);
@@ -75,7 +75,9 @@ impl Subject<'_> {
             self.present_memory(&memory, printer);
         }
         let forecast = self.forecast(&speed, &workload);
-        printer.say(&self.time(&speed, &workload, &forecast));
+        for line in self.time(&speed, &workload, &forecast) {
+            printer.say(&line);
+        }
         Ok(Some(forecast))
     }
 
@@ -121,7 +123,7 @@ impl Subject<'_> {
         environments: &mut dyn Environments,
         trial: &Trial,
         max_steps: u64,
-        stop: impl Fn() -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Option<Speed>> {
         let (policy, spec) = (self.experiment.policy.clone(), self.learner.spec().clone());
         let mut learner = trial.config.create(policy, spec, self.device, self.experiment.run.seed)?;
@@ -161,7 +163,7 @@ impl Subject<'_> {
     fn present_memory(&self, memory: &Memory, printer: &Printer) {
         let Memory { peak, additional, checkpoint } = *memory;
         let available = memory::available();
-        let free = available.map_or_else(String::new, |free| format!(", {} more are available", bytes(free)));
+        let free = available.map_or_else(String::new, |free| format!(", {} more available", bytes(free)));
         printer.say(&format!(
             "  memory        about {}{free}; a checkpoint takes {}",
             bytes(peak),
@@ -186,8 +188,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Returns the line about the duration, in which an evaluation at the end is not included.
-    fn time(&self, speed: &Speed, workload: &Workload, forecast: &Forecast) -> String {
+    /// Returns the lines about the duration, in which an evaluation at the end is not included.
+    fn time(&self, speed: &Speed, workload: &Workload, forecast: &Forecast) -> [String; 2] {
         let (frames, total) = (self.moment.frames, self.experiment.total_frames());
         let phases = [
             ("acting", speed.acting),
@@ -196,15 +198,11 @@ impl Subject<'_> {
         ];
         let of_step: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
         let shares = phases.map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / of_step));
-        let evaluation = match self.experiment.evaluation.episodes {
-            0 => String::new(),
-            episodes => format!(", then an evaluation of {episodes} episodes of each game"),
-        };
-        format!(
-            "  time          about {} at {} steps/s ({}){evaluation}",
-            clock(forecast.seconds(frames, frames, total)),
-            short((1.0 / of_step).round()),
-            shares.join(", ")
-        )
+        let evaluation = if self.experiment.evaluation.episodes > 0 { ", then an evaluation" } else { "" };
+        let duration = clock(forecast.seconds(frames, frames, total));
+        [
+            format!("  time          about {duration} at {:.0} steps/s{evaluation}", 1.0 / of_step),
+            format!("                ({})", shares.join(", ")),
+        ]
     }
 }

@@ -131,7 +131,7 @@ impl Run {
             device: &self.device,
             moment: self.progress.moment,
         };
-        subject.present(self.environments.as_mut(), printer, || interrupt.is_requested())
+        subject.present(self.environments.as_mut(), printer, &|| interrupt.is_requested())
     }
 
     fn extent(&self, forecast: Option<Forecast>) -> Result<Extent> {

@@ -1,0 +1,95 @@
+//! A run prints its preset, its plan and its progress, and the measurement behind the plan does not change the run.
+
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use program::{ale_train, succeed};
+
+/// Runs that are long enough to be measured: each kind of collection and of learner.
+const RUNS: [&str; 3] = [
+    "ppo --games harvest --num-envs 2 --total-frames 4096 --set ppo.num_steps=16",
+    "ppo --games CartPole-v1 --total-frames 8192 --set environments.halves=true",
+    "dqn --games harvest --num-envs 2 --total-frames 8000 --set dqn.buffer_size=2000 --set dqn.learning_starts=100",
+];
+
+fn train(settings: &str, run: &Path) -> Command {
+    let mut command = ale_train();
+    command.args(settings.split(' ')).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]);
+    command.args(["--set", "checkpoints.interval_frames=2000", "--set", "checkpoints.keep_last=99"]);
+    command.arg("--run-dir").arg(run);
+    command
+}
+
+/// Runs a command and returns what it printed to standard error.
+fn messages(command: &mut Command) -> String {
+    String::from_utf8(succeed(command).stderr).expect("UTF-8")
+}
+
+fn checkpoints(run: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Returns learner and environments at the end of a run.
+fn outcome(run: &Path) -> [Vec<u8>; 2] {
+    let last = checkpoints(run).pop().expect("a checkpoint");
+    ["learner.bin", "environments.bin"].map(|name| fs::read(last.join(name)).expect("a file"))
+}
+
+/// Removes all checkpoints but the first, so that the run can be resumed from there.
+fn rewind(run: &Path) {
+    let checkpoints = checkpoints(run);
+    assert!(checkpoints.len() > 1, "{checkpoints:?}");
+    for checkpoint in &checkpoints[1..] {
+        fs::remove_dir_all(checkpoint).expect("a directory");
+    }
+}
+
+fn is_measured(messages: &str) -> bool {
+    messages.contains("  memory        about ") && messages.contains("  time          about ")
+}
+
+#[test]
+fn the_measurement_does_not_change_a_run_or_a_resumed_run() {
+    let temp = TempDir::new().expect("a directory");
+    for (number, settings) in RUNS.into_iter().enumerate() {
+        let [quiet, measured] = ["quiet", "measured"].map(|name| temp.path().join(format!("{name}{number}")));
+        let silence = messages(train(settings, &quiet).arg("--quiet"));
+        assert!(silence.is_empty(), "{silence}");
+        let plan = messages(&mut train(settings, &measured));
+        assert!(is_measured(&plan), "{plan}");
+        assert!(outcome(&quiet) == outcome(&measured), "{settings}");
+        let end = outcome(&quiet);
+        rewind(&measured);
+        let plan = messages(ale_train().arg("resume").arg(&measured));
+        assert!(is_measured(&plan), "{plan}");
+        assert!(outcome(&measured) == end, "resumed: {settings}");
+    }
+}
+
+#[test]
+fn a_run_tells_and_records_its_preset_and_its_size() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let plan =
+        messages(&mut train("ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600", &run));
+    let expected = [
+        "preset cartpole-ppo, chosen for 2 games; another with --preset",
+        "PPO on CartPole-v1, Acrobot-v1, seed 1, run directory",
+        "  environments  6, 3 of each game; 1 thread\n",
+        "  frames        600, 300 of each game, an update every 192\n",
+    ];
+    for text in expected {
+        assert!(plan.contains(text), "no {text:?} in {plan}");
+    }
+    assert!(!plan.contains("  time "), "too short for a measurement: {plan}");
+    let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");
+    assert!(provenance.contains("\"preset\": \"cartpole-ppo\""), "{provenance}");
+}
