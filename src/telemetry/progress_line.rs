@@ -125,10 +125,9 @@ impl Display {
     /// Draws on a terminal, or prints a line elsewhere if one is due.
     fn draw(&mut self, is_line_due: bool) {
         match self.printer.clone() {
-            Printer::Quiet => {}
             Printer::Bar(bar) => self.draw_bar(&bar),
             Printer::Plain if is_line_due => self.print(),
-            Printer::Plain => {}
+            Printer::Quiet | Printer::Plain => {}
         }
     }
 

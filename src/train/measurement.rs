@@ -47,9 +47,9 @@ pub(super) fn measure(
         total_steps += cycle.steps;
         // The first cycle allocates memory and starts threads.
         if first.is_some() {
-            later.add(&cycle)
+            later.add(&cycle);
         } else {
-            first = Some(cycle)
+            first = Some(cycle);
         }
         if began.elapsed() + started.elapsed() > DURATION || total_steps >= max_steps {
             break;

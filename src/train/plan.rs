@@ -100,13 +100,9 @@ impl Subject<'_> {
             games if least == most => format!(", {} of each game", count(total / games as u64)),
             _ => String::new(),
         };
-        let update = match experiment.algorithm.is_on_policy() {
-            true => {
-                let steps = experiment.algorithm.steps_per_update() * experiment.num_envs() as u64;
-                format!(", an update every {}", count(steps * experiment.frames_per_step()))
-            }
-            false => String::new(),
-        };
+        let steps = experiment.algorithm.steps_per_update() * experiment.num_envs() as u64;
+        let update = format!(", an update every {}", count(steps * experiment.frames_per_step()));
+        let update = if experiment.algorithm.is_on_policy() { update.as_str() } else { "" };
         [
             format!("  environments  {}{of_each}; {threads}", experiment.num_envs()),
             format!("  frames        {}{of_game}{update}", count(total)),
