@@ -78,7 +78,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Export(args) => export::run(&args, out),
         Command::Record(args) => record::run(&args, &global, out),
         Command::Play(args) => play::run(&args, &global, out),
-        Command::Report(args) => report::run(&args, out),
+        Command::Report(args) => report::run(&args, &global, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Presets(args) => presets::run(&args, out),

@@ -48,11 +48,6 @@ pub(crate) struct PlotFile {
 }
 
 impl PlotFile {
-    /// Returns true if the extension of a file name is that of a plot.
-    pub(crate) fn is_named_by(path: &Path) -> bool {
-        Format::of(path).is_some()
-    }
-
     /// Opens a file. Its extension determines the format.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let named = || anyhow!("cannot draw {}: the file name must end in .svg or .png", path.display());

@@ -1,24 +1,64 @@
-//! The provenance of a run: the program, its commit and the ROMs.
+//! The provenance of a run: the program, its commit, the machine's part in it, and the ROMs.
+
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ale::roms::Md5Sum;
 use anyhow::Result;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::PROVENANCE;
 use crate::config::Chosen;
 use crate::environments::Builder;
 use crate::version::{COMMIT, PROGRAM};
 
-/// Returns the contents of `run.json` in the directory of a run that starts from a preset, if it starts from one.
-pub(crate) fn of_run(builder: &Builder, preset: Option<&Chosen>) -> Result<String> {
-    let games: Vec<_> = builder
-        .roms()
-        .map(|(game, rom)| json!({ "id": game.id, "rom_md5": Md5Sum::of(rom).to_string() }))
-        .collect();
-    let run = json!({
-        "program": PROGRAM,
-        "commit": COMMIT,
-        "preset": preset.map(|chosen| chosen.preset.name),
-        "games": games,
-    });
-    Ok(format!("{}\n", serde_json::to_string_pretty(&run)?))
+/// The contents of `run.json` in the directory of a run. Runs of earlier versions lack some of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Provenance {
+    pub(crate) program: Option<String>,
+    pub(crate) commit: Option<String>,
+    /// The name of the preset that the run starts from, if it starts from one.
+    pub(crate) preset: Option<String>,
+    /// The time of the start in seconds since 1970.
+    pub(crate) started: Option<u64>,
+    /// The number of threads at the start.
+    pub(crate) num_threads: Option<usize>,
+    pub(crate) games: Vec<Rom>,
+}
+
+/// A game and the ROM that it was played with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rom {
+    id: String,
+    rom_md5: String,
+}
+
+impl Provenance {
+    /// Returns the provenance of a run that starts now, from a preset if it starts from one.
+    pub(crate) fn of_run(builder: &Builder, preset: Option<&Chosen>) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            program: Some(PROGRAM.to_owned()),
+            commit: Some(COMMIT.to_owned()),
+            preset: preset.map(|chosen| chosen.preset.name.to_owned()),
+            started: Some(now.as_secs()),
+            num_threads: Some(builder.num_threads()),
+            games: builder
+                .roms()
+                .map(|(game, rom)| Rom { id: game.id.to_owned(), rom_md5: Md5Sum::of(rom).to_string() })
+                .collect(),
+        }
+    }
+
+    /// Reads the provenance from the directory of a run; empty if there is none.
+    pub(crate) fn read(run_dir: &Path) -> Self {
+        let text = fs::read_to_string(run_dir.join(PROVENANCE)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    pub(crate) fn to_json(&self) -> Result<String> {
+        Ok(format!("{}\n", serde_json::to_string_pretty(self)?))
+    }
 }

@@ -96,11 +96,11 @@ fn a_report_shows_curves_and_tables() {
     let url = format!("file://{}", directory.join("report.html").display());
     let size = (1240, 900);
     let document = browser.document(&url, size);
-    assert_eq!(document.matches("<svg").count(), 1, "{document}");
-    for part in ["Learning curves", "thousand frames", "<polyline", "<polygon", "harvest</td>", "1, 2</td>"] {
+    for part in
+        ["Learning curves", "explained variance", "<polyline", "<polygon", "harvest</td>", ">two</td>"]
+    {
         assert!(document.contains(part), "no '{part}' in {document}");
     }
-    assert_eq!(document.matches("<table>").count(), 2, "runs and games: {document}");
     browser.screenshot(&url, size, "report.png");
 }
 

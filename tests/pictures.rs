@@ -36,8 +36,9 @@ fn a_report_groups_seeds_and_compares_settings() {
     let said = succeed(&["report", "one", "two", "other", "--out", "page.html"], directory);
     assert_eq!(said, "3 runs in page.html\n");
     let page = fs::read_to_string(directory.join("page.html")).expect("a page");
-    assert_eq!(page.matches("<svg").count(), 1, "one game");
-    for text in ["ppo.gamma = 0.99</td><td>2</td><td>1, 2</td>", "ppo.gamma = 0.9</td><td>1</td><td>1</td>"] {
+    for text in
+        ["PPO, gamma 0.99</td><td class=\"left\">two</td><td>2</td>", "PPO, gamma 0.9</td>", "policy loss\n"]
+    {
         assert!(page.contains(text), "no '{text}' in {page}");
     }
     // Self-contained: the only URL is the namespace of SVG.
@@ -45,17 +46,26 @@ fn a_report_groups_seeds_and_compares_settings() {
     assert!(!page.contains("<script") && !page.contains("NaN") && !page.contains("inf"), "{page}");
     succeed(&["report", "one", "two", "other", "--out", "curves.svg"], directory);
     let svg = fs::read_to_string(directory.join("curves.svg")).expect("an SVG");
-    for text in ["CartPole-v1", "ppo.gamma = 0.99", "ppo.gamma = 0.9\n", "thousand frames"] {
+    for text in ["CartPole-v1", "PPO, gamma 0.99", "PPO, gamma 0.9\n", "\nframes\n"] {
         assert!(svg.contains(text), "no '{text}' in {svg}");
     }
     succeed(&["report", "one", "--out", "curves.png"], directory);
     let file = fs::File::open(directory.join("curves.png")).expect("a PNG");
     let png = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("a PNG");
     assert_eq!((png.info().width, png.info().height), (2 * 560, 2 * 320));
-    for (run, expected) in [("nowhere", "there is no nowhere"), (".", ". is not a readable run")] {
-        let said = refusal(&["report", "one", run], directory);
+    // A directory of runs, as that of a sweep.
+    let said = succeed(&["report", ".", "--out", "all.html"], directory);
+    assert_eq!(said, "3 runs in all.html\n");
+    fs::create_dir(directory.join("papers")).expect("a directory");
+    for (arguments, expected) in [
+        (&["report", "one", "nowhere"][..], "there is no nowhere"),
+        (&["report", "papers"], "papers is not the directory of a run"),
+        (&["report", "one", "--out", "x.pdf"], "must end in .html for the page, or in .svg or .png"),
+    ] {
+        let said = refusal(arguments, directory);
         assert!(said.contains(expected), "{said}");
     }
+    assert!(!directory.join("x.pdf").exists());
 }
 
 #[test]

@@ -153,14 +153,17 @@ impl PlayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Runs that differ only in their seed are combined: curves with a band from the lowest to the highest run, scores with confidence
-intervals. Other runs are shown side by side, named by the keys in which they differ.
+intervals. Other runs are shown side by side, named by their algorithm and the few keys in which they differ. The page has no
+external resources, follows the light or dark mode of the system and can be printed.
 
 Examples:
   ale-train report checkpoints/RUN
-  ale-train report checkpoints/pong__ppo__* --out pong.html
+  ale-train report checkpoints --out all.html
+  ale-train report checkpoints/SWEEP checkpoints/pong__ppo__* --out pong.html
   ale-train report checkpoints/pong__ppo__* --out pong.svg")]
 pub(crate) struct ReportArgs {
-    /// Directories of runs, which may still be training
+    /// Directories of runs, which may still be training, directories that contain runs, such as that of a sweep, and
+    /// patterns
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// File to write: .html, or .svg or .png for the curves alone

@@ -1,31 +1,43 @@
-use std::ops::Range;
-
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::runs::{Band, Group, games};
+use super::axis::Axis;
+use super::curve::Band;
+use super::diagnostics::{DIAGNOSTICS, Section};
+use super::groups::{Group, games};
 use crate::plot::Plot;
 
 /// Width and height of a chart, in units.
 const SIZE: (u32, u32) = (560, 320);
+/// The number of labels on an axis.
+const LABELS: usize = 6;
 /// The number of charts in a row of a figure.
 const COLUMNS: usize = 3;
 /// Height of a line of the legend, in units.
 const LEGEND: u32 = 28;
-/// Colours of the groups: the cycle of matplotlib.
-const COLOURS: [RGBColor; 6] = [
+/// Colours of the first groups: the cycle of matplotlib.
+const COLOURS: [RGBColor; 10] = [
     RGBColor(31, 119, 180),
     RGBColor(255, 127, 14),
     RGBColor(44, 160, 44),
     RGBColor(214, 39, 40),
     RGBColor(148, 103, 189),
     RGBColor(140, 86, 75),
+    RGBColor(227, 119, 194),
+    RGBColor(127, 127, 127),
+    RGBColor(188, 189, 34),
+    RGBColor(23, 190, 207),
 ];
+/// The distance of the hues of further groups: the golden section of the circle.
+const HUE: f64 = 0.618_034;
 
 type DrawingResult<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 fn colour(group: usize) -> RGBColor {
-    COLOURS[group % COLOURS.len()]
+    COLOURS.get(group).copied().unwrap_or_else(|| {
+        let (red, green, blue) = HSLColor((group as f64 * HUE).fract(), 0.65, 0.45).rgb();
+        RGBColor(red, green, blue)
+    })
 }
 
 /// Returns the colour of a group in CSS.
@@ -34,17 +46,36 @@ pub(super) fn css_colour(group: usize) -> String {
     format!("rgb({red}, {green}, {blue})")
 }
 
-/// The learning curves of a game: the mean of each group within a band from its lowest to its highest run.
+/// Curves of a metric: the mean of each group within a band from its lowest to its highest run.
 pub(super) struct Chart<'a> {
-    pub(super) game: &'a str,
-    /// A curve per group, empty if the group did not play the game.
-    pub(super) curves: Vec<Vec<Band>>,
+    pub(super) title: &'a str,
+    /// The name of the y axis; empty if the title has it.
+    y: &'static str,
+    /// A curve for each group, empty if the group has none.
+    curves: Vec<Vec<Band>>,
 }
 
-/// Returns a chart for each game that has curves.
-pub(super) fn charts(groups: &[Group]) -> Vec<Chart<'_>> {
-    let chart = |game| Chart { game, curves: groups.iter().map(|group| group.curve(game)).collect() };
-    let charts = games(groups).into_iter().map(chart);
+/// Returns the learning curve of each game that has one.
+pub(super) fn returns(groups: &[Group]) -> Vec<Chart<'_>> {
+    let of_game = |game| Chart {
+        title: game,
+        y: "return",
+        curves: groups.iter().map(|group| group.returns(game)).collect(),
+    };
+    with_curves(games(groups).into_iter().map(of_game))
+}
+
+/// Returns the charts of a section that have curves.
+pub(super) fn diagnostics(groups: &[Group], section: Section) -> Vec<Chart<'_>> {
+    let of_section = DIAGNOSTICS.iter().filter(|diagnostic| diagnostic.section == section);
+    with_curves(of_section.map(|diagnostic| {
+        let tag = diagnostic.metric.tag(None);
+        let curves = groups.iter().map(|group| group.diagnostic(&tag)).collect();
+        Chart { title: diagnostic.title, y: "", curves }
+    }))
+}
+
+fn with_curves<'a>(charts: impl Iterator<Item = Chart<'a>>) -> Vec<Chart<'a>> {
     charts.filter(|chart| chart.curves.iter().any(|curve| !curve.is_empty())).collect()
 }
 
@@ -62,46 +93,46 @@ impl Plot for Chart<'_> {
 impl Chart<'_> {
     fn draw_into<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
         let bands = || self.curves.iter().flatten();
-        let last = bands().map(|band| band.frames).fold(1.0, f64::max);
-        let (scale, x_desc) = if last < 1e6 { (1e3, "thousand frames") } else { (1e6, "million frames") };
-        let x = |band: &Band| band.frames / scale;
-        let values = padded(bands().map(|band| band.low), bands().map(|band| band.high));
+        let frames = Axis::exact(0.0, bands().map(|band| band.frames).fold(1.0, f64::max), LABELS);
+        let values = Axis::around(bands().flat_map(|band| [band.low, band.high]), LABELS);
         let mut chart = ChartBuilder::on(area)
             .margin(10 * unit)
-            .caption(self.game, ("sans-serif", 18 * unit))
-            .x_label_area_size(36 * unit)
-            .y_label_area_size(60 * unit)
-            .build_cartesian_2d(0.0..last / scale, values)?;
+            .caption(self.title, ("sans-serif", 19 * unit))
+            .x_label_area_size(40 * unit)
+            .y_label_area_size(66 * unit)
+            .build_cartesian_2d(frames, values)?;
         chart
             .configure_mesh()
-            .x_desc(x_desc)
-            .y_desc("return")
+            .x_desc("frames")
+            .y_desc(self.y)
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12).stroke_width(unit))
-            .label_style(("sans-serif", 12 * unit))
-            .axis_desc_style(("sans-serif", 13 * unit))
-            .x_label_formatter(&|value| short(*value))
-            .y_label_formatter(&|value| short(*value))
+            .label_style(("sans-serif", 14 * unit))
+            .axis_desc_style(("sans-serif", 14 * unit))
             .draw()?;
         for (group, curve) in self.curves.iter().enumerate().filter(|(_, curve)| !curve.is_empty()) {
-            let upper = curve.iter().map(|band| (x(band), band.high));
-            let lower = curve.iter().rev().map(|band| (x(band), band.low));
+            let upper = curve.iter().map(|band| (band.frames, band.high));
+            let lower = curve.iter().rev().map(|band| (band.frames, band.low));
             let band = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), colour(group).mix(0.2));
             chart.draw_series([band])?;
-            let means = curve.iter().map(|band| (x(band), band.mean));
+            let means = curve.iter().map(|band| (band.frames, band.mean));
             chart.draw_series(LineSeries::new(means, colour(group).stroke_width(2 * unit)))?;
         }
         Ok(())
     }
 }
 
-/// All charts of a report, under a legend if there are several groups.
+/// All learning curves of a report, under a legend if there are several groups.
 pub(super) struct Figure<'a> {
-    pub(super) charts: Vec<Chart<'a>>,
-    pub(super) labels: Vec<&'a str>,
+    charts: Vec<Chart<'a>>,
+    labels: Vec<&'a str>,
 }
 
-impl Figure<'_> {
+impl<'a> Figure<'a> {
+    pub(super) fn of(groups: &'a [Group]) -> Self {
+        Self { charts: returns(groups), labels: groups.iter().map(|group| group.label.as_str()).collect() }
+    }
+
     fn columns(&self) -> usize {
         self.charts.len().clamp(1, COLUMNS)
     }
@@ -135,30 +166,5 @@ impl Plot for Figure<'_> {
             chart.draw_into(&area, unit)?;
         }
         area.present()
-    }
-}
-
-/// Returns the range from the lowest to the highest value, with a margin.
-fn padded(low: impl Iterator<Item = f64>, high: impl Iterator<Item = f64>) -> Range<f64> {
-    let (low, high) = (low.fold(f64::INFINITY, f64::min), high.fold(f64::NEG_INFINITY, f64::max));
-    let margin = ((high - low) * 0.05).max(1e-3);
-    low - margin..high + margin
-}
-
-/// Formats a number on an axis, without trailing zeros.
-fn short(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn numbers_on_axes_have_no_trailing_zeros() {
-        let shown = [0.0, -0.0001, 0.05, -21.0, 350.0, 1200.5].map(short);
-        assert_eq!(shown, ["0", "0", "0.05", "-21", "350", "1200.5"]);
     }
 }

@@ -1,32 +1,44 @@
 //! `ale-train report`: the results of runs as an HTML page, or their learning curves as a plot.
 
 mod aggregate;
+mod axis;
 mod chart;
+mod curve;
+mod diagnostics;
+mod groups;
+mod html;
+mod inputs;
+mod labels;
+mod output;
 mod page;
 mod reference;
 mod runs;
+#[cfg(test)]
+mod testing;
 
 use std::io::Write;
 
 use anyhow::Result;
 
-use crate::cli::ReportArgs;
+use crate::cli::{Global, ReportArgs};
 use crate::durable;
 use crate::plot::PlotFile;
+use crate::telemetry::Printer;
 
 use chart::Figure;
+use output::Format;
 pub(crate) use runs::RunHistory;
 
-/// Reads the runs and writes the page, or a plot if the file name ends in .svg or .png.
-pub(crate) fn run(args: &ReportArgs, out: &mut impl Write) -> Result<()> {
-    let runs = args.runs.iter().map(|run| RunHistory::read(run)).collect::<Result<Vec<_>>>()?;
+/// Reads the runs and writes the page or the plot.
+pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    let format = Format::of(&args.out)?;
+    let printer = Printer::new(global.quiet);
+    let runs = inputs::read(&args.runs, |note| printer.say(note))?;
     let count = runs.len();
-    let groups = runs::grouped(runs)?;
-    if PlotFile::is_named_by(&args.out) {
-        let labels = groups.iter().map(|group| group.label.as_str()).collect();
-        PlotFile::new(&args.out)?.draw(&Figure { charts: chart::charts(&groups), labels })?;
-    } else {
-        durable::write(&args.out, page::html(&groups)?.as_bytes())?;
+    let groups = groups::grouped(runs);
+    match format {
+        Format::Html => durable::write(&args.out, page::html(&groups)?.as_bytes())?,
+        Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::of(&groups))?,
     }
     writeln!(out, "{count} run{} in {}", if count == 1 { "" } else { "s" }, args.out.display())?;
     Ok(())

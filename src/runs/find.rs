@@ -5,7 +5,7 @@ use crate::checkpoint::{CONFIG, PROVENANCE};
 
 /// Returns the directories of runs below `directory`, or `directory` itself if it is one. Skips hidden directories, and
 /// does not follow symbolic links, which may lead in circles or to the same run again.
-pub(super) fn runs_below(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn runs_below(directory: &Path) -> Vec<PathBuf> {
     let mut runs = Vec::new();
     let mut pending = vec![directory.to_owned()];
     while let Some(directory) = pending.pop() {

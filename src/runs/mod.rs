@@ -18,6 +18,7 @@ use std::time::SystemTime;
 use anyhow::{Result, ensure};
 
 use crate::cli::RunsArgs;
+pub(crate) use find::runs_below;
 use status::RunStatus;
 
 /// The default directory of runs.

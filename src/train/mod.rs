@@ -5,6 +5,7 @@ mod clock;
 mod collection;
 mod divergence;
 mod final_scores;
+mod health;
 mod hyperparameters;
 mod measurement;
 mod plan;
@@ -25,7 +26,7 @@ use crate::config::{self, Experiment};
 use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
-use crate::provenance;
+use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
@@ -48,7 +49,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     checkpoint::create_run(
         &run.directory,
         &run.experiment.to_toml()?,
-        &provenance::of_run(&run.builder, preset.as_ref())?,
+        &Provenance::of_run(&run.builder, preset.as_ref()).to_json()?,
     )?;
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game }, out)
 }

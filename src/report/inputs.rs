@@ -1,0 +1,160 @@
+//! The runs that the arguments of `report` name: directories of runs, directories that contain runs, and patterns.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use super::runs::RunHistory;
+use crate::failure::sentence;
+use crate::runs::runs_below;
+
+/// Reads every run that the arguments name, each once. `note` is told about files and directories that are skipped.
+pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<RunHistory>> {
+    let mut runs = Vec::new();
+    let mut seen = HashSet::new();
+    for found in arguments.iter().map(|argument| find(argument, arguments)).collect::<Result<Vec<_>>>()? {
+        let Found { directories, skipped, is_explicit } = found;
+        for path in skipped {
+            note(&format!("skipped {}: it contains no run", path.display()));
+        }
+        for directory in directories {
+            // An argument may name a run that another one contains.
+            if !seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
+                continue;
+            }
+            match RunHistory::read(&directory) {
+                Ok(run) => runs.push(run),
+                Err(error) if is_explicit => return Err(error),
+                Err(error) => note(&format!("skipped {}: {}", directory.display(), sentence(&error))),
+            }
+        }
+    }
+    let all = || arguments.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    ensure!(!runs.is_empty(), "there is no run in {}", all());
+    Ok(runs)
+}
+
+/// The meaning of an argument.
+#[derive(Debug)]
+struct Found {
+    directories: Vec<PathBuf>,
+    /// Files and directories without runs.
+    skipped: Vec<PathBuf>,
+    /// True if the argument is the directory of a run.
+    is_explicit: bool,
+}
+
+fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Found> {
+    if argument.exists() {
+        let directories = below(argument);
+        ensure!(
+            !directories.is_empty() || is_from_pattern(argument, arguments),
+            "{} is not the directory of a run, and there is no run in it",
+            argument.display()
+        );
+        let skipped = if directories.is_empty() { vec![argument.to_owned()] } else { Vec::new() };
+        let is_explicit = directories == [argument];
+        return Ok(Found { directories, skipped, is_explicit });
+    }
+    let mut found = Found { directories: Vec::new(), skipped: Vec::new(), is_explicit: false };
+    for path in matches(argument)? {
+        match below(&path) {
+            directories if directories.is_empty() => found.skipped.push(path),
+            directories => found.directories.extend(directories),
+        }
+    }
+    Ok(found)
+}
+
+/// Returns true if a shell may have made an argument from a pattern such as `checkpoints/*`: another argument is in the
+/// same directory.
+fn is_from_pattern(argument: &Path, arguments: &[PathBuf]) -> bool {
+    arguments.iter().any(|other| other != argument && other.parent() == argument.parent())
+}
+
+/// Returns the paths that a pattern matches, for shells that do not expand it and for quoted ones.
+fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let shown = pattern.display();
+    let text = pattern.to_str().filter(|text| text.contains(['*', '?', '[']));
+    let Some(text) = text else { bail!("there is no {shown}") };
+    let paths = glob::glob(text).with_context(|| format!("'{shown}' is not a pattern"))?;
+    let paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
+    if paths.is_empty() { Err(anyhow!("nothing matches {shown}")) } else { Ok(paths) }
+}
+
+/// Returns the directory if it is that of a run, or else the runs in it, by name.
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let mut runs = runs_below(directory);
+    runs.sort();
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::checkpoint::{CONFIG, PROVENANCE};
+    use crate::telemetry::METRICS_FILE;
+
+    /// A sweep with two runs, a run beside it, and a file.
+    fn checkpoints() -> TempDir {
+        let temp = TempDir::new().unwrap();
+        for run in ["sweep/seed=1", "sweep/seed=2", "alone"] {
+            let directory = temp.path().join(run);
+            fs::create_dir_all(&directory).unwrap();
+            for file in [CONFIG, PROVENANCE, METRICS_FILE] {
+                fs::write(directory.join(file), "").unwrap();
+            }
+        }
+        fs::write(temp.path().join("README.md"), "").unwrap();
+        fs::write(temp.path().join("sweep/experiment.toml"), "").unwrap();
+        temp
+    }
+
+    /// Returns the names of the runs and the notes, with paths relative to the directory.
+    fn found(temp: &TempDir, arguments: &[&str]) -> Result<(Vec<String>, Vec<String>), String> {
+        let notes = RefCell::new(Vec::new());
+        let paths: Vec<PathBuf> = arguments.iter().map(|argument| temp.path().join(argument)).collect();
+        let root = format!("{}/", temp.path().display());
+        let relative = |text: &str| text.replace(&root, "");
+        let runs = read(&paths, |note| notes.borrow_mut().push(relative(note)));
+        let runs = runs.map_err(|error| relative(&sentence(&error)))?;
+        Ok((runs.iter().map(|run| run.name.clone()).collect(), notes.into_inner()))
+    }
+
+    #[test]
+    fn directories_of_runs_and_patterns_name_every_run_once() {
+        let temp = checkpoints();
+        let all = ["alone", "seed=1", "seed=2"].map(str::to_owned).to_vec();
+        assert_eq!(found(&temp, &["sweep"]).unwrap(), (all[1..].to_vec(), vec![]));
+        assert_eq!(found(&temp, &["sweep/seed=2"]).unwrap(), (all[2..].to_vec(), vec![]));
+        let skipped = vec!["skipped README.md: it contains no run".to_owned()];
+        // Quoted, and as the shell expands it.
+        assert_eq!(found(&temp, &["*"]).unwrap(), (all.clone(), skipped.clone()));
+        assert_eq!(found(&temp, &["README.md", "alone", "sweep", "alone"]).unwrap(), (all, skipped));
+        let (runs, notes) = found(&temp, &["sweep/experiment.toml", "sweep/seed=1", "sweep/seed=2"]).unwrap();
+        assert_eq!((runs.len(), notes.len()), (2, 1));
+    }
+
+    #[test]
+    fn paths_without_runs_are_errors() {
+        let temp = checkpoints();
+        let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();
+        assert_eq!(
+            error(&["README.md"]),
+            "README.md is not the directory of a run, and there is no run in it"
+        );
+        assert_eq!(
+            error(&["alone", "sweep/experiment.toml"]),
+            "sweep/experiment.toml is not the directory of a run, and there is no run in it"
+        );
+        assert_eq!(error(&["alone", "missing"]), "there is no missing");
+        assert_eq!(error(&["missing*"]), "nothing matches missing*");
+        assert_eq!(error(&["README*"]), "there is no run in README*");
+    }
+}

@@ -1,0 +1,165 @@
+//! Short names of groups: the algorithm, and the few keys in which groups of the same algorithm differ.
+
+use std::collections::BTreeSet;
+
+use toml::Value;
+
+use super::groups::Group;
+use super::runs::Settings;
+
+/// The largest number of keys in a label.
+const KEYS: usize = 3;
+/// The largest number of characters of a value in a label.
+const WIDTH: usize = 32;
+/// Sections of keys, the most telling ones first. Those of algorithms come before.
+const SECTIONS: [&str; 4] = ["policy", "environments", "experiment", "evaluation"];
+
+/// Returns a label for each group. A single run is called by its name.
+pub(super) fn labels(groups: &[Group]) -> Vec<String> {
+    if let [Group { runs, .. }] = groups
+        && let [run] = runs.as_slice()
+    {
+        return vec![run.name.clone()];
+    }
+    let mut labels: Vec<String> = groups.iter().map(|group| label(group, groups)).collect();
+    for index in 0..labels.len() {
+        // Groups that differ in more keys than a label shows.
+        if labels.iter().filter(|label| **label == labels[index]).count() > 1 {
+            labels[index] = format!("{} ({})", labels[index], groups[index].runs[0].name);
+        }
+    }
+    labels
+}
+
+fn label(group: &Group, groups: &[Group]) -> String {
+    let rivals: Vec<&Settings> = groups
+        .iter()
+        .filter(|other| other.algorithm() == group.algorithm())
+        .map(|other| &other.settings)
+        .collect();
+    let keys = telling(differing(&rivals), &rivals);
+    let parts = keys.iter().map(|key| {
+        let value = group.settings.get(key).map_or_else(|| "unset".to_owned(), short);
+        if key == "environments.games" { value } else { format!("{} {value}", last_part(key, &keys)) }
+    });
+    std::iter::once(group.algorithm().to_owned()).chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the keys whose values differ between settings, sorted.
+pub(super) fn differing(settings: &[&Settings]) -> Vec<String> {
+    let keys: BTreeSet<&String> = settings.iter().flat_map(|settings| settings.keys()).collect();
+    let differs = |key: &&String| settings.iter().any(|other| other.get(*key) != settings[0].get(*key));
+    keys.into_iter().filter(differs).cloned().collect()
+}
+
+/// Returns all keys if they are few, or else the few that tell most of the settings apart.
+fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
+    keys.sort_by_key(|key| rank(key));
+    if keys.len() <= KEYS {
+        return keys;
+    }
+    let kinds = |keys: &[String]| {
+        let values = |settings: &&Settings| -> Vec<String> {
+            keys.iter().map(|key| settings.get(key).map(Value::to_string).unwrap_or_default()).collect()
+        };
+        settings.iter().map(values).collect::<BTreeSet<_>>().len()
+    };
+    let mut chosen: Vec<String> = Vec::new();
+    while chosen.len() < KEYS && kinds(&chosen) < settings.len() {
+        let with = |key: &String| kinds(&[chosen.as_slice(), std::slice::from_ref(key)].concat());
+        // Of equal ones, the first.
+        let Some(best) = keys.iter().rev().max_by_key(|key| with(key)).cloned() else { break };
+        keys.retain(|key| *key != best);
+        chosen.push(best);
+    }
+    chosen
+}
+
+/// Returns the place of a key in a label: games first, then the keys of the algorithm.
+fn rank(key: &str) -> usize {
+    let section = key.split('.').next().unwrap_or(key);
+    match SECTIONS.iter().position(|known| *known == section) {
+        _ if key == "environments.games" => 0,
+        None => 1,
+        Some(place) => 2 + place,
+    }
+}
+
+/// Returns a key without its section if no other key has the same last part.
+fn last_part<'a>(key: &'a str, keys: &[String]) -> &'a str {
+    let last = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
+    let is_unique = keys.iter().filter(|other| other.rsplit('.').next() == Some(last(key))).count() == 1;
+    if is_unique { last(key) } else { key }
+}
+
+/// Returns a value as text without quotes.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+fn short(value: &Value) -> String {
+    let text = shown(value);
+    if text.chars().count() <= WIDTH {
+        return text;
+    }
+    text.chars().take(WIDTH - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::groups::grouped;
+    use super::super::testing::run;
+
+    fn labels(configs: &[(&str, &str)]) -> Vec<String> {
+        let runs = configs.iter().map(|(name, config)| run(name, config)).collect();
+        grouped(runs).into_iter().map(|group| group.label).collect()
+    }
+
+    #[test]
+    fn one_run_is_called_by_its_name_and_several_seeds_by_their_algorithm() {
+        assert_eq!(labels(&[("first", "")]), ["first"]);
+        assert_eq!(labels(&[("first", ""), ("second", "[experiment]\nseed = 2")]), ["PPO"]);
+    }
+
+    #[test]
+    fn unlike_algorithms_are_named_without_keys() {
+        let configs =
+            [("a", ""), ("b", "[experiment]\nalgorithm = 'dqn'"), ("c", "[experiment]\nalgorithm = 'pqn'")];
+        assert_eq!(labels(&configs), ["PPO", "DQN", "PQN"]);
+    }
+
+    #[test]
+    fn groups_of_an_algorithm_are_named_by_the_keys_in_which_they_differ() {
+        let configs = [
+            ("a", "[ppo]\nlearning_rate = 1e-3\n[policy]\nlayer_norm = true"),
+            ("b", "[ppo]\nlearning_rate = 1e-4"),
+            ("c", "[experiment]\nalgorithm = 'dqn'"),
+        ];
+        let expected = [
+            "PPO, learning_rate 0.001, layer_norm true",
+            "PPO, learning_rate 0.0001, layer_norm unset",
+            "DQN",
+        ];
+        assert_eq!(labels(&configs), expected);
+        let games =
+            [("a", "[environments]\ngames = ['pong']"), ("b", "[environments]\ngames = ['qbert', 'pong']")];
+        assert_eq!(labels(&games), ["PPO, pong", "PPO, qbert, pong"]);
+    }
+
+    #[test]
+    fn groups_that_differ_in_many_keys_are_named_by_few() {
+        let many = |rate: &str, gamma: &str| {
+            format!(
+                "[ppo]\nlearning_rate = {rate}\ngamma = {gamma}\nnum_steps = 32\nnum_minibatches = 2\n[policy]\nlayer_norm = true"
+            )
+        };
+        let configs = [("a", String::new()), ("b", many("1e-3", "0.9")), ("c", many("1e-3", "0.8"))];
+        let configs: Vec<(&str, &str)> =
+            configs.iter().map(|(name, config)| (*name, config.as_str())).collect();
+        assert_eq!(labels(&configs), ["PPO, gamma 0.99", "PPO, gamma 0.9", "PPO, gamma 0.8"]);
+    }
+}

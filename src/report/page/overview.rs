@@ -1,0 +1,73 @@
+use std::collections::BTreeSet;
+
+use super::super::groups::Group;
+use super::super::html::{Table, date, duration, escaped, name, number};
+use super::super::runs::RunHistory;
+
+/// The number of characters of a commit that are shown.
+const COMMIT: usize = 9;
+
+/// Returns a line about the algorithms and games.
+pub(super) fn subject(groups: &[Group], games: &BTreeSet<&str>) -> String {
+    let algorithms: BTreeSet<&str> = groups.iter().map(Group::algorithm).collect();
+    let algorithms = algorithms.into_iter().collect::<Vec<_>>().join(", ");
+    let settings = if groups.len() > 1 { format!(", {} settings", groups.len()) } else { String::new() };
+    let games: Vec<&str> = games.iter().copied().collect();
+    let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
+    format!("<p class=\"note\">{algorithms} on {games}{settings}</p>\n")
+}
+
+/// Returns the section with a row for each run.
+pub(super) fn runs(groups: &[Group]) -> String {
+    let headings = [
+        "setting",
+        "run",
+        "seed",
+        "frames",
+        "progress",
+        "steps per second",
+        "time",
+        "threads",
+        "device",
+        "started",
+        "commit",
+    ];
+    // The only setting needs no column.
+    let skipped = usize::from(groups.len() == 1);
+    let mut table = Table::new(headings.into_iter().skip(skipped), 2 - skipped);
+    for (index, group) in groups.iter().enumerate() {
+        for run in &group.runs {
+            table.push([vec![name(index, group)], cells(run)].concat().split_off(skipped));
+        }
+    }
+    format!("<h2>Runs</h2>\n{}<p class=\"note\">Times are UTC.</p>\n", table.html())
+}
+
+fn cells(run: &RunHistory) -> Vec<String> {
+    let (experiment, provenance) = (&run.experiment, &run.provenance);
+    let unknown = || "-".to_owned();
+    let threads = match provenance.num_threads.unwrap_or(experiment.run.num_threads) {
+        0 => "all cores".to_owned(),
+        threads => threads.to_string(),
+    };
+    let commit = provenance.commit.as_deref().map(|commit| match commit.split_once('+') {
+        Some((commit, changes)) => format!("{}+{changes}", shortened(commit)),
+        None => shortened(commit),
+    });
+    vec![
+        escaped(&run.name),
+        experiment.run.seed.to_string(),
+        number(Some(run.frames)),
+        format!("{:.0} %", 100.0 * run.frames / experiment.total_frames() as f64),
+        number(run.sps),
+        duration(run.seconds),
+        threads,
+        escaped(&experiment.run.device),
+        provenance.started.map_or_else(unknown, date),
+        commit.map_or_else(unknown, |commit| format!("<code>{}</code>", escaped(&commit))),
+    ]
+}
+
+fn shortened(commit: &str) -> String {
+    commit.chars().take(COMMIT).collect()
+}

@@ -1,0 +1,132 @@
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::super::aggregate::Aggregate;
+use super::super::groups::Group;
+use super::super::html::{Table, escaped, name, number};
+use super::super::reference::{Column, PUBLISHED};
+use crate::statistics::mean;
+
+/// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
+pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let mut table = Table::new([""].into_iter().chain(Aggregate::ALL.map(Aggregate::name)), 1);
+    for (index, group) in groups.iter().enumerate() {
+        let scores = normalised(group, games);
+        if scores.is_empty() {
+            continue;
+        }
+        let several = scores.iter().any(|runs| runs.len() > 1);
+        let cells = Aggregate::ALL.map(|aggregate| {
+            let value = aggregate.of(&scores);
+            if !several {
+                return format!("{value:.3}");
+            }
+            let (low, high) = aggregate.interval(&scores, &mut rng);
+            format!("{value:.3} [{low:.3}, {high:.3}]")
+        });
+        table.push([vec![name(index, group)], cells.to_vec()].concat());
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    for column in PUBLISHED.columns(games) {
+        if let Some(scores) = published_scores(column, games) {
+            let cells = Aggregate::ALL.map(|aggregate| format!("{:.3}", aggregate.of(&scores)));
+            table.push([vec![escaped(&column.name)], cells.to_vec()].concat());
+        }
+    }
+    format!(
+        "<h2>Human-normalised scores</h2>\n<p class=\"note\">0 is a random player, 1 a human player. Brackets show 95 % confidence \
+         intervals from a bootstrap stratified by game; they require several runs. Published agents are listed if they have scores in \
+         all of these games.</p>\n{}",
+        table.html()
+    )
+}
+
+/// Returns the human-normalised score of every run, for each game with reference scores.
+fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
+    let of_game = |id: &&str| -> Option<Vec<f64>> {
+        let game = ale::game(id).ok()?;
+        group.scores(id).into_iter().map(|score| game.human_normalised(score)).collect()
+    };
+    games.iter().filter_map(of_game).filter(|runs| !runs.is_empty()).collect()
+}
+
+/// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
+fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f64>>> {
+    let with_references =
+        games.iter().filter_map(|id| ale::game(id).ok().filter(|game| game.human_score.is_some()));
+    let score = |game: &ale::Game| Some(vec![game.human_normalised(PUBLISHED.score(column, game.id)?)?]);
+    with_references.map(score).collect()
+}
+
+/// Returns the section with the scores by game.
+pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
+    let published = PUBLISHED.columns(games);
+    let several = groups.iter().any(|group| group.runs.len() > 1);
+    // Without reference scores, the columns for them are omitted.
+    let scored = games.iter().any(|id| ale::game(id).is_ok_and(|game| game.human_score.is_some()));
+    let mut headings = vec!["game", "setting", "return"];
+    if several {
+        headings.extend(["lowest to highest", "runs"]);
+    }
+    if scored {
+        headings.extend(["human-normalised", "random", "human"]);
+    }
+    headings.extend(published.iter().map(|column| column.name.as_str()));
+    let mut table = Table::new(headings, 2);
+    for id in games {
+        let game = ale::game(id).ok();
+        for (index, group) in groups.iter().enumerate() {
+            let scores = group.scores(id);
+            if scores.is_empty() {
+                continue;
+            }
+            let mean = mean(scores.iter().copied());
+            let normalised = game.and_then(|game| game.human_normalised(mean));
+            let mut row = vec![escaped(id), name(index, group), number(Some(mean))];
+            if several {
+                let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
+                row.extend([ends.join(" to "), scores.len().to_string()]);
+            }
+            if scored {
+                row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
+                row.push(number(game.and_then(|game| game.random_score)));
+                row.push(number(game.and_then(|game| game.human_score)));
+            }
+            row.extend(published.iter().map(|column| number(PUBLISHED.score(column, id))));
+            table.push(row);
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<h2>Games</h2>\n<p class=\"note\">Mean return of the final evaluation, or of the last 100 episodes of a run without \
+         one.</p>\n{}{}",
+        table.html(),
+        sources(&published)
+    )
+}
+
+/// Returns the sources of the published scores.
+fn sources(published: &[&Column]) -> String {
+    let source = |column: &&Column| {
+        format!(
+            "<li>{}: {}. From {}.</li>\n",
+            escaped(&column.name),
+            escaped(&column.protocol),
+            escaped(&column.found)
+        )
+    };
+    if published.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\">Published scores and their protocols, which differ:</p>\n<ul class=\"note\">\n{}</ul>\n",
+        published.iter().map(source).collect::<String>()
+    )
+}
