@@ -55,6 +55,57 @@ fn by_tensorboard<T: DeserializeOwned>(python: &str, program: &str, run: &str) -
     serde_json::from_str(&stdout(Command::new(python).args(["-c", program, run]))).expect("JSON")
 }
 
+/// Prints the HPARAMS tab of a directory of runs: its columns, results, and the value of a key for each run.
+const READ_HPARAMS: &str = "
+import json, sys
+from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
+multiplexer = plugin_event_multiplexer.EventMultiplexer().AddRunsFromDirectory(sys.argv[1])
+multiplexer.Reload()
+provider = data_provider.MultiplexerDataProvider(multiplexer, sys.argv[1])
+context = backend_context.Context(base_plugin.TBContext(logdir=sys.argv[1], data_provider=provider))
+request, id = RequestContext(), ''
+def experiment():
+    return context.experiment_from_metadata(request, id, True, context.hparams_metadata(request, id), [])
+columns = api_pb2.ListSessionGroupsRequest(
+    start_index=0, slice_size=100,
+    allowed_statuses=[api_pb2.STATUS_SUCCESS],
+    col_params=[api_pb2.ColParams(metric=metric.name) for metric in experiment().metric_infos])
+groups = list_session_groups.Handler(request, context, id, columns).run().session_groups
+print(json.dumps({
+    'columns': [info.name for info in experiment().hparam_infos],
+    'metrics': [info.name.tag for info in experiment().metric_infos],
+    'gammas': sorted(group.hparams['ppo.gamma'].number_value for group in groups),
+    'games': sorted(group.hparams['environments.games'].string_value for group in groups),
+    'results': [sorted(value.name.tag for value in group.metric_values) for group in groups],
+}))
+";
+
+#[test]
+fn tensorboard_fills_the_tab_of_hyperparameters() {
+    let Some(python) = python_with("tensorboard") else { return };
+    let temp = TempDir::new().expect("a temporary directory");
+    for gamma in ["0.5", "0.75"] {
+        let run = temp.path().join(gamma);
+        let run_dir = run.to_str().expect("UTF-8");
+        let flags = ["--games", "CartPole-v1", "--total-frames", "2048", "--quiet", "--run-dir", run_dir];
+        let settings = [&format!("ppo.gamma={gamma}"), "evaluation.episodes=1"];
+        succeed(ale_train().arg("ppo").args(flags).args(settings.iter().flat_map(|key| ["--set", key])));
+    }
+    let shown: Value = by_tensorboard(&python, READ_HPARAMS, temp.path().to_str().expect("UTF-8"));
+    let results = json!(["charts/SPS", "charts/recent_return", "evaluation/return"]);
+    assert_eq!(shown["gammas"], json!([0.5, 0.75]), "{shown}");
+    assert_eq!(shown["games"], json!(["CartPole-v1", "CartPole-v1"]));
+    assert_eq!(shown["results"], json!([results, results]));
+    // TensorBoard ticks the first five.
+    let first = ["environments.games", "experiment.algorithm", "experiment.seed", "experiment.total_frames"];
+    assert_eq!(shown["columns"].as_array().expect("columns")[..4], first);
+    assert_eq!(shown["columns"][4], "ppo.learning_rate");
+    assert!(shown["columns"].as_array().expect("columns").contains(&json!("dqn.buffer_size")), "{shown}");
+}
+
 fn by_json_lines(text: &str) -> Curves {
     let mut curves = Curves::new();
     for line in text.lines() {

@@ -1,5 +1,7 @@
 use ale::RgbImage;
 
+use super::hparams::Session;
+
 /// A record that is not a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Media {
@@ -17,4 +19,8 @@ pub(crate) enum Media {
         tag: String,
         image: RgbImage,
     },
+    /// The hyperparameters of a run that starts.
+    SessionStart(Session),
+    /// The end of a run.
+    SessionEnd,
 }

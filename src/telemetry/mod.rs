@@ -5,6 +5,7 @@
 
 mod append_file;
 mod heartbeat;
+mod hparams;
 mod json_lines;
 mod media;
 mod metric;
@@ -14,6 +15,7 @@ mod progress;
 mod progress_line;
 mod record;
 mod sink;
+mod summary;
 mod tensorboard;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use hparams::{Hyperparameter, Session};
 pub(crate) use media::Media;
 pub(crate) use metric::Metric;
 pub(crate) use pace::Forecast;

@@ -5,9 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ale::RgbImage;
 use protobuf::{Message, RepeatedField};
 use tensorboard_proto::event::Event;
-use tensorboard_proto::summary::{
-    Summary, Summary_Image, Summary_Value, SummaryMetadata, SummaryMetadata_PluginData,
-};
+use tensorboard_proto::summary::{Summary, Summary_Image, SummaryMetadata, SummaryMetadata_PluginData};
 use tensorboard_proto::tensor::TensorProto;
 use tensorboard_proto::tensor_shape::{TensorShapeProto, TensorShapeProto_Dim};
 use tensorboard_proto::types::DataType;
@@ -15,9 +13,11 @@ use tensorboard_rs::record_writer::RecordWriter;
 use tensorboard_rs::summary::{histogram_raw, scalar};
 
 use super::append_file::AppendFile;
+use super::hparams;
 use super::media::Media;
 use super::record::{Moment, Record};
 use super::sink::Sink;
+use super::summary::summary;
 
 /// The number of buckets of a histogram, as in TensorFlow.
 const BUCKETS: usize = 30;
@@ -72,12 +72,14 @@ impl Sink for TensorBoard {
     }
 
     fn show(&mut self, moment: &Moment, media: &Media) -> io::Result<()> {
-        let summary = match media {
-            Media::Text { tag, markdown } => Some(text(tag, markdown)),
-            Media::Histogram { tag, values } => histogram(tag, values),
-            Media::Image { tag, image } => Some(encoded_image(tag, image)?),
+        let summaries = match media {
+            Media::Text { tag, markdown } => vec![text(tag, markdown)],
+            Media::Histogram { tag, values } => histogram(tag, values).into_iter().collect(),
+            Media::Image { tag, image } => vec![encoded_image(tag, image)?],
+            Media::SessionStart(session) => hparams::start(session)?.into(),
+            Media::SessionEnd => vec![hparams::end()?],
         };
-        summary.map_or(Ok(()), |summary| self.write_summary(moment, summary))
+        summaries.into_iter().try_for_each(|summary| self.write_summary(moment, summary))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -99,15 +101,6 @@ impl Sink for TensorBoard {
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }
-}
-
-fn summary(tag: &str, fill: impl FnOnce(&mut Summary_Value)) -> Summary {
-    let mut value = Summary_Value::new();
-    value.set_tag(tag.to_owned());
-    fill(&mut value);
-    let mut summary = Summary::new();
-    summary.set_value(RepeatedField::from_vec(vec![value]));
-    summary
 }
 
 /// Encodes a one-element string tensor, which the `text` plugin of TensorBoard renders as Markdown.

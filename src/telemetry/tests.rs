@@ -99,6 +99,43 @@ fn media_are_only_in_the_tensorboard_file() {
 }
 
 #[test]
+fn a_resumed_run_has_its_hyperparameters_once() {
+    let run = TempDir::new().unwrap();
+    let mut first = telemetry(run.path(), &FilePositions::default());
+    let session = Session {
+        columns: vec![("ppo.gamma".to_owned(), Hyperparameter::Number(0.0))],
+        first: vec!["ppo.gamma".to_owned()],
+        metrics: vec!["charts/SPS".to_owned()],
+        values: vec![("ppo.gamma".to_owned(), Hyperparameter::Number(0.25))],
+    };
+    first.show(&Moment::default(), &Media::SessionStart(session));
+    let positions = first.positions();
+    first.show(&Moment::default(), &Media::SessionEnd);
+    drop(first);
+    let mut resumed = telemetry(run.path(), &positions);
+    resumed.show(&Moment::default(), &Media::SessionEnd);
+    drop(resumed);
+    let events = events(run.path());
+    let value = |index: usize| events[index].get_summary().value[0].clone();
+    let tags: Vec<String> = (1..events.len()).map(|index| value(index).tag).collect();
+    assert_eq!(
+        tags,
+        ["experiment", "session_start_info", "session_end_info"].map(|tag| format!("_hparams_/{tag}"))
+    );
+    let plugin = value(2).get_metadata().get_plugin_data().clone();
+    assert_eq!(plugin.plugin_name, "hparams");
+    // Field 3 holds the session, whose field 1 is an entry of a map: the key, and a value with a double in field 2.
+    let number = 0.25f64.to_le_bytes();
+    let entry = [&b"\x0a\x09ppo.gamma\x12\x09\x11"[..], &number].concat();
+    let entry = [&[0x0a, entry.len() as u8][..], &entry].concat();
+    assert!(
+        plugin.content.starts_with(&[0x1a]) && plugin.content[2..].starts_with(&entry),
+        "{:x?}",
+        plugin.content
+    );
+}
+
+#[test]
 fn episodes_that_end_in_the_same_step_get_separate_lines() {
     let run = TempDir::new().unwrap();
     let mut telemetry = telemetry(run.path(), &FilePositions::default());

@@ -61,7 +61,7 @@ impl Run {
                 changes: self.changes.clone(),
             });
             if let InitialState::Restored(environments) = &self.initial_state {
-                telemetry.show(&self.progress.moment, &hyperparameters::media(&self.experiment)?);
+                telemetry.show(&self.progress.moment, &hyperparameters::text(&self.experiment)?);
                 self.progress.telemetry = telemetry.positions();
                 writer.write(&Checkpoint {
                     config: config.clone(),

@@ -64,16 +64,14 @@ impl Tally {
         }
         let values =
             [(Metric::EpisodicReturn, episode.total_reward), (Metric::EpisodicLength, episode.length as f64)];
-        values.into_iter().flat_map(|(metric, value)| self.samples(metric, task, value)).collect()
+        values.into_iter().map(|(metric, value)| self.sample(metric, task, value)).collect()
     }
 
     /// Returns the mean return of the last episodes of each task that has completed any.
     pub(super) fn recent_samples(&self, games: &Games) -> Vec<Sample> {
         let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
-        let of_task = |(task, recent): (usize, &VecDeque<f64>)| match self.tasks.len() {
-            1 => Sample::new(Metric::RecentReturn, mean(recent)),
-            _ => Sample::of_task(Metric::RecentReturn, &self.tasks[task], mean(recent)),
-        };
+        let of_task =
+            |(task, recent): (usize, &VecDeque<f64>)| self.sample(Metric::RecentReturn, task, mean(recent));
         with_episodes.map(of_task).chain(self.aggregates(games)).collect()
     }
 
@@ -121,13 +119,13 @@ impl Tally {
         is_complete.then(|| games.score(means))
     }
 
-    /// Returns a sample for all tasks together and, if there are several, one for the task.
-    fn samples(&self, metric: Metric, task: usize, value: f64) -> Vec<Sample> {
-        let mut samples = vec![Sample::new(metric, value)];
-        if self.tasks.len() > 1 {
-            samples.push(Sample::of_task(metric, &self.tasks[task], value));
+    /// Returns a sample of a task. Returns and lengths of different games cannot be compared, so several games never share
+    /// a tag.
+    fn sample(&self, metric: Metric, task: usize, value: f64) -> Sample {
+        match self.tasks.len() {
+            1 => Sample::new(metric, value),
+            _ => Sample::of_task(metric, &self.tasks[task], value),
         }
-        samples
     }
 
     /// Returns the returns of the last episodes of each task, for a checkpoint.
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn episodes_are_reported_for_all_games_and_for_their_game() {
+    fn episodes_of_several_games_are_reported_for_their_game_only() {
         let tasks = ["pong", "qbert"].map(str::to_owned);
         let mut tally = Tally::new(&tasks, &[0, 1], &[], [0, 0].into_iter());
         let mut second = batch([None, Some(5.0)]);
@@ -168,9 +166,7 @@ mod tests {
         let of_task = |(task, frames)| Sample::of_task(Metric::Frames, task, frames);
         assert_eq!(tally.frames(4), frames.map(of_task));
         let expected = [
-            Sample::new(Metric::EpisodicReturn, 5.0),
             Sample::of_task(Metric::EpisodicReturn, "qbert", 5.0),
-            Sample::new(Metric::EpisodicLength, 7.0),
             Sample::of_task(Metric::EpisodicLength, "qbert", 7.0),
         ];
         assert_eq!(samples, expected);
