@@ -42,6 +42,7 @@ mod state_bytes;
 #[cfg(test)]
 mod testing;
 mod training;
+mod unit_gradients;
 mod value_scale;
 mod vector_spec;
 

@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 
 use crate::LearnerError;
 use crate::host::to_host;
+use crate::unit_gradients::dead_units;
 
 /// A step that the optimiser has taken.
 pub(crate) enum OptimizerStep {
@@ -13,7 +14,9 @@ pub(crate) enum OptimizerStep {
     Pending {
         /// Names of the first values; the last name is that of the gradient norm.
         names: Vec<&'static str>,
-        /// `[names + details]`.
+        /// Sizes of the layers in the last values.
+        layers: Vec<usize>,
+        /// `[names + details + layers]`.
         values: Box<Tensor<1>>,
     },
 }
@@ -25,19 +28,26 @@ pub(crate) struct StepResult {
     pub(crate) terms: Vec<f32>,
     /// Norm of the gradient of all parameters together, before clipping.
     pub(crate) grad_norm: f32,
+    /// Share of the rectified units that no row activated, in the layer with the largest share.
+    pub(crate) dead_units: f32,
     pub(crate) details: Vec<f32>,
 }
 
 impl StepResult {
-    /// Splits `terms` into the named ones and the details. The last name is that of the gradient norm. Fails
-    /// if a named value is not finite.
-    pub(crate) fn new(names: &[&'static str], mut terms: Vec<f32>) -> Result<Self, LearnerError> {
+    /// Splits `terms` into the named ones, the details, and the gradients of the units of `layers` of these sizes. The
+    /// last name is that of the gradient norm. Fails if a named value is not finite.
+    pub(crate) fn new(
+        names: &[&'static str],
+        layers: &[usize],
+        mut terms: Vec<f32>,
+    ) -> Result<Self, LearnerError> {
+        let units = terms.split_off(terms.len() - layers.iter().sum::<usize>());
         let details = terms.split_off(names.len());
         if let Some((name, _)) = names.iter().zip(&terms).find(|(_, number)| !number.is_finite()) {
             return Err(LearnerError::NonFinite { what: (*name).to_owned() });
         }
         let grad_norm = terms.pop().expect("the gradient norm is the last term");
-        Ok(Self { terms, grad_norm, details })
+        Ok(Self { terms, grad_norm, dead_units: dead_units(&units, layers), details })
     }
 }
 
@@ -57,9 +67,9 @@ pub(crate) fn read_steps(
     let more = more.and_then(|_| values.next());
     let read = |(index, step)| match step {
         OptimizerStep::Ready(result) => Ok(result),
-        OptimizerStep::Pending { names, values: tensor } => {
+        OptimizerStep::Pending { names, layers, values: tensor } => {
             let own = values.by_ref().take(tensor.dims()[0]).collect();
-            StepResult::new(&names, own).map_err(|error| (index, error))
+            StepResult::new(&names, &layers, own).map_err(|error| (index, error))
         }
     };
     let steps = steps.into_iter().enumerate().map(read).collect::<Result<_, _>>()?;
@@ -74,17 +84,19 @@ mod tests {
 
     fn step(values: [f32; 4]) -> OptimizerStep {
         let values = Tensor::from_floats(values, &Device::flex());
-        OptimizerStep::Pending { names: vec!["the loss", "the gradient norm"], values: Box::new(values) }
+        let names = vec!["the loss", "the gradient norm"];
+        OptimizerStep::Pending { names, layers: vec![1], values: Box::new(values) }
     }
 
     #[test]
     fn results_are_assigned_to_their_steps() {
         let more = Tensor::from_floats([9.0], &Device::flex());
-        let steps = vec![step([1.0, 2.0, f32::NAN, 3.0]), step([4.0, 5.0, 6.0, 7.0])];
+        let steps = vec![step([1.0, 2.0, f32::NAN, 3.0]), step([4.0, 5.0, 6.0, 0.0])];
         let (steps, more) = read_steps(steps, Some(more)).unwrap();
         assert_eq!(more, Some(9.0));
         assert_eq!((steps[0].terms.as_slice(), steps[0].grad_norm), ([1.0].as_slice(), 2.0));
-        assert_eq!((steps[1].grad_norm, steps[1].details.as_slice()), (5.0, [6.0, 7.0].as_slice()));
+        assert_eq!((steps[1].grad_norm, steps[1].details.as_slice()), (5.0, [6.0].as_slice()));
+        assert_eq!((steps[0].dead_units, steps[1].dead_units), (0.0, 1.0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::optimizer::{
     AdamOptimizer, GradientScale, Moments, clip_scale, clip_scale_on_device, global_norm,
 };
 use crate::optimizer_step::{OptimizerStep, StepResult, read_steps};
+use crate::unit_gradients::unit_gradients;
 use crate::{Divergence, LearnerError, VectorSpec};
 
 /// A network in training, with its optimiser.
@@ -71,9 +72,11 @@ impl<N: Module> Training<N> {
         let tensors = tensors.into_iter().map(Tensor::inner);
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
-        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).collect(), 0);
+        let units = unit_gradients(&self.network, &gradients);
+        let layers: Vec<usize> = units.iter().map(|layer| layer.dims()[0]).collect();
+        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).chain(units).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
-            let result = StepResult::new(&names, to_host(values)?)?;
+            let result = StepResult::new(&names, &layers, to_host(values)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
             (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
@@ -83,7 +86,7 @@ impl<N: Module> Training<N> {
             let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
                 GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
-            (OptimizerStep::Pending { names, values: Box::new(values) }, scale)
+            (OptimizerStep::Pending { names, layers, values: Box::new(values) }, scale)
         };
         let network = self.network.clone();
         self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);

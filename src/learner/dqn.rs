@@ -220,6 +220,7 @@ fn samples(metrics: &DqnMetrics, learning_rate: f64) -> Vec<Sample> {
         (Metric::TdLoss, f64::from(metrics.td_loss)),
         (Metric::QValues, f64::from(metrics.q_values)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+        (Metric::DeadUnits, f64::from(metrics.dead_units)),
         (Metric::ReplaySteps, metrics.replay_steps as f64),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()

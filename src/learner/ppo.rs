@@ -169,6 +169,7 @@ fn samples(metrics: &PpoMetrics) -> Vec<Sample> {
         (Metric::Clipfrac, f64::from(metrics.clipfrac)),
         (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+        (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

@@ -124,6 +124,7 @@ fn samples(metrics: &PqnMetrics) -> Vec<Sample> {
         (Metric::TdLoss, f64::from(metrics.td_loss)),
         (Metric::QValues, f64::from(metrics.q_values)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+        (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

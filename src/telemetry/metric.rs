@@ -43,6 +43,26 @@ pub(crate) enum Metric {
     ReplaySteps,
     /// Global norm of the gradient before clipping.
     GradientNorm,
+    /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest share.
+    DeadUnits,
+    /// 1 while the entropy is near zero, else 0; the following likewise.
+    HealthEntropy,
+    /// The gradient norm is near zero.
+    HealthGradientNorm,
+    /// A layer has no unit left that an observation activates.
+    HealthDeadUnits,
+    /// Updates move the policy too far.
+    HealthApproxKl,
+    /// Updates clip most samples.
+    HealthClipfrac,
+    /// The value loss has exploded.
+    HealthValueLoss,
+    /// The TD loss has exploded.
+    HealthTdLoss,
+    /// The action values are beyond every possible return.
+    HealthQValues,
+    /// No episode has finished for long.
+    HealthEpisodes,
     /// Median over the games of the recent return, human-normalised.
     HumanNormalisedMedian,
     /// Interquartile mean of the same.
@@ -87,6 +107,16 @@ impl Metric {
             Self::Epsilon => ("charts/epsilon", "epsilon"),
             Self::ReplaySteps => ("charts/replay_steps", ""),
             Self::GradientNorm => ("losses/gradient_norm", ""),
+            Self::DeadUnits => ("losses/dead_units", ""),
+            Self::HealthEntropy => ("health/entropy", ""),
+            Self::HealthGradientNorm => ("health/gradient_norm", ""),
+            Self::HealthDeadUnits => ("health/dead_units", ""),
+            Self::HealthApproxKl => ("health/approx_kl", ""),
+            Self::HealthClipfrac => ("health/clipfrac", ""),
+            Self::HealthValueLoss => ("health/value_loss", ""),
+            Self::HealthTdLoss => ("health/td_loss", ""),
+            Self::HealthQValues => ("health/q_values", ""),
+            Self::HealthEpisodes => ("health/episodes", ""),
             Self::HumanNormalisedMedian => ("charts/human_normalised_median", ""),
             Self::HumanNormalisedIqm => ("charts/human_normalised_iqm", ""),
             Self::EvaluationReturn => ("evaluation/return", "evaluation"),

@@ -11,6 +11,7 @@ use super::clock::Clock;
 use super::collection::Collection;
 use super::divergence;
 use super::final_scores::FinalScores;
+use super::health::Health;
 use super::hyperparameters;
 use super::plan::Subject;
 use super::tally::Tally;
@@ -102,6 +103,9 @@ impl Run {
             let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &printer, &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
+            if !interrupt.is_requested() {
+                telemetry.show(&self.progress.moment, &Media::SessionEnd);
+            }
             output.print(&table, &printer, out)?;
         }
         drop(telemetry);
@@ -177,12 +181,14 @@ impl Run {
             &self.progress.recent_returns,
             self.experiment.budgets.steps_of_games(rounds),
         );
+        let mut health = Health::new(&self.experiment, printer.clone());
+        health.replay(&self.directory);
         let mut collection = self.begin(rounds, telemetry)?;
         let mut evaluations = self.evaluations();
         loop {
             // First, because a run may have stopped before an update.
-            let has_updated =
-                self.learner.is_ready() && self.update(&mut clock, &tally, telemetry, interrupt)?;
+            let has_updated = self.learner.is_ready()
+                && self.update(&mut clock, &tally, &mut health, telemetry, interrupt)?;
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() && !interrupt.is_requested() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
@@ -204,7 +210,7 @@ impl Run {
             if is_over {
                 break;
             }
-            self.step(&mut collection, &mut clock, &mut tally, telemetry, interrupt)?;
+            self.step(&mut collection, &mut clock, &mut tally, &mut health, telemetry, interrupt)?;
         }
         self.restore_directory(writer, telemetry, printer)?;
         self.check_agent()?;
@@ -217,7 +223,11 @@ impl Run {
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh => {
-                telemetry.show(&Moment::default(), &hyperparameters::media(&self.experiment)?);
+                for media in
+                    [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?]
+                {
+                    telemetry.show(&Moment::default(), &media);
+                }
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
             InitialState::Restored(snapshot) => {
@@ -244,6 +254,7 @@ impl Run {
         collection: &mut Collection,
         clock: &mut Clock,
         tally: &mut Tally,
+        health: &mut Health,
         telemetry: &mut Telemetry,
         interrupt: &Interrupt,
     ) -> Result<()> {
@@ -256,6 +267,7 @@ impl Run {
         let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
         telemetry.status().advance(clock.moment);
         if !samples.is_empty() {
+            health.check(clock.moment.updates, &samples);
             telemetry.record(&Record { moment: clock.moment, samples });
         }
         Ok(())
@@ -267,6 +279,7 @@ impl Run {
         &mut self,
         clock: &mut Clock,
         tally: &Tally,
+        health: &mut Health,
         telemetry: &mut Telemetry,
         interrupt: &Interrupt,
     ) -> Result<bool> {
@@ -281,6 +294,8 @@ impl Run {
             samples.extend(clock.phases.take_samples());
             samples.extend(tally.recent_samples(&self.experiment.games));
             samples.extend(tally.frames(self.experiment.frames_per_step()));
+            let flags = health.check(clock.moment.updates, &samples);
+            samples.extend(flags);
             telemetry.record(&Record { moment: clock.moment, samples });
             telemetry.flush();
         }

@@ -4,6 +4,7 @@ pub(crate) struct StepMetrics {
     pub(crate) td_loss: f32,
     pub(crate) q_values: f32,
     pub(crate) grad_norm: f32,
+    pub(crate) dead_units: f32,
 }
 
 impl StepMetrics {
@@ -14,6 +15,7 @@ impl StepMetrics {
             td_loss: mean(|step| step.td_loss),
             q_values: mean(|step| step.q_values),
             grad_norm: mean(|step| step.grad_norm),
+            dead_units: mean(|step| step.dead_units),
         }
     }
 }

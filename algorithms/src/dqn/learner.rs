@@ -15,6 +15,7 @@ use crate::host::to_host;
 use crate::networks::{
     NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks, soft_update,
 };
+use crate::optimizer_step::StepResult;
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
@@ -172,11 +173,12 @@ impl Dqn {
             }
         }
         self.actor.set_network(self.training.network.valid());
-        let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
+        let StepMetrics { td_loss, q_values, grad_norm, dead_units } = StepMetrics::mean(&steps);
         Ok(Some(DqnMetrics {
             td_loss,
             q_values,
             grad_norm,
+            dead_units,
             epsilon: self.epsilon(),
             replay_steps: self.replay.len(),
             gradient_steps: steps.len(),
@@ -225,7 +227,8 @@ impl Dqn {
         let values = outputs.map(|(atoms, &task)| head.mean(task, atoms));
         let q_values = values.sum::<f32>() / rows as f32;
         self.replay.set_errors(&minibatch.draws, &head.errors(losses));
-        Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm })
+        let StepResult { grad_norm, dead_units, .. } = result;
+        Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units })
     }
 
     /// Turns a `NonFinite` error into a report with the minibatch.

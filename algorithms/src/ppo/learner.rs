@@ -41,6 +41,7 @@ struct MinibatchMetrics {
     entropy: f32,
     change: PolicyChange,
     grad_norm: f32,
+    dead_units: f32,
 }
 
 impl MinibatchMetrics {
@@ -52,6 +53,7 @@ impl MinibatchMetrics {
             entropy: result.terms[2],
             change: PolicyChange::of(&result.details, clip_coef),
             grad_norm: result.grad_norm,
+            dead_units: result.dead_units,
         }
     }
 }
@@ -141,6 +143,7 @@ impl Ppo {
             explained_variance: explained_variance(&values, &returns),
             learning_rate: step_size.learning_rate,
             grad_norm: last.grad_norm,
+            dead_units: last.dead_units,
             epochs,
             transitions,
         })

@@ -151,9 +151,9 @@ impl Pqn {
         }
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
-        let StepMetrics { td_loss, q_values, grad_norm } = StepMetrics::mean(&steps);
+        let StepMetrics { td_loss, q_values, grad_norm, dead_units } = StepMetrics::mean(&steps);
         let learning_rate = step_size.learning_rate;
-        Ok(PqnMetrics { td_loss, q_values, grad_norm, learning_rate, epsilon, transitions })
+        Ok(PqnMetrics { td_loss, q_values, grad_norm, dead_units, learning_rate, epsilon, transitions })
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
@@ -230,7 +230,8 @@ impl Pqn {
         let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
         let values = result.details.iter().zip(entries).map(value);
         let q_values = values.sum::<f32>() / result.details.len() as f32;
-        StepMetrics { td_loss: result.terms[0], q_values, grad_norm: result.grad_norm }
+        let StepResult { grad_norm, dead_units, .. } = *result;
+        StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units }
     }
 }
 

@@ -1,0 +1,63 @@
+//! Gradients that show which units of a network are dead.
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+
+/// The names of modules whose units are rectified.
+const RECTIFIED: [&str; 3] = ["body", "hidden", "activation"];
+
+/// Returns the gradients of the biases, and of the shifts of normalisations, of each rectified layer. That of a unit is
+/// exactly 0 if no row of the batch activates it.
+pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) -> Vec<Tensor<1>> {
+    struct Visitor<'a> {
+        gradients: &'a GradientsParams,
+        path: Vec<String>,
+        layers: Vec<Tensor<1>>,
+    }
+    impl ModuleVisitor for Visitor<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let is_rectified = self.path.iter().any(|name| RECTIFIED.contains(&name.as_str()));
+            if D == 1 && is_rectified {
+                self.layers.extend(self.gradients.get::<1>(param.id));
+            }
+        }
+
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.path.push(name.to_owned());
+        }
+
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.path.pop();
+        }
+    }
+    let mut visitor = Visitor { gradients, path: Vec::new(), layers: Vec::new() };
+    module.visit(&mut visitor);
+    visitor.layers
+}
+
+/// Returns the share of units without a gradient in the layer with the largest such share. `gradients` holds the units of
+/// all layers, which have the given `sizes`.
+pub(crate) fn dead_units(mut gradients: &[f32], sizes: &[usize]) -> f32 {
+    let mut largest = 0.0;
+    for &size in sizes {
+        let (layer, rest) = gradients.split_at(size);
+        gradients = rest;
+        let dead = layer.iter().filter(|gradient| **gradient == 0.0).count();
+        largest = f32::max(largest, dead as f32 / size as f32);
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_layer_counts_even_if_others_are_alive() {
+        let gradients = [0.0, 0.1, 0.2, 0.3, 0.0, -0.0, 0.0];
+        assert_eq!(dead_units(&gradients, &[4, 3]), 1.0);
+        assert_eq!(dead_units(&gradients[..4], &[4]), 0.25);
+        assert_eq!(dead_units(&[], &[]), 0.0);
+    }
+}

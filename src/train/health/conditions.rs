@@ -1,0 +1,110 @@
+use crate::telemetry::Metric;
+
+/// A symptom of a training that fails, seen in a metric of the updates.
+pub(super) struct Condition {
+    pub(super) flag: Metric,
+    pub(super) watched: Metric,
+    pub(super) bad: Bad,
+    /// The number of reports in a row for which it holds before it counts.
+    pub(super) patience: u32,
+    /// The name of the metric in the warning.
+    pub(super) name: &'static str,
+    pub(super) suspect: &'static str,
+    /// Keys of the algorithm begin with `ALGORITHM`.
+    pub(super) remedy: &'static str,
+}
+
+/// The values of a metric that are a symptom.
+#[derive(Clone, Copy)]
+pub(super) enum Bad {
+    Below(f64),
+    Above(f64),
+    /// Far above the usual values of the run, and above a loss that is possible at its start.
+    Exploded,
+    /// A size above every return that is possible with clipped rewards.
+    BeyondReturns,
+}
+
+/// A loss below this has not exploded: rewards that are not clipped make losses of this size.
+pub(super) const LARGE_LOSS: f64 = 100.0;
+/// The ratio of an exploded loss to the usual one.
+pub(super) const EXPLOSION: f64 = 1000.0;
+/// The ratio of impossible action values to the largest discounted return of rewards of 1.
+pub(super) const OVERESTIMATION: f64 = 10.0;
+
+/// All conditions. The recorded curves of trainings that succeeded, which a test replays, keep a distance from the bounds:
+/// entropy 0.028 and gradient norm 0.03 at the least, KL divergence 0.06 at the most.
+pub(super) const CONDITIONS: &[Condition] = &[
+    Condition {
+        flag: Metric::HealthEntropy,
+        watched: Metric::Entropy,
+        bad: Bad::Below(0.005),
+        patience: 10,
+        name: "entropy",
+        suspect: "the policy has stopped exploring",
+        remedy: "raise ALGORITHM.ent_coef or lower ALGORITHM.learning_rate",
+    },
+    Condition {
+        flag: Metric::HealthGradientNorm,
+        watched: Metric::GradientNorm,
+        bad: Bad::Below(1e-5),
+        patience: 10,
+        name: "gradient norm",
+        suspect: "nothing is learned any more",
+        remedy: "lower ALGORITHM.learning_rate or set policy.layer_norm = true",
+    },
+    Condition {
+        flag: Metric::HealthDeadUnits,
+        watched: Metric::DeadUnits,
+        bad: Bad::Above(0.98),
+        patience: 10,
+        name: "share of dead units in a layer",
+        suspect: "its rectifiers are never active, which the network does not recover from",
+        remedy: "start again with a lower ALGORITHM.learning_rate or with policy.layer_norm = true",
+    },
+    Condition {
+        flag: Metric::HealthApproxKl,
+        watched: Metric::ApproxKl,
+        bad: Bad::Above(0.5),
+        patience: 5,
+        name: "KL divergence of an update",
+        suspect: "updates move the policy too far",
+        remedy: "lower ALGORITHM.learning_rate or ALGORITHM.update_epochs, or set ALGORITHM.target_kl",
+    },
+    Condition {
+        flag: Metric::HealthClipfrac,
+        watched: Metric::Clipfrac,
+        bad: Bad::Above(0.75),
+        patience: 5,
+        name: "clipped fraction",
+        suspect: "updates clip most of their samples",
+        remedy: "lower ALGORITHM.learning_rate or ALGORITHM.update_epochs",
+    },
+    Condition {
+        flag: Metric::HealthValueLoss,
+        watched: Metric::ValueLoss,
+        bad: Bad::Exploded,
+        patience: 3,
+        name: "value loss",
+        suspect: "the values are exploding",
+        remedy: "lower ALGORITHM.learning_rate, or scale returns with policy.value_scale = \"popart\"",
+    },
+    Condition {
+        flag: Metric::HealthTdLoss,
+        watched: Metric::TdLoss,
+        bad: Bad::Exploded,
+        patience: 3,
+        name: "TD loss",
+        suspect: "the action values are exploding",
+        remedy: "lower ALGORITHM.learning_rate, or scale returns with policy.value_scale = \"popart\"",
+    },
+    Condition {
+        flag: Metric::HealthQValues,
+        watched: Metric::QValues,
+        bad: Bad::BeyondReturns,
+        patience: 3,
+        name: "mean action value",
+        suspect: "no return is that large",
+        remedy: "lower ALGORITHM.learning_rate",
+    },
+];

@@ -1,0 +1,253 @@
+//! Training watches itself: a warning for each symptom of a training that fails, and a flag in the curves.
+//!
+//! The state follows from the records of the run alone, so a resumed run reads it back from its curves.
+
+mod conditions;
+mod silence;
+mod watch;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::config::Experiment;
+use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
+
+use conditions::CONDITIONS;
+use silence::Silence;
+use watch::Watch;
+
+/// The health of a run.
+pub(super) struct Health {
+    algorithm: &'static str,
+    watches: Vec<Watch>,
+    silences: Vec<Silence>,
+    frames_per_step: f64,
+    printer: Printer,
+}
+
+/// The flags and the new warnings of a record.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Findings {
+    pub(super) flags: Vec<Sample>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Health {
+    pub(super) fn new(experiment: &Experiment, printer: Printer) -> Self {
+        let largest_return = largest_return(experiment);
+        Self {
+            algorithm: experiment.run.algorithm.name(),
+            watches: CONDITIONS.iter().map(|condition| Watch::new(condition, largest_return)).collect(),
+            silences: silences(experiment),
+            frames_per_step: experiment.frames_per_step() as f64,
+            printer,
+        }
+    }
+
+    /// Counts the records that a run has written before it was stopped.
+    pub(super) fn replay(&mut self, run_dir: &Path) {
+        let text = fs::read_to_string(run_dir.join(METRICS_FILE)).unwrap_or_default();
+        for record in text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok()) {
+            let value = |metric: Metric, game: Option<&str>| record.get(&metric.tag(game))?.as_f64();
+            let updates = record.get("updates").and_then(Value::as_u64).unwrap_or(0);
+            self.observe(updates, &value);
+        }
+    }
+
+    /// Counts the samples of a record, prints warnings, and returns the flags.
+    pub(super) fn check(&mut self, updates: u64, samples: &[Sample]) -> Vec<Sample> {
+        let value = |metric: Metric, game: Option<&str>| {
+            let is_meant = |sample: &&Sample| sample.metric == metric && sample.task.as_deref() == game;
+            // Several episodes of a game may end in the same step.
+            samples.iter().filter(is_meant).map(|sample| sample.value).reduce(f64::max)
+        };
+        let Findings { flags, warnings } = self.observe(updates, &value);
+        for warning in warnings {
+            self.printer.warn(&warning);
+        }
+        flags
+    }
+
+    /// Counts a record, whose values `value` returns.
+    fn observe(&mut self, updates: u64, value: &dyn Fn(Metric, Option<&str>) -> Option<f64>) -> Findings {
+        let mut findings = Findings::default();
+        let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
+        for watch in &mut self.watches {
+            let Some(value) = value(watch.condition.watched, None).filter(|value| value.is_finite()) else {
+                continue;
+            };
+            let holds = watch.observe(value, updates);
+            findings.flags.push(Sample::new(watch.condition.flag, flag(holds)));
+            findings.warnings.extend(watch.warning(value, self.algorithm));
+        }
+        let several = self.silences.len() > 1;
+        for silence in &mut self.silences {
+            let game = several.then(|| silence.game.clone());
+            if let Some(length) = value(Metric::EpisodicLength, game.as_deref()) {
+                silence.end_episode(length * self.frames_per_step);
+            }
+            let Some(frames) = value(Metric::Frames, game.as_deref()) else { continue };
+            let holds = silence.observe(frames, updates);
+            let task = game.clone();
+            findings.flags.push(Sample { metric: Metric::HealthEpisodes, task, value: flag(holds) });
+            findings.warnings.extend(silence.warning(self.algorithm));
+        }
+        findings
+    }
+}
+
+/// Returns the discounted return of endless rewards of 1, if rewards are clipped to that.
+fn largest_return(experiment: &Experiment) -> Option<f64> {
+    let is_clipped = experiment.environments.reward_clipping
+        && experiment.games.names().iter().all(|id| ale::game(id).is_ok());
+    let settings = experiment.algorithm.to_toml().ok()?;
+    let gamma = settings.get(experiment.run.algorithm.name())?.get("gamma")?.as_float()?;
+    is_clipped.then(|| 1.0 / (1.0 - gamma).max(1e-3))
+}
+
+/// Returns a watch for each emulated game. The episodes of other tasks are short.
+fn silences(experiment: &Experiment) -> Vec<Silence> {
+    let environments = &experiment.environments;
+    let of_game = |name: &str| {
+        let limit = environments.game.get(name).and_then(|game| game.max_num_frames_per_episode);
+        let limit = limit.unwrap_or(environments.max_num_frames_per_episode);
+        Silence::new(name, environments.num_envs_of(name), limit)
+    };
+    let games = experiment.games.names().into_iter().filter(|name| ale::game(name).is_ok());
+    games.map(of_game).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::config;
+
+    fn health(config: &str) -> Health {
+        Health::new(&config::from_toml(config).unwrap().resolve().unwrap(), Printer::Quiet)
+    }
+
+    /// Observes reports with one value each. Returns the warnings with the number of the report.
+    fn warnings(health: &mut Health, metric: Metric, values: &[f64]) -> Vec<(u64, String)> {
+        let mut warnings = Vec::new();
+        for (updates, &value) in (1..).zip(values) {
+            let of = |asked: Metric, _: Option<&str>| (asked == metric).then_some(value);
+            let findings = health.observe(updates, &of);
+            warnings.extend(findings.warnings.into_iter().map(|warning| (updates, warning)));
+        }
+        warnings
+    }
+
+    #[test]
+    fn a_policy_without_entropy_is_reported_once_and_again_after_a_recovery() {
+        let values = [vec![0.5; 3], vec![0.001; 30], vec![0.5; 3], vec![0.001; 30]].concat();
+        let expected = |since: u64| {
+            let report = since + 9;
+            let text = "the policy has stopped exploring; raise ppo.ent_coef or lower ppo.learning_rate";
+            (report, format!("entropy is 0.001 since update {since}: {text}"))
+        };
+        assert_eq!(warnings(&mut health(""), Metric::Entropy, &values), [expected(4), expected(37)]);
+        let short = [0.001; 9];
+        assert_eq!(warnings(&mut health(""), Metric::Entropy, &short), []);
+    }
+
+    #[test]
+    fn every_condition_has_a_warning() {
+        let usual = [1.0; 5];
+        for (algorithm, metric, bad, name) in [
+            ("ppo", Metric::GradientNorm, 0.0, "gradient norm is 0 "),
+            ("ppo", Metric::DeadUnits, 1.0, "share of dead units in a layer is 1.000"),
+            ("ppo", Metric::ApproxKl, 2.0, "KL divergence of an update is 2.000"),
+            ("ppo", Metric::Clipfrac, 0.9, "clipped fraction is 0.900"),
+            ("ppo", Metric::ValueLoss, 1e6, "value loss is 1.0e6"),
+            ("dqn", Metric::TdLoss, 1e6, "TD loss is 1.0e6"),
+            ("dqn", Metric::QValues, -5000.0, "mean action value is -5000.000"),
+        ] {
+            let mut health = health(&format!("experiment.algorithm = '{algorithm}'"));
+            let usual =
+                if metric == Metric::Clipfrac || metric == Metric::DeadUnits { [0.1; 5] } else { usual };
+            let values =
+                [if metric == Metric::ApproxKl { &[0.01; 5] } else { &usual }, &[bad; 20][..]].concat();
+            let warnings = warnings(&mut health, metric, &values);
+            assert_eq!(warnings.len(), 1, "{metric:?}: {warnings:?}");
+            let warning = &warnings[0].1;
+            assert!(warning.starts_with(name) && warning.contains("since update 6"), "{warning}");
+            assert!(warning.contains(&format!("{algorithm}.learning_rate")), "{warning}");
+        }
+    }
+
+    #[test]
+    fn large_losses_from_the_start_are_usual() {
+        // Raw rewards of thousands.
+        assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[3e6, 5e6, 1e6, 9e6, 2e6, 8e7]), []);
+        // No reward for long, then the first ones.
+        assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[1e-9, 1e-9, 0.4, 0.5, 0.4, 0.3]), []);
+    }
+
+    #[test]
+    fn a_game_without_episodes_for_long_is_reported() {
+        let config =
+            "[environments]\ngames = ['pong', 'qbert']\nnum_envs = 2\nmax_num_frames_per_episode = 1000";
+        let mut health = health(config);
+        let mut report = |updates: u64, metric: Metric, game: &str, number: f64| {
+            let of =
+                |asked: Metric, task: Option<&str>| (asked == metric && task == Some(game)).then_some(number);
+            health.observe(updates, &of)
+        };
+        assert_eq!(report(1, Metric::Frames, "pong", 900.0).flags[0].value, 0.0);
+        report(1, Metric::EpisodicLength, "pong", 100.0);
+        // 800 frames of each of two environments since then; an episode had 400.
+        assert_eq!(report(2, Metric::Frames, "pong", 2500.0).warnings, Vec::<String>::new());
+        let stuck = report(3, Metric::Frames, "pong", 4200.0);
+        assert_eq!(stuck.flags, [Sample::of_task(Metric::HealthEpisodes, "pong", 1.0)]);
+        assert!(stuck.warnings[0].starts_with("no episode of pong has ended for 1650 frames"), "{stuck:?}");
+        assert!(report(4, Metric::Frames, "qbert", 1100.0).warnings[0].contains("qbert"));
+    }
+
+    #[test]
+    fn recorded_trainings_that_succeeded_are_healthy() {
+        let columns = [
+            Metric::Entropy,
+            Metric::ApproxKl,
+            Metric::ValueLoss,
+            Metric::TdLoss,
+            Metric::QValues,
+            Metric::GradientNorm,
+        ];
+        let columns: BTreeMap<String, Metric> = columns
+            .into_iter()
+            .map(|metric| (metric.tag(None).trim_start_matches("losses/").to_owned(), metric))
+            .collect();
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/results");
+        let mut reports = 0;
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "csv") {
+                continue;
+            }
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let algorithm =
+                ["ppo", "dqn", "pqn"].into_iter().find(|algorithm| name.contains(algorithm)).unwrap();
+            let mut health = health(&format!("experiment.algorithm = '{algorithm}'"));
+            let text = fs::read_to_string(&path).unwrap();
+            let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+            let headings = lines.next().unwrap();
+            for row in lines {
+                let cell = |name: &str| {
+                    let column = headings.iter().position(|heading| *heading == name)?;
+                    row[column].parse::<f64>().ok()
+                };
+                let of = |asked: Metric, _: Option<&str>| {
+                    cell(columns.iter().find(|(_, metric)| **metric == asked)?.0)
+                };
+                let findings = health.observe(cell("updates").unwrap() as u64, &of);
+                assert_eq!(findings.warnings, Vec::<String>::new(), "{name}");
+                reports += findings.flags.len();
+            }
+        }
+        assert!(reports > 5000, "{reports}");
+    }
+}
