@@ -12,6 +12,7 @@ use crate::cli::CheckpointArgs;
 use crate::config::{self, Experiment, Games};
 use crate::environments::{Builder, Purpose};
 use crate::learner::{Learner, Player};
+use crate::selection;
 
 /// A checkpoint and the experiment that it belongs to.
 pub(crate) struct TrainedAgent {
@@ -86,7 +87,8 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
         (None, [only]) => Ok(only),
         (None, _) => bail!("the agent plays {}; name one of them", names.join(", ")),
         (Some(name), _) => {
-            let game = trained.iter().find(|game| game.id == name);
+            let ids = selection::expand([name])?;
+            let game = trained.iter().find(|game| ids == [game.id]);
             game.copied().ok_or_else(|| not_trained_on(name, &names))
         }
     }
@@ -99,7 +101,6 @@ fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection;
 
     #[test]
     fn an_agent_of_several_games_needs_the_name_of_one() {
@@ -107,6 +108,9 @@ mod tests {
         let message = |name| one_game(&several, name).err().map(|error| error.to_string());
         assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
-        assert_eq!(one_game(&several, Some("boxing")).expect("a game").id, "boxing");
+        assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
+        for name in ["boxing", "ALE/Boxing-v5"] {
+            assert_eq!(one_game(&several, Some(name)).expect("a game").id, "boxing");
+        }
     }
 }

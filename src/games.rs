@@ -1,31 +1,111 @@
-//! `ale-train games`: lists the games.
+//! `ale-train games`: lists the games and other tasks.
 
 use std::io::Write;
 
 use ale::Game;
 use anyhow::Result;
+use rl_env::{Env, Space};
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
-use crate::selection::{self, sets_of};
+use crate::output::counted;
+use crate::selection::{self, registry, sets_of};
+use crate::table;
 
-/// Prints the table.
+/// Prints the tables.
 pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
-    let games: Vec<&Game> = match args.games.as_slice() {
-        [] => ale::games().iter().collect(),
-        names => selection::games(names.iter().map(String::as_str))?,
+    let (games, tasks) = match args.games.as_slice() {
+        [] => (ale::games().iter().collect(), Vec::new()),
+        names => selected(names)?,
     };
     if args.json {
-        let rows: Vec<Value> = games.iter().map(|game| row(game)).collect();
+        let rows: Vec<Value> =
+            games.iter().map(|game| row(game)).chain(tasks.iter().map(Task::row)).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         return Ok(());
     }
+    if !games.is_empty() {
+        print_games(&games, out)?;
+    }
+    if !tasks.is_empty() {
+        let rows: Vec<Vec<String>> = tasks.iter().map(Task::cells).collect();
+        table::print(&["id", "actions", "steps", "sets"], &rows, out)?;
+    }
+    print_others(out)
+}
+
+/// Returns the Atari games and the other tasks that names select.
+fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
+    let (mut games, mut tasks) = (Vec::new(), Vec::new());
+    for id in selection::expand(names.iter().map(String::as_str))? {
+        match ale::game(id) {
+            Ok(game) => games.push(game),
+            Err(_) => tasks.push(Task::of(id)?),
+        }
+    }
+    Ok((games, tasks))
+}
+
+/// A task of the registry.
+struct Task {
+    id: &'static str,
+    /// The number of actions; none if they are continuous.
+    num_actions: Option<usize>,
+    max_episode_steps: Option<u32>,
+}
+
+impl Task {
+    fn of(id: &'static str) -> Result<Self> {
+        let num_actions = match registry().make(id)?.action_space() {
+            Space::Discrete { n, .. } => Some(*n),
+            _ => None,
+        };
+        Ok(Self { id, num_actions, max_episode_steps: registry().spec(id)?.max_episode_steps })
+    }
+
+    fn sets(&self) -> Vec<&'static str> {
+        selection::sets_of_task(self.id)
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let number = |number: Option<String>, none: &str| number.unwrap_or_else(|| none.to_owned());
+        vec![
+            self.id.to_owned(),
+            number(self.num_actions.map(|count| count.to_string()), "continuous"),
+            number(self.max_episode_steps.map(|steps| steps.to_string()), "-"),
+            self.sets().join(" "),
+        ]
+    }
+
+    fn row(&self) -> Value {
+        json!({
+            "id": self.id,
+            "trainable": self.num_actions.is_some(),
+            "num_actions": self.num_actions,
+            "max_episode_steps": self.max_episode_steps,
+            "sets": self.sets(),
+        })
+    }
+}
+
+/// Prints the names of everything beside Atari games.
+fn print_others(out: &mut impl Write) -> Result<()> {
+    let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
+    let (trainable, others): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.num_actions.is_some());
+    let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
+    writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "other tasks: {}", ids(trainable))?;
+    writeln!(out, "not trainable, because their actions are continuous: {}", ids(others))?;
+    Ok(())
+}
+
+fn print_games(games: &[&Game], out: &mut impl Write) -> Result<()> {
     writeln!(
         out,
         "{:18} {:34} {:18} {:>4}  {:>7} {:>5} {:>12}  {:>9} {:>9}  sets",
         "id", "title", "publisher", "year", "actions", "modes", "difficulties", "random", "human"
     )?;
-    for game in &games {
+    for game in games {
         let score = |score: Option<f64>| score.map_or_else(|| "-".to_owned(), |score| score.to_string());
         let shorten = |text: &str, width| text.chars().take(width).collect::<String>();
         writeln!(
@@ -43,14 +123,14 @@ pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
             sets_of(game).join(" "),
         )?;
     }
-    writeln!(out, "{} games; sets: {}", games.len(), selection::sets().collect::<Vec<_>>().join(", "))?;
-    writeln!(out, "other tasks: {}", selection::registry().ids().collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "{}", counted(games.len(), "game"))?;
     Ok(())
 }
 
 fn row(game: &Game) -> Value {
     json!({
         "id": game.id,
+        "trainable": true,
         "title": game.title,
         "publisher": game.publisher,
         "year": game.year,

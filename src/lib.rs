@@ -52,7 +52,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{CommandFactory, Parser};
 
 use cli::{Cli, Command};
 use output::StandardOutput;
@@ -61,7 +60,7 @@ use output::StandardOutput;
 #[must_use]
 pub fn main() -> ExitCode {
     let listening = interrupt::listen();
-    let cli = Cli::parse();
+    let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let mut out = StandardOutput(io::stdout().lock());
     let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
     failure::exit_code(outcome)
@@ -88,7 +87,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Completions(args) => {
             // Writing to a closed pipe would panic.
             let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Cli::command(), "ale-train", &mut script);
+            clap_complete::generate(args.shell, &mut cli::command(), "ale-train", &mut script);
             Ok(out.write_all(&script)?)
         }
         Command::Man(args) => man::run(&args),

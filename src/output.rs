@@ -32,3 +32,18 @@ fn named(error: io::Error) -> io::Error {
 pub(crate) fn notice(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
+
+/// Returns a number with its noun: `1 thread`, `2 threads`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_agree_with_their_number() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "thread")), ["0 threads", "1 thread", "2 threads"]);
+    }
+}

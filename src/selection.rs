@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ale::roms::built_in;
-use ale::{GAME_SETS, Game};
+use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
 use rl_env::{Registry, nearest};
 
@@ -59,6 +59,11 @@ pub(crate) fn sets_of(game: &Game) -> Vec<&'static str> {
     GAME_SETS.into_iter().filter(|(_, holds)| holds(game)).map(|(set, _)| set).collect()
 }
 
+/// Returns the sets that contain a task other than an Atari game.
+pub(crate) fn sets_of_task(id: &str) -> Vec<&'static str> {
+    if CLASSIC_TASKS.contains(&id) { vec![CLASSIC] } else { Vec::new() }
+}
+
 fn members(name: &str) -> Result<Vec<&'static str>> {
     let of_games = |holds: fn(&Game) -> bool| {
         Ok(ale::games().iter().filter(|game| holds(game)).map(|game| game.id).collect())
@@ -72,18 +77,40 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     if let Some((_, holds)) = GAME_SETS.iter().find(|(set, _)| *set == name) {
         return of_games(*holds);
     }
-    if let Some(id) = ids().find(|id| *id == name) {
+    if let Some(id) = id_of_spelling(name) {
         return Ok(vec![id]);
     }
-    let nearest = nearest(name, ids().chain(sets()));
+    let nearest = match ale::game_named(name) {
+        Err(error @ AleError::RamObservations { .. }) => bail!(error),
+        // A set may be nearer than the similar games.
+        Err(AleError::UnknownGame { id, .. }) => nearest(&id, ids().chain(sets())),
+        _ => Vec::new(),
+    };
     if nearest.is_empty() {
         bail!("unknown game or set '{name}'; `ale-train games` lists all games")
     }
     bail!("unknown game or set '{name}'; did you mean {}?", nearest.join(" or "))
 }
 
+/// Returns the id of a game or task in another spelling, such as `ALE/Pong-v5` or `cartpole-v1`.
+pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
+    let task = registry().ids().find(|id| id.eq_ignore_ascii_case(name));
+    task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
+}
+
+/// Returns true if a name is that of an environment, which stands for settings as well as a game.
+pub(crate) fn names_settings(name: &str) -> bool {
+    ale::game_named(name)
+        .is_ok_and(|game| game.id.chars().filter(|letter| *letter != '_').count() < letters(name))
+}
+
+/// Returns the number of letters and digits of a name.
+fn letters(name: &str) -> usize {
+    name.chars().filter(|letter| letter.is_alphanumeric()).count()
+}
+
 /// Returns the ids of all games and tasks.
-fn ids() -> impl Iterator<Item = &'static str> {
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     ale::games().iter().map(|game| game.id).chain(registry().ids())
 }
 
@@ -134,6 +161,21 @@ mod tests {
         assert!(message(&["atari75"]).contains("atari57"));
         assert!(message(&["CartPol-v1"]).contains("CartPole-v1"));
         assert!(message(&["chess960"]).ends_with("lists all games"));
+    }
+
+    #[test]
+    fn other_spellings_select_the_same_game() {
+        for name in ["Pong", "ALE/Pong-v5", "PongNoFrameskip-v4", "PongDeterministic-v4", "Pong-v0", "pong"] {
+            assert_eq!(expand([name]).unwrap(), ["pong"], "{name}");
+            assert_eq!(names_settings(name), name.contains("-v"), "{name}");
+        }
+        assert_eq!(expand(["atari5", "-NameThisGame", "cartpole-v1"]).unwrap().len(), 5);
+        assert!(
+            !names_settings("space-invaders") && !names_settings("atari57") && !names_settings("CartPole-v1")
+        );
+        assert!(message(&["ALE/Pnog-v5"]).ends_with("did you mean pong?"));
+        assert!(message(&["BrekoutNoFrameskip-v4"]).ends_with("did you mean breakout?"));
+        assert!(message(&["Pong-ram-v4"]).contains("observes the RAM"));
     }
 
     #[test]

@@ -6,13 +6,16 @@ use anyhow::Result;
 
 use crate::cli::ConfigArgs;
 use crate::config;
+use crate::telemetry::Printer;
 
 /// Prints the experiment or the reference.
 pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
     let text = if args.reference {
         config::reference()?
     } else {
-        config::from_args(&args.experiment, None)?.resolve()?.to_toml()?
+        let experiment = config::from_args(&args.experiment, None)?.resolve()?;
+        experiment.warnings().iter().for_each(|line| Printer::Plain.warn(line));
+        experiment.to_toml()?
     };
     write!(out, "{text}")?;
     Ok(())

@@ -1,4 +1,9 @@
+use std::num::NonZeroUsize;
+use std::thread;
+
 use anyhow::{Context, Result};
+
+use crate::output::counted;
 
 /// Sets the number of threads of the network thread pool, of which the calling thread is the first: passing every product
 /// to another thread costs a small network a tenth of its time. Call it once, before any network is created, on the thread
@@ -6,4 +11,24 @@ use anyhow::{Context, Result};
 pub(crate) fn set_threads(num_threads: usize) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).use_current_thread();
     pool.build_global().context("cannot start threads")
+}
+
+/// Returns the number of cores that the program may use.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// Returns a number of threads as it is written, where 0 stands for one on each core.
+pub(crate) fn threads_or_cores(num_threads: usize) -> usize {
+    if num_threads == 0 { cores() } else { num_threads }
+}
+
+/// Returns a warning if there are more threads than cores.
+pub(crate) fn too_many_threads(num_threads: usize) -> Option<String> {
+    (num_threads > cores()).then(|| {
+        format!(
+            "{num_threads} threads are more than the {} of this machine, which is slower",
+            counted(cores(), "core")
+        )
+    })
 }

@@ -16,6 +16,7 @@ use vcs::Mt19937;
 use crate::cli::{Global, TraceArgs};
 use crate::output::notice;
 use crate::roms;
+use crate::selection;
 
 /// The state after one act.
 #[derive(Serialize)]
@@ -75,9 +76,10 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
 fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
     let name = &args.game;
     let path = Path::new(name);
-    if ale::games().iter().any(|game| game.id == name) || !path.exists() {
-        let game = ale::game(name)?;
-        let image = roms::store(global)?.obtain(name, roms::pip(global).as_ref())?;
+    if ale::game(name).is_ok() || !path.exists() {
+        let games = selection::games([name.as_str()])?;
+        let [game] = games[..] else { bail!("{name} is {} games; one can be traced", games.len()) };
+        let image = roms::store(global)?.obtain(game.id, roms::pip(global).as_ref())?;
         return Ok((game, image));
     }
     let image = read_image(path)?;

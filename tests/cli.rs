@@ -30,7 +30,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
         (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
         (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
-        (&["ppo", "--num-envs", "0"], "environments.num_envs = 0 is not possible: it must be 1 or more"),
+        (&["ppo", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
         (
             &["ppo", "--set", "environments.game.harvest.total_frames=31"],
@@ -43,7 +43,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (
             &["ppo", "--set", "policy.precision=f8"],
-            "unknown variant `f8`, expected one of `f32`, `bf16`, `f16`",
+            "policy.precision = \"f8\" is not possible: it must be f32, bf16 or f16",
         ),
         (&["bench", "learner", "--precision", "f16"], "precision f16 is not possible on the cpu"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
@@ -52,6 +52,19 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
         (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
         (&["ppo", "--games", "Pendulum-v1"], "learners need Discrete(n)"),
+        (&["ppo", "--games", "Pong-ram-v4"], "observes the RAM"),
+        (&["ppo", "--games", "ALE/Pnog-v5"], "did you mean pong?"),
+        (&["ppo", "--seed", "-1"], "--seed -1 is not possible: it must be 0 or more"),
+        (&["ppo", "--set", "dqn.gamma=0.5"], "ppo does not use the section [dqn]; did you mean ppo.gamma?"),
+        (&["sweep", "--vary", "ppo.gamma=0.9", "--run-dir", run_dir, "--seeds", "1,1"], "1 is repeated"),
+        (
+            &["sweep", "--vary", "ppo.gamma=0.9,0.90", "--run-dir", run_dir],
+            "--vary ppo.gamma=0.90 repeats ppo.gamma=0.9",
+        ),
+        (
+            &["trace", "nope", "--seed", "1", "--random-actions", "1", "--steps", "1"],
+            "unknown game or set 'nope'",
+        ),
         (&["resume", "nowhere"], "there is no nowhere"),
         (&["eval", "Cargo.toml"], "neither a checkpoint nor a run with checkpoints"),
         (
@@ -90,7 +103,7 @@ fn errors_are_one_line_with_the_allowed_values() {
                 "--frame-skip",
                 "0",
             ],
-            "at least 1",
+            "--frame-skip 0 is not possible: it must be 1 or more",
         ),
     ] {
         let mut arguments = arguments.to_vec();
@@ -116,11 +129,11 @@ fn invalid_benchmarks_are_rejected_at_once() {
             "measures one environment on one thread; `bench env` takes several",
         ),
         (&["emulator", "--num-threads", "2"], "--num-threads 2 is not possible"),
-        (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be greater than 0"),
-        (&["env", "--seconds", "-1"], "it must be greater than 0"),
-        (&["learner", "--seconds", "nan"], "it must be greater than 0"),
+        (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be a number above 0"),
+        (&["env", "--seconds", "-1"], "it must be a number above 0"),
+        (&["learner", "--seconds", "nan"], "it must be a number above 0"),
         (&["env", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
-        (&["learner", "--num-threads", "0"], "--num-threads 0 is not possible: it must be 1 or more"),
+        (&["learner", "--num-threads", "-1"], "--num-threads -1 is not possible: it must be 0 or more"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
         (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
         (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),
@@ -133,7 +146,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
     }
     for (arguments, expected) in [
         (&["env", "--sweep", "5"][..], "two numbers of ROMs, such as 1..256"),
-        (&["env", "--sweep", "0..4"], "the range must start at 1 or more"),
+        (&["env", "--sweep", "0..4"], "a range that starts at 1 or more"),
         (&["env", "--plot", "sweep.svg"], "--sweep"),
         (&["env", "--sweep", "1..2", "--num-envs", "4"], "cannot be used with"),
     ] {
@@ -227,6 +240,58 @@ fn a_benchmark_sweep_can_be_plotted_as_png() {
     assert_eq!(chart[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(chart[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
     assert!(chart.len() > 20_000, "{} bytes", chart.len());
+}
+
+/// Returns the warnings of a command that prints an experiment.
+fn warnings(arguments: &[&str]) -> Vec<String> {
+    let Output { status, stderr, .. } = output(arguments);
+    let stderr = String::from_utf8(stderr).expect("text");
+    assert!(status.success(), "{stderr}");
+    stderr.lines().map(|line| line.strip_prefix("warning: ").expect("a warning").to_owned()).collect()
+}
+
+#[test]
+fn experiments_that_are_hardly_meant_cause_a_warning_of_one_line() {
+    let temp = TempDir::new().expect("a directory");
+    let file = temp.path().join("both.toml");
+    fs::write(&file, "[ppo]\ngamma = 0.9\n[dqn]\ngamma = 0.9\n[replay]\n").expect("a file");
+    let file = file.to_str().expect("a name");
+    let unclipped = ["environments.reward_clipping=false", "policy.value_scale=none"];
+    for (arguments, expected) in [
+        (
+            &["--config", file][..],
+            &["ppo does not use the section [dqn]", "ppo does not use the section [replay]"][..],
+        ),
+        (
+            &["--set", "experiment.algorithm=dqn", "--games", "pong", "--total-frames", "320k"],
+            &["dqn.learning_starts"],
+        ),
+        (&["--set", "experiment.algorithm=dqn", "--games", "pong", "--total-frames", "320004"], &[]),
+        (&["--num-threads", "1024"], &["1024 threads are more than the "]),
+        (&["--games", "pong", "--set", unclipped[0], "--set", unclipped[1]], &["ppo.clip_vloss = true"]),
+        (&["--games", "pong", "--set", unclipped[0], "--set", "ppo.clip_vloss=false"], &[]),
+        (&["--games", "pong", "--set", unclipped[0], "--set", "policy.value_scale=h"], &[]),
+        (&["--games", "ALE/Pong-v5,Breakout"], &["ALE/Pong-v5 selects the game pong; its settings"]),
+        (&[], &[]),
+    ] {
+        let warnings = warnings(&[&["config"], arguments].concat());
+        assert_eq!(warnings.len(), expected.len(), "{arguments:?}: {warnings:?}");
+        for (warning, expected) in warnings.iter().zip(expected) {
+            assert!(warning.contains(expected), "{warning}");
+        }
+    }
+}
+
+#[test]
+fn other_spellings_of_games_are_written_as_ids() {
+    let overrides = "environments.game.'ALE/Qbert-v5'.num_envs=3";
+    let arguments = ["config", "--games", "PongNoFrameskip-v4,Qbert,-breakout", "--set", overrides];
+    let error = error(&arguments);
+    assert!(error.contains("'-breakout' excludes none"), "{error}");
+    let arguments = ["config", "--games", "PongNoFrameskip-v4,Qbert,Breakout,-breakout", "--set", overrides];
+    let text = String::from_utf8(output(&arguments).stdout).expect("text");
+    assert!(text.contains(r#"games = ["pong", "qbert", "breakout", "-breakout"]"#), "{text}");
+    assert!(text.contains("[environments.game.qbert]\nnum_envs = 3\n"), "{text}");
 }
 
 #[cfg(unix)]
@@ -336,6 +401,26 @@ fn games_and_roms_are_listed_as_text_and_json() {
     let games: serde_json::Value =
         serde_json::from_str(&text(&["games", "--games", "atari57", "--json"])).expect("JSON");
     assert_eq!(games.as_array().map(Vec::len), Some(57));
+    let tasks: serde_json::Value =
+        serde_json::from_str(&text(&["games", "--games", "classic,pong,Pendulum-v1", "--json"]))
+            .expect("JSON");
+    let list = tasks.as_array().expect("a list");
+    let rows: Vec<_> =
+        list.iter().map(|row| (row["id"].as_str().unwrap(), row["trainable"].as_bool())).collect();
+    let expected = [
+        ("pong", true),
+        ("CartPole-v1", true),
+        ("MountainCar-v0", true),
+        ("Acrobot-v1", true),
+        ("Pendulum-v1", false),
+    ];
+    assert_eq!(rows, expected.map(|(id, trainable)| (id, Some(trainable))));
+    let classic = text(&["games", "--games", "classic"]);
+    assert!(classic.lines().any(|line| line.starts_with("CartPole-v1 ")), "{classic}");
+    let footer = text(&["games"]);
+    assert!(footer.contains(
+        "not trainable, because their actions are continuous: MountainCarContinuous-v0, Pendulum-v1"
+    ));
     let empty = TempDir::new().expect("a directory");
     let directory = empty.path().to_str().expect("a name");
     let roms: serde_json::Value =
@@ -354,6 +439,22 @@ fn closed_pipes_are_not_errors() {
             Command::new("bash").args(["-c", &line]).output().expect("bash starts");
         assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""), "{command}");
     }
+}
+
+#[test]
+fn a_trace_without_actions_names_both_ways_to_give_them() {
+    let error = error(&["trace", "harvest", "--seed", "1", "--steps", "1"]);
+    assert!(error.contains("--actions") && error.contains("--random-actions"), "{error}");
+}
+
+#[test]
+fn a_trace_is_not_sticky_unless_asked_to_be() {
+    let trace = |sticky: &[&str]| {
+        let fixed = ["trace", "ALE/Harvest-v5", "--seed", "3", "--random-actions", "5", "--steps", "60"];
+        output(&[&fixed[..], sticky].concat()).stdout
+    };
+    assert_eq!(trace(&[]), trace(&["--repeat-action-probability", "0"]));
+    assert_ne!(trace(&[]), trace(&["--repeat-action-probability", "0.25"]));
 }
 
 #[test]

@@ -50,7 +50,7 @@ macro_rules! settings {
     };
 }
 
-/// Declares an enum of named choices: `Variant = "name"`.
+/// Declares an enum of named choices: `Variant = "name"`, or `Variant = "name" | true` if a switch means the same.
 ///
 /// The enum needs `derive(Serialize)` or `derive(Deserialize)`, which use the same names.
 #[macro_export]
@@ -58,7 +58,7 @@ macro_rules! choices {
     (
         $(#[$($attribute:tt)*])*
         $visibility:vis enum $Name:ident {
-            $($(#[$($of_variant:tt)*])* $Variant:ident = $name:literal),* $(,)?
+            $($(#[$($of_variant:tt)*])* $Variant:ident = $name:literal $(| $switch:literal)?),* $(,)?
         }
     ) => {
         $(#[$($attribute)*])*
@@ -84,6 +84,7 @@ macro_rules! choices {
             const KIND: $crate::Kind = $crate::Kind::Choice(&[$($crate::Choice {
                 name: $name,
                 lines: &[$($crate::doc!($($of_variant)*)),*],
+                switch: $crate::switch!($($switch)?),
             }),*]);
         }
     };
@@ -110,6 +111,18 @@ macro_rules! fixed {
     };
     ($reason:literal) => {
         ::core::option::Option::Some($reason)
+    };
+}
+
+/// Expands to the switch of a choice, which may be absent.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! switch {
+    () => {
+        ::core::option::Option::None
+    };
+    ($switch:literal) => {
+        ::core::option::Option::Some($switch)
     };
 }
 

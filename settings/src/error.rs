@@ -25,6 +25,11 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
+    /// Returns an error about the value of `field`.
+    pub fn new(field: &str, value: &impl ToString, allowed: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), value: value.to_string(), allowed: allowed.into() }
+    }
+
     /// Returns an error about `field` unless its value is possible.
     pub fn unless(
         is_possible: bool,
@@ -32,10 +37,7 @@ impl ConfigError {
         value: &impl ToString,
         allowed: impl Into<String>,
     ) -> Result<(), Self> {
-        if is_possible {
-            return Ok(());
-        }
-        Err(Self { field: field.to_owned(), value: value.to_string(), allowed: allowed.into() })
+        if is_possible { Ok(()) } else { Err(Self::new(field, value, allowed)) }
     }
 
     /// Puts the name of a section before the name of the setting.

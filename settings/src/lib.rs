@@ -27,10 +27,14 @@ mod declare;
 mod error;
 mod limits;
 mod value;
+mod whole;
+
+use std::ops::RangeInclusive;
 
 pub use error::{ConfigError, FixedSetting};
 pub use limits::{Limits, above, at_least, between};
 pub use value::{Choice, Kind, Value};
+pub use whole::{whole_number, whole_number_in};
 
 /// A struct of settings, as [`settings!`] declares it.
 pub trait Settings: Default {
@@ -73,6 +77,36 @@ impl Field {
     /// Returns the documentation as one paragraph.
     pub fn about(&self) -> String {
         paragraph(self.lines)
+    }
+
+    /// Returns the whole numbers that the setting may be, if it is one.
+    pub fn whole_numbers(&self) -> Option<RangeInclusive<u64>> {
+        match self.kind {
+            Kind::Integer { max } => Some(self.limits.whole_numbers(max)),
+            _ => None,
+        }
+    }
+
+    /// Returns the values that the setting may have. Completes "it must be ...".
+    pub fn allowed(&self) -> String {
+        let allowed = match self.kind {
+            // Nothing but the kind of a whole number is wrong with an empty text.
+            Kind::Integer { max } => {
+                whole_number_in("", &self.limits.whole_numbers(max)).expect_err("an empty text is no number")
+            }
+            Kind::Float if self.limits == Limits::NONE => "a finite number".to_owned(),
+            Kind::Float => {
+                let limits = self.limits.to_string();
+                let comma = if limits.starts_with(|letter: char| letter.is_ascii_digit()) { "," } else { "" };
+                format!("a number{comma} {limits}")
+            }
+            Kind::Boolean => "true or false".to_owned(),
+            Kind::Text => "a text in quotes".to_owned(),
+            Kind::List => "a list of names, or names separated by commas".to_owned(),
+            Kind::Choice(choices) => Choice::one_of(choices),
+            Kind::Tables { .. } => "a section with keys".to_owned(),
+        };
+        if self.is_optional { format!("{allowed}, or absent") } else { allowed }
     }
 }
 

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The finite numbers that a setting may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,13 @@ impl Limits {
     pub fn contains(&self, number: f64) -> bool {
         let is_above = if self.excludes_min { number > self.min } else { number >= self.min };
         number.is_finite() && is_above && number <= self.max
+    }
+
+    /// Returns the whole numbers from 0 to `max` that are within the limits.
+    pub(crate) fn whole_numbers(&self, max: u64) -> RangeInclusive<u64> {
+        let least = if self.excludes_min { self.min.floor() + 1.0 } else { self.min.ceil() };
+        // Casts of floats saturate.
+        least as u64..=max.min(self.max as u64)
     }
 }
 

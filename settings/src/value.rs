@@ -7,7 +7,10 @@ use crate::{ConfigError, Field, Limits, Settings};
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A whole number that is not negative.
-    Integer,
+    Integer {
+        /// The largest number that the type and the integers of TOML, which have 64 bits with a sign, can hold.
+        max: u64,
+    },
     /// A floating-point number.
     Float,
     /// True or false.
@@ -34,6 +37,22 @@ pub struct Choice {
     pub name: &'static str,
     /// The lines of its documentation.
     pub lines: &'static [&'static str],
+    /// The switch that means the same, if there is one.
+    pub switch: Option<bool>,
+}
+
+impl Choice {
+    /// Completes "it must be ...".
+    pub(crate) fn one_of(choices: &[Self]) -> String {
+        let switches =
+            if choices.iter().any(|choice| choice.switch.is_some()) { &["true", "false"][..] } else { &[] };
+        let names: Vec<&str> =
+            choices.iter().map(|choice| choice.name).chain(switches.iter().copied()).collect();
+        match names.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+            _ => names.concat(),
+        }
+    }
 }
 
 /// The type of a setting.
@@ -62,7 +81,10 @@ macro_rules! numbers {
     };
 }
 
-numbers!(u32 => Kind::Integer, u64 => Kind::Integer, usize => Kind::Integer, f32 => Kind::Float, f64 => Kind::Float);
+/// The kind of the integers of 64 bits.
+const LONG: Kind = Kind::Integer { max: i64::MAX as u64 };
+
+numbers!(u32 => Kind::Integer { max: u32::MAX as u64 }, u64 => LONG, usize => LONG, f32 => Kind::Float, f64 => Kind::Float);
 
 impl Value for bool {
     const KIND: Kind = Kind::Boolean;

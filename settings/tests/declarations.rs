@@ -11,7 +11,7 @@ choices! {
     pub enum Color {
         /// Like blood.
         #[default]
-        Red = "red",
+        Red = "red" | true,
         /// Like grass.
         Green = "green",
     }
@@ -115,4 +115,23 @@ fn limits_read_as_the_end_of_a_sentence() {
         ["2 or more", "above 0", "in 0..=1", "above 0 and at most 1", "finite"]
     );
     assert!(!above(0.0).up_to(1.0).contains(0.0) && above(0.0).up_to(1.0).contains(1.0));
+}
+
+#[test]
+fn allowed_values_follow_from_the_declaration() {
+    let allowed: Vec<String> = Bicycle::FIELDS.iter().map(settings::Field::allowed).collect();
+    assert_eq!(
+        allowed,
+        [
+            "a number above 0",
+            "a number in 0..=1, or absent",
+            "a finite number",
+            "red, green, true or false",
+            "a section with keys"
+        ]
+    );
+    assert_eq!(Wheel::FIELDS[0].allowed(), "a whole number, 3 or more");
+    assert_eq!(Wheel::FIELDS[0].whole_numbers(), Some(3..=4_294_967_295));
+    let Kind::Choice([red, green]) = Bicycle::FIELDS[3].kind else { unreachable!("a choice of two") };
+    assert_eq!((red.switch, green.switch), (Some(true), None));
 }

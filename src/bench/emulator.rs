@@ -38,7 +38,7 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
             "{option} {value} is not possible: `bench emulator` measures one environment on one thread; `bench env` takes several"
         );
     }
-    let duration = args.subject.duration()?;
+    let duration = args.subject.duration();
     let mut per_game = Vec::new();
     for (game, rom) in args.subject.games(global)? {
         let powered = PoweredGame::new(game, rom)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use vector::PoolOptions;
@@ -46,11 +46,10 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     if let Some(counts) = args.sweep {
         return scaling::run(args, counts, global, out);
     }
-    let duration = args.subject.duration()?;
-    let num_envs = args.size.num_envs()?;
+    let duration = args.subject.duration();
+    let num_envs = args.size.num_envs;
     let batch_size = args.batch_size.unwrap_or(0);
-    ensure!(args.batch_size != Some(0), "--batch-size 0 is not possible: it must be 1 or more");
-    let num_threads = args.size.num_threads()?;
+    let num_threads = args.size.num_threads();
     let games = args.subject.games(global)?;
     let of_each: Vec<(WithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
     let total = num_envs * games.len();

@@ -17,6 +17,7 @@ use super::format::{print_json, rate};
 use super::random_play::{SEED, ids};
 use crate::cli::{BenchLearnerArgs, Global};
 use crate::device::DeviceName;
+use crate::output::counted;
 use crate::table;
 use crate::threads::set_threads;
 
@@ -40,9 +41,9 @@ impl Work {
 
 /// Measures the learner and prints its rates.
 pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let duration = args.subject.duration()?;
-    let num_envs = args.size.num_envs()?;
-    let num_threads = args.size.num_threads()?;
+    let duration = args.subject.duration();
+    let num_envs = args.size.num_envs;
+    let num_threads = args.size.num_threads();
     let games = args.subject.games(global)?;
     let device = DeviceName::parse(&args.device)?;
     device.check(args.precision)?;
@@ -83,7 +84,8 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     table::print(&["PPO, Nature network", "batch", "samples/s"], &rows, out)?;
     writeln!(
         out,
-        "{num_threads} threads, device {}, {}; a transition counts once per epoch of an update",
+        "{}, device {}, {}; a transition counts once per epoch of an update",
+        counted(num_threads, "thread"),
         args.device,
         args.precision.name()
     )?;

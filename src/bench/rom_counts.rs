@@ -15,13 +15,14 @@ pub(crate) struct RomCounts {
 impl FromStr for RomCounts {
     type Err = Error;
 
+    /// Errors complete "it must be ...".
     fn from_str(text: &str) -> Result<Self> {
         let ends =
             text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-        let (first, last) = ends.context("expected two numbers of ROMs, such as 1..256")?;
+        let (first, last) = ends.context("two numbers of ROMs, such as 1..256")?;
         ensure!(
             1 <= first && first <= last && last <= MOST_ROMS,
-            "the range must start at 1 or more and end between its start and {MOST_ROMS}"
+            "a range that starts at 1 or more and ends between its start and {MOST_ROMS}"
         );
         Ok(Self { first, last })
     }

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number;
+
 /// A checkpoint.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
@@ -35,17 +37,20 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// The number of episodes of each game
-    #[arg(long, value_name = "N", default_value_t = 30)]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::at_least::<usize>(1))]
     pub(crate) episodes: usize,
     /// Games to evaluate, separated by commas [default: all games that the agent was trained on]
     #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true)]
     pub(crate) games: Vec<String>,
     /// Seed of the episodes
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
     /// Probability that a frame repeats the previous action [default: that of the run's evaluations]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = number::probability)]
     pub(crate) sticky: Option<f32>,
+    /// The number of threads that emulate and run the network; 0 for one on each core [default: that of the experiment]
+    #[arg(long, value_name = "T", value_parser = number::threads)]
+    pub(crate) num_threads: Option<usize>,
     /// Print one JSON object with the statistics and the episodes
     #[arg(long)]
     pub(crate) json: bool,
@@ -89,13 +94,16 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Seed of the episode
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
+    /// The number of threads that emulate and run the network; 0 for one on each core [default: that of the experiment]
+    #[arg(long, value_name = "T", value_parser = number::threads)]
+    pub(crate) num_threads: Option<usize>,
     /// The maximum number of steps
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::at_least::<u64>(1))]
     pub(crate) max_steps: u64,
     /// Scale of the screen
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::between::<usize>(1..=16))]
     pub(crate) scale: usize,
 }
 
@@ -129,16 +137,16 @@ pub(crate) struct PlayArgs {
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
     /// Game mode [default: that of training, else the default of the game]
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
     pub(crate) mode: Option<u32>,
     /// Position of the difficulty switches [default: that of training, else 0]
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
     pub(crate) difficulty: Option<u32>,
     /// Probability that a frame repeats the previous action [default: that of the run's evaluations, else 0]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = number::probability)]
     pub(crate) sticky: Option<f32>,
     /// Seed of the game
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
 }
 

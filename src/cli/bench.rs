@@ -4,6 +4,7 @@ use algorithms::networks::Precision;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
+use super::number;
 use crate::bench::RomCounts;
 
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ pub(crate) struct BenchSubject {
     #[arg(long, value_delimiter = ',', value_name = "GAMES", default_value = "harvest")]
     pub(crate) games: Vec<String>,
     /// Duration of each measurement in seconds, without the warm-up
-    #[arg(long, value_name = "S", default_value_t = 2.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = number::seconds)]
     pub(crate) seconds: f64,
     /// Print one JSON object
     #[arg(long)]
@@ -40,10 +41,10 @@ pub(crate) struct BenchSubject {
 #[derive(Debug, Args)]
 pub(crate) struct BenchSize {
     /// Environments of each game
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = number::at_least::<usize>(1))]
     pub(crate) num_envs: usize,
     /// Threads, at most the number of cores [default: all cores]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
 }
 
@@ -59,10 +60,10 @@ pub(crate) struct BenchEmulatorArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
     /// Environments: only 1 is possible
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::at_least::<usize>(0))]
     pub(crate) num_envs: usize,
     /// Threads: only 1 is possible
-    #[arg(long, value_name = "T", default_value_t = 1)]
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = number::at_least::<usize>(0))]
     pub(crate) num_threads: usize,
 }
 
@@ -82,13 +83,13 @@ pub(crate) struct BenchEnvArgs {
     #[command(flatten)]
     pub(crate) size: BenchSize,
     /// Environments in a batch; a smaller batch holds the first to finish [default: all]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = number::at_least::<usize>(1))]
     pub(crate) batch_size: Option<usize>,
     /// Measure increasing numbers of ROMs, including both ends
     #[arg(long, value_name = "FIRST..LAST", conflicts_with_all = ["num_envs", "batch_size"])]
     pub(crate) sweep: Option<RomCounts>,
     /// Measurements of each point of the sweep
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "sweep")]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::at_least::<usize>(0), requires = "sweep")]
     pub(crate) runs: usize,
     /// Plot the sweep
     #[arg(long, value_name = "FILE.svg|png", requires = "sweep")]

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
+
+use super::number;
 
 #[derive(Debug, Args)]
 pub(crate) struct RomsArgs {
@@ -45,9 +47,13 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Wherever a game is named, the names of Gymnasium, Gym and EnvPool select it too: ALE/Pong-v5, PongNoFrameskip-v4, Pong. Only
+the game is taken from such a name, not its settings such as sticky actions.
+
 Examples:
   ale-train games
   ale-train games --games atari57
+  ale-train games --games classic
   ale-train games --json")]
 pub(crate) struct GamesArgs {
     /// Games and sets to list, separated by commas [default: all games]
@@ -59,6 +65,7 @@ pub(crate) struct GamesArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("acts").args(["actions", "random_actions"]).required(true)))]
 #[command(after_help = "\
 Prints one JSON object per act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
 screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next act.
@@ -71,33 +78,28 @@ pub(crate) struct TraceArgs {
     #[arg(value_name = "GAME|ROM_PATH")]
     pub(crate) game: String,
     /// Seed of the environment
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::at_least::<u32>(0))]
     pub(crate) seed: u32,
     /// Text file with one action code (0 to 17) per line
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "random_actions",
-        required_unless_present = "random_actions"
-    )]
+    #[arg(long, value_name = "FILE")]
     pub(crate) actions: Option<PathBuf>,
     /// Take random actions: legal[MT19937(SEED).next() mod number of legal actions]
-    #[arg(long, value_name = "SEED", requires = "steps")]
+    #[arg(long, value_name = "SEED", requires = "steps", value_parser = number::at_least::<u32>(0))]
     pub(crate) random_actions: Option<u32>,
     /// The number of acts with --random-actions
-    #[arg(long, value_name = "N", conflicts_with = "actions")]
+    #[arg(long, value_name = "N", conflicts_with = "actions", value_parser = number::at_least::<u64>(0))]
     pub(crate) steps: Option<u64>,
     /// The number of frames per act
-    #[arg(long, value_name = "K", default_value_t = 1)]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = number::at_least::<u32>(1))]
     pub(crate) frame_skip: u32,
-    /// Probability that a frame repeats the previous action
-    #[arg(long, value_name = "P", default_value_t = 0.25)]
+    /// Probability that a frame repeats the previous action; 0, as in training, where ale-py has 0.25
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = number::probability)]
     pub(crate) repeat_action_probability: f32,
     /// Game mode [default: the default of the game]
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
     pub(crate) mode: Option<u32>,
     /// Position of the difficulty switches [default: 0]
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
     pub(crate) difficulty: Option<u32>,
     /// Run an unknown ROM, without rewards, lives and an end
     #[arg(long)]

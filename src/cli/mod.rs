@@ -5,6 +5,7 @@
 //! * `games` defines the commands about games and ROMs.
 //! * `presets` defines the list of presets.
 //! * `bench` defines the benchmarks.
+//! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
 
 // Documentation comments are help texts, which show backticks verbatim.
 #![allow(clippy::doc_markdown)]
@@ -12,13 +13,17 @@
 mod agent;
 mod bench;
 mod games;
+mod number;
 mod presets;
+mod seeds;
 mod train;
 mod training;
+mod usage;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
 pub(crate) use bench::{
@@ -46,6 +51,29 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) global: Global,
+}
+
+/// Parses the arguments of the program, the first of which is its name.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Cli, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let mut command = command();
+    let matches = command
+        .try_get_matches_from_mut(&arguments)
+        .map_err(|error| usage::explained(error, &command, &arguments))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Returns the definition of the command line.
+pub(crate) fn command() -> clap::Command {
+    with_negative_numbers(Cli::command())
+}
+
+/// Lets flags take negative numbers, so that those that cannot be negative say so. Otherwise `--seed -1` would be an unknown
+/// flag `-1`.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_values = |flag: &clap::Arg| !flag.is_positional() && flag.get_action().takes_values();
+    let flags = |flag: clap::Arg| if takes_values(&flag) { flag.allow_negative_numbers(true) } else { flag };
+    command.mut_args(flags).mut_subcommands(with_negative_numbers)
 }
 
 const EXAMPLES: &str = "Examples:
@@ -133,24 +161,110 @@ pub(crate) struct ManArgs {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use std::any::TypeId;
 
     use super::*;
 
+    /// Calls `check` with every command and its name.
+    fn for_every_command(check: &mut impl FnMut(&clap::Command, &str)) {
+        fn visit(command: &clap::Command, path: &str, check: &mut impl FnMut(&clap::Command, &str)) {
+            let path = format!("{path} {}", command.get_name()).trim().to_owned();
+            check(command, &path);
+            command.get_subcommands().for_each(|child| visit(child, &path, check));
+        }
+        visit(&command(), "", check);
+    }
+
+    fn error(line: &str) -> String {
+        parse(line.split_whitespace()).expect_err(line).to_string()
+    }
+
     #[test]
     fn every_command_has_an_example() {
-        fn check(command: &clap::Command, path: &str) {
-            let path = format!("{path} {}", command.get_name());
-            for child in command.get_subcommands() {
-                check(child, &path);
-            }
+        command().debug_assert();
+        for_every_command(&mut |command, path| {
             if !command.has_subcommands() {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.contains(&format!("\n  {}", path.trim())), "`{path} --help` has no example");
+                assert!(help.contains(&format!("\n  {path}")), "`{path} --help` has no example");
             }
+        });
+    }
+
+    #[test]
+    fn every_flag_says_which_numbers_it_takes() {
+        let numbers = [TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()];
+        let fractions = [TypeId::of::<f32>(), TypeId::of::<f64>()];
+        let mut count = 0;
+        for_every_command(&mut |command, path| {
+            for flag in command.get_arguments().filter(|flag| !flag.is_positional()) {
+                let kind = flag.get_value_parser().type_id();
+                let is_whole = numbers.iter().any(|number| kind == *number);
+                if !is_whole && !fractions.iter().any(|number| kind == *number) {
+                    continue;
+                }
+                count += 1;
+                let name = format!("--{}", flag.get_long().expect("a long flag"));
+                let wrong = ["-1", "x", "1.5", "99999999999999999999999999", "inf", "1,5"];
+                for value in wrong
+                    .into_iter()
+                    .filter(|value| is_whole || !["1.5", "99999999999999999999999999"].contains(value))
+                {
+                    let message = error(&format!("{path} {name} {value}"));
+                    let beginning = format!("error: {name} {value} is not possible: it must be ");
+                    assert!(message.starts_with(&beginning) && message.lines().count() == 1, "{message}");
+                    crate::config::assert_without_types(&message);
+                }
+                if is_whole && !flag.get_default_values().is_empty() {
+                    assert!(parse([path.split(' ').collect(), vec![name.as_str(), "0x1"]].concat()).is_err());
+                }
+            }
+        });
+        assert!(count > 30, "{count} flags");
+    }
+
+    #[test]
+    fn numbers_are_written_as_people_write_them() {
+        let line =
+            "ale-train ppo --total-frames 1.5M --num-envs 1_6 --seed 9223372036854775807 --num-threads 2";
+        let Command::Train(command) = parse(line.split_whitespace()).expect("arguments").command else {
+            unreachable!("ppo trains")
+        };
+        let flags = command.args.experiment;
+        assert_eq!((flags.total_frames, flags.num_envs), (Some(1_500_000), Some(16)));
+        assert_eq!((flags.seed, flags.num_threads), (Some(i64::MAX as u64), Some(2)));
+        for (line, expected) in [
+            ("ppo --seed 18446744073709551615", "it must be in 0..=9223372036854775807"),
+            ("ppo --total-frames 1e30", "it must be in 0..=9223372036854775807"),
+            ("ppo --seed -1", "--seed -1 is not possible: it must be 0 or more"),
+            ("ppo --num-threads 3000", "it must be in 0..=1024"),
+            ("ppo --num-envs 0", "it must be 1 or more"),
+            ("record RUN --out x.gif --scale 17", "it must be in 1..=16"),
+            ("eval RUN --sticky 1.5", "it must be a number in 0..=1"),
+        ] {
+            assert!(error(&format!("ale-train {line}")).trim_end().ends_with(expected), "{line}");
         }
-        let command = Cli::command();
-        command.clone().debug_assert();
-        check(&command, "");
+    }
+
+    #[test]
+    fn unknown_flags_named_like_keys_suggest_the_key() {
+        for (line, expected) in [
+            ("ppo --learning-rate 1e-4", "--set ppo.learning_rate=1e-4"),
+            ("dqn --gamma=0.9", "--set dqn.gamma=0.9"),
+            ("ppo --num-steps 64", "--set ppo.num_steps=64"),
+            ("pqn --img-height 44 --seed 1", "--set environments.img_height=44"),
+            ("ppo --layer-norm", "--set policy.layer_norm=true"),
+            ("ppo --learning_rat 1e-4", "--set ppo.learning_rate=1e-4"),
+            ("ppo --ppo.gamma 0.9", "--set ppo.gamma=0.9"),
+            ("ppo --torso --seed 1", "--set policy.torso=VALUE"),
+            ("sweep --buffer-size 1M", "--set dqn.buffer_size=1M"),
+        ] {
+            let error = error(&format!("ale-train {line}"));
+            assert!(error.contains(&format!("tip: set the key instead: {expected}\n")), "{line}: {error}");
+            assert!(!error.contains("similar"), "{error}");
+        }
+        // Only for commands with --set, and only if no flag is nearer.
+        assert!(!error("ale-train eval RUN --gamma 1").contains("--set"));
+        assert!(error("ale-train ppo --total-frame 1").contains("--total-frames"));
+        assert!(!error("ale-train ppo --total-frame 1").contains("--set"));
     }
 }

@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number;
+use super::seeds::Seeds;
 use crate::config::help;
 
 /// The description of an experiment.
@@ -24,13 +26,13 @@ pub(crate) struct ExperimentArgs {
     /// Set one key of the experiment, for example ppo.learning_rate=1e-4; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    #[arg(long, value_name = "N", help = help("experiment.total_frames"))]
+    #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"), help = help("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
-    #[arg(long, value_name = "N", help = help("environments.num_envs"))]
+    #[arg(long, value_name = "N", value_parser = number::of_key::<usize>("environments.num_envs"), help = help("environments.num_envs"))]
     pub(crate) num_envs: Option<usize>,
-    #[arg(long, value_name = "T", help = help("experiment.num_threads"))]
+    #[arg(long, value_name = "T", value_parser = number::of_key::<usize>("experiment.num_threads"), help = help("experiment.num_threads"))]
     pub(crate) num_threads: Option<usize>,
-    #[arg(long, value_name = "S", help = help("experiment.seed"))]
+    #[arg(long, value_name = "S", value_parser = number::of_key::<u64>("experiment.seed"), help = help("experiment.seed"))]
     pub(crate) seed: Option<u64>,
     #[arg(long, value_name = "DEVICE", help = help("experiment.device"))]
     pub(crate) device: Option<String>,
@@ -52,13 +54,13 @@ pub(crate) struct ResumeArgs {
     #[arg(value_name = "RUN_DIR")]
     pub(crate) run_dir: PathBuf,
     /// Train for this number of frames in total, including those so far
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
     /// Change one key of the run from here on, for example ppo.learning_rate=1e-4; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The number of threads that emulate and learn [default: that of the experiment]
-    #[arg(long, value_name = "T")]
+    /// The number of threads that emulate and learn; 0 for one on each core [default: that of the experiment]
+    #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
     /// The device that runs the networks, such as cpu or wgpu [default: that of the experiment]
     #[arg(long, value_name = "DEVICE")]
@@ -99,7 +101,7 @@ a larger --random extends one with ranges. Finally prints a table of the setting
 the final evaluation (or of the last episodes), human-normalised where possible.
 
 Examples:
-  ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1,2,3
+  ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1..3
   ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -108,14 +110,14 @@ pub(crate) struct SweepArgs {
     /// repeated
     #[arg(long, value_name = "KEY=VALUES", required = true)]
     pub(crate) vary: Vec<String>,
-    /// Seeds to train each setting with
-    #[arg(long, value_delimiter = ',', value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
-    pub(crate) seeds: Vec<u64>,
+    /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9
+    #[arg(long, value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
+    pub(crate) seeds: Seeds,
     /// The number of settings to draw at random [default: all combinations]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::at_least::<usize>(1))]
     pub(crate) random: Option<usize>,
     /// The number of concurrent runs, which share the cores unless --num-threads is given
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between::<usize>(1..=1024))]
     pub(crate) jobs: usize,
     /// Directory of the sweep
     #[arg(long, value_name = "DIR")]

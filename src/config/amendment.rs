@@ -4,9 +4,9 @@ use std::fmt;
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Value;
 
-use super::layers::{assigned, leaves, merge};
+use super::layers::{assigned, from_text, leaves, merge};
 use super::schema::field;
 use super::written::Config;
 
@@ -34,12 +34,12 @@ pub(crate) fn amended(
     set: &[String],
     total_frames: Option<u64>,
 ) -> Result<(Config, Vec<Change>)> {
-    let before: Table = config.parse()?;
+    let before = from_text(config)?;
     let mut after = before.clone();
     let total_frames = total_frames.map(|frames| format!("experiment.total_frames={frames}"));
     let mut assigned_keys = Vec::new();
     for assignment in set.iter().chain(&total_frames) {
-        let layer = assigned(assignment)?;
+        let layer = assigned("--set", assignment)?;
         assigned_keys.extend(leaves(&layer).into_keys());
         merge(&mut after, layer);
     }

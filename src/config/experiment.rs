@@ -1,5 +1,3 @@
-use std::thread;
-
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail, ensure};
 use rl_env::nearest;
@@ -11,7 +9,9 @@ use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSetting
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::AlgorithmConfig;
+use crate::selection;
 use crate::telemetry::Moment;
+use crate::threads::threads_or_cores;
 
 /// A checked experiment: its settings as they are written, and what follows from them.
 #[derive(Debug)]
@@ -26,12 +26,15 @@ pub(crate) struct Experiment {
     pub(crate) device: DeviceName,
     pub(crate) games: Games,
     pub(crate) budgets: Budgets,
+    /// Warnings about the form in which it was written.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Config {
     /// Checks the experiment and derives what follows from it.
     pub(crate) fn resolve(self) -> Result<Experiment> {
-        let Self { mut sections, mut algorithm, preset: _ } = self;
+        let Self { mut sections, mut algorithm, mut notes, preset: _ } = self;
+        notes.extend(use_ids(&mut sections.environments)?);
         let games = Games::resolve(&sections.environments.games)?;
         if matches!(games, Games::Registered(_)) {
             sections.environments.frame_skip = 1;
@@ -58,6 +61,7 @@ impl Config {
             device,
             games,
             budgets,
+            notes,
         })
     }
 }
@@ -94,10 +98,7 @@ impl Experiment {
 
     /// Returns the number of threads that emulate and learn.
     pub(crate) fn num_threads(&self) -> usize {
-        match self.run.num_threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            num_threads => num_threads,
-        }
+        threads_or_cores(self.run.num_threads)
     }
 
     /// Returns the number of emulated frames per step.
@@ -120,6 +121,28 @@ fn check_limits(sections: &Sections) -> Result<()> {
     evaluation.check().map_err(|error| error.within("evaluation"))?;
     checkpoints.check().map_err(|error| error.within("checkpoints"))?;
     Ok(())
+}
+
+/// Replaces other spellings of games by their ids. Returns warnings about names that stand for settings too.
+fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for name in &mut environments.games {
+        let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));
+        let Some(id) = selection::id_of_spelling(spelled) else { continue };
+        if minus.is_empty() && selection::names_settings(spelled) {
+            notes.push(format!(
+                "{spelled} selects the game {id}; its settings, such as sticky actions, are not taken over"
+            ));
+        }
+        *name = format!("{minus}{id}");
+    }
+    let overrides = std::mem::take(&mut environments.game);
+    for (name, settings) in overrides {
+        let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
+        let repeated = environments.game.insert(id.clone(), settings).is_some();
+        ensure!(!repeated, "environments.game.{name} is not possible: there is another section for {id}");
+    }
+    Ok(notes)
 }
 
 /// Fails unless two halves of the environments can take turns.

@@ -7,8 +7,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
+use super::document;
 use super::presets::{self, Chosen, Preset};
-use super::schema::{check_keys, leaf_keys};
+use super::schema::{field, is_unused, leaf_keys, read};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
 use crate::cli::ExperimentArgs;
@@ -18,17 +19,21 @@ use crate::selection;
 /// Returns the experiment that flags describe. `algorithm` is that of the training command, if it is one.
 pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> Result<Config> {
     let mut written = match &args.config {
-        Some(path) => read(path)?,
+        Some(path) => read_file(path)?,
         None => Table::new(),
     };
-    for assignment in &args.set {
-        merge(&mut written, assigned(assignment)?);
+    let of_file: Vec<String> = written.keys().cloned().collect();
+    let assignments =
+        args.set.iter().map(|set| Ok((set, assigned("--set", set)?))).collect::<Result<Vec<_>>>()?;
+    for (_, layer) in &assignments {
+        merge(&mut written, layer.clone());
     }
     merge(&mut written, flags(args));
     let named = algorithm.or(algorithm_of(&written)?);
     let requested = args.preset.as_deref().map(|name| presets::requested(name, named)).transpose()?;
     let algorithm = algorithm.or(requested.as_ref().map(|chosen| chosen.preset.algorithm));
     let algorithm = choose_algorithm(&mut written, algorithm)?;
+    assignments.iter().try_for_each(|(set, layer)| check_use(set, layer, algorithm))?;
     // A file overrides the defaults. Without a file, the games select a preset.
     let chosen = match requested {
         None if args.config.is_none() => Some(fitting_preset(&written, algorithm)?),
@@ -39,7 +44,13 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
         None => Table::new(),
     };
     merge(&mut config, written);
-    Ok(Config { preset: chosen, ..Config::new(&config)? })
+    let mut config = Config { preset: chosen, ..Config::new(&config)? };
+    let unused = of_file.iter().filter(|section| is_unused(section, algorithm));
+    let file = args.config.as_deref().unwrap_or(Path::new("")).display();
+    config
+        .notes
+        .extend(unused.map(|section| format!("{file}: {algorithm} does not use the section [{section}]")));
+    Ok(config)
 }
 
 /// Returns the experiment of a preset for its own games.
@@ -47,16 +58,28 @@ pub(crate) fn from_preset(preset: &Preset) -> Result<Config> {
     Config::new(&scaled(preset, &Table::new())?)
 }
 
+/// Fails if an assignment sets a key of another algorithm.
+fn check_use(assignment: &str, layer: &Table, algorithm: Algorithm) -> Result<()> {
+    let Some(section) = layer.keys().find(|section| is_unused(section, algorithm)) else { return Ok(()) };
+    let key = leaf_keys(layer).concat();
+    let own = key.replacen(section, algorithm.name(), 1);
+    let hint = if field(&own).is_some() { format!("; did you mean {own}?") } else { String::new() };
+    bail!("--set {assignment}: {algorithm} does not use the section [{section}]{hint}")
+}
+
 /// Reads an experiment from TOML, such as the one in the directory of a run.
 pub(crate) fn from_toml(text: &str) -> Result<Config> {
-    let table = parse(text)?;
-    check_keys(&table)?;
-    Config::new(&table)
+    Config::new(&from_text(text)?)
+}
+
+/// Returns the keys of an experiment in TOML, with values in the form that they are read in.
+pub(super) fn from_text(text: &str) -> Result<Table> {
+    read(parse(text)?)
 }
 
 /// Parses an experiment, without the description of a preset.
 fn parse(text: &str) -> Result<Table> {
-    let mut table: Table = text.parse()?;
+    let mut table = document::parse(text)?;
     table.remove(presets::SECTION);
     Ok(table)
 }
@@ -70,7 +93,7 @@ pub(crate) fn changed_keys(ours: &str, theirs: &str) -> Result<Vec<String>> {
 
 /// Returns the values of an experiment in TOML by their keys, such as `ppo.gamma`.
 pub(crate) fn values(text: &str) -> Result<BTreeMap<String, Value>> {
-    Ok(leaves(&text.parse()?))
+    Ok(leaves(&parse(text)?))
 }
 
 /// Returns the values of a table by their keys, such as `ppo.gamma`.
@@ -87,40 +110,31 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     }
 }
 
-fn read(path: &Path) -> Result<Table> {
+fn read_file(path: &Path) -> Result<Table> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let read = || -> Result<Table> {
-        let table = parse(&text)?;
-        check_keys(&table)?;
-        // Reports values of the wrong type with the name of the file.
-        Config::new(&table)?;
-        Ok(table)
+    from_text(&text).with_context(|| path.display().to_string())
+}
+
+/// Reads `ppo.learning_rate=1e-4`, given by `flag`. A value that is not valid TOML is a text:
+/// `environments.games=pong,qbert`.
+pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
+    let layer = || {
+        let (key, value) = assignment.split_once('=')?;
+        // A line break would begin another key.
+        let parse =
+            |value: &str| document::parse(&format!("{key} = {value}")).ok().filter(|_| !value.contains('\n'));
+        let value = value.trim();
+        parse(value).or_else(|| parse(&Value::String(value.to_owned()).to_string()))
     };
-    read().with_context(|| path.display().to_string())
-}
-
-/// Reads `--set ppo.learning_rate=1e-4`, which must be a known key.
-pub(super) fn assigned(assignment: &str) -> Result<Table> {
-    let layer = parse_assignment(assignment)?;
-    check_keys(&layer).with_context(|| format!("--set {assignment}"))?;
-    Ok(layer)
-}
-
-/// Parses `ppo.learning_rate=1e-4`. A value that is not valid TOML is a text: `environments.games=pong,qbert`.
-fn parse_assignment(assignment: &str) -> Result<Table> {
-    let (key, value) = assignment
-        .split_once('=')
-        .map(|(key, value)| (key.trim(), value.trim()))
-        .filter(|(key, _)| !key.is_empty())
-        .with_context(|| format!("--set {assignment}: expected KEY=VALUE, such as ppo.learning_rate=1e-4"))?;
-    let parse = |value: &str| format!("{key} = {value}").parse::<Table>();
-    parse(value)
-        .or_else(|_| parse(&Value::String(value.to_owned()).to_string()))
-        .with_context(|| format!("--set {assignment}"))
+    let layer = layer().with_context(|| {
+        format!("{flag} {assignment}: expected KEY=VALUE, such as ppo.learning_rate=1e-4")
+    })?;
+    read(layer).with_context(|| format!("{flag} {assignment}"))
 }
 
 /// Returns the keys that flags set.
 fn flags(args: &ExperimentArgs) -> Table {
+    // The parsers of the flags accept only what TOML can hold.
     let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
     let values = [

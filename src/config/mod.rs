@@ -1,14 +1,16 @@
 //! Experiments: from TOML and flags ([`Config`]) to what a run needs ([`Experiment`]).
 //!
 //! * `sections` declares the settings of the application; those of algorithms and networks stand with these.
-//! * `schema` lists all keys, `reference` prints them.
-//! * `written` reads an experiment as it is written, `layers` puts it together from presets, files and flags.
+//! * `schema` lists all keys, `reference` prints them, `values` reads their values.
+//! * `document` parses TOML, `written` reads an experiment as it is written, `layers` puts it together from presets, files
+//!   and flags.
 //! * `presets` has the files of `configs/` and chooses one by the games; `scaling` fits its sizes to their number.
 //! * `amendment` changes the experiment of a run that is resumed.
-//! * `experiment` checks it and derives everything else, with `games` and `budgets`.
+//! * `experiment` checks it and derives everything else, with `games` and `budgets`; `warnings` doubts it.
 
 mod amendment;
 mod budgets;
+mod document;
 mod experiment;
 mod games;
 mod layers;
@@ -19,14 +21,18 @@ mod schema;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod values;
+mod warnings;
 mod written;
 
 pub(crate) use amendment::{Change, amended};
 pub(crate) use experiment::Experiment;
 pub(crate) use games::Games;
-pub(crate) use layers::{changed_keys, from_args, from_preset, from_toml, values};
+pub(crate) use layers::{assigned, changed_keys, from_args, from_preset, from_toml, values};
 pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
-pub(crate) use schema::help;
+pub(crate) use schema::{field, help, key_of_flag};
 pub(crate) use sections::{CheckpointSettings, EnvironmentSettings};
+#[cfg(test)]
+pub(crate) use tests::assert_without_types;
 pub(crate) use written::Config;

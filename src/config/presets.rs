@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::scaling::ByGames;
+use super::schema::read;
 use crate::learner::Algorithm;
 
 /// The section that describes a preset.
@@ -101,7 +102,7 @@ impl Preset {
         let about = experiment.remove(SECTION).unwrap_or_else(|| Value::Table(Table::new()));
         let algorithm = experiment.get("experiment").and_then(|section| section.get("algorithm"));
         let algorithm = algorithm.cloned().map(Value::try_into).transpose()?.unwrap_or_default();
-        Ok(Self { name, text, algorithm, about: about.try_into()?, experiment })
+        Ok(Self { name, text, algorithm, about: about.try_into()?, experiment: read(experiment)? })
     }
 }
 

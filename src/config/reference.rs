@@ -48,7 +48,7 @@ pub(crate) fn reference() -> Result<String> {
 /// Returns the name of a type in TOML.
 fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Integer => "integer",
+        Kind::Integer { .. } => "integer",
         Kind::Float => "float",
         Kind::Boolean => "boolean",
         Kind::Text | Kind::Choice(_) => "string",
@@ -60,8 +60,8 @@ fn kind(kind: Kind) -> &'static str {
 /// Returns the values that are allowed.
 fn values(field: &Field) -> String {
     let values = match field.kind {
-        Kind::Integer if field.limits == Limits::NONE => "0 or more".to_owned(),
-        Kind::Integer | Kind::Float => field.limits.to_string(),
+        Kind::Integer { .. } if field.limits == Limits::NONE => "0 or more".to_owned(),
+        Kind::Integer { .. } | Kind::Float => field.limits.to_string(),
         Kind::Choice(choices) => {
             choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
         }

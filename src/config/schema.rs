@@ -1,12 +1,13 @@
 //! All keys of an experiment, collected from the declarations of the settings.
 
 use algorithms::networks::PolicyConfig;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use rl_env::nearest;
 use settings::{Field, Kind, Section};
 use toml::{Table, Value};
 
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use super::values::read_value;
 use crate::learner::Algorithm;
 
 /// The field of every algorithm that follows from `experiment.total_frames` and is no key.
@@ -67,21 +68,69 @@ pub(crate) fn field(key: &str) -> Option<&'static Field> {
 
 /// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.
 pub(crate) fn help(key: &str) -> String {
-    let about = keys().iter().find_map(|keys| {
-        let name = key.strip_prefix(keys.section.as_str())?.strip_prefix('.')?;
-        Some(keys.fields.iter().find(|field| field.name == name)?.about())
-    });
-    let about = about.unwrap_or_else(|| unreachable!("{key} is a key"));
+    let about = field(key).unwrap_or_else(|| unreachable!("{key} is a key")).about();
     about.trim_end_matches('.').replace('`', "")
 }
 
+/// Returns true if a section configures other algorithms only.
+pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
+    let configures =
+        |algorithm: &Algorithm| algorithm.descriptor().sections.iter().any(|own| own.name == section);
+    !configures(&algorithm) && Algorithm::ALL.iter().any(configures)
+}
+
+/// Returns the key that a flag is named after, such as `ppo.learning_rate` for `learning-rate`, and true if it is a switch.
+/// The keys of `algorithm`, if it is known, come before others of the same name.
+pub(crate) fn key_of_flag(flag: &str, algorithm: Option<Algorithm>) -> Option<(String, bool)> {
+    let is_own = |keys: &Keys| algorithm.is_some_and(|algorithm| keys.section == algorithm.name());
+    let is_other = |keys: &Keys| {
+        let others =
+            Algorithm::ALL.iter().filter(|&&other| algorithm.is_some_and(|algorithm| other != algorithm));
+        others.flat_map(|other| other.descriptor().sections).any(|section| section.name == keys.section)
+    };
+    let mut sections = keys();
+    sections.retain(|keys| !is_other(keys) && !keys.section.starts_with(OF_GAME));
+    sections.sort_by_key(|keys| !is_own(keys));
+    let known: Vec<String> = sections.iter().flat_map(names).collect();
+    let name = flag.replace('-', "_");
+    let exact = known.iter().find(|key| **key == name || key.rsplit('.').next() == Some(&name));
+    let key = exact.map(String::as_str).or_else(|| nearest_key(&name, &known))?;
+    Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
+}
+
+/// Returns a layer of an experiment with every value in the form that its key is read in. Fails at the first key that no
+/// experiment has, and at the first value that is not of the kind of its key.
+pub(super) fn read(mut layer: Table) -> Result<Table> {
+    check_keys(&layer)?;
+    for key in leaf_keys(&layer) {
+        if let (Some(field), Some(value)) = (field(&key), value_of_mut(&mut layer, &key)) {
+            *value = read_value(&key, field, value)?;
+        }
+    }
+    Ok(layer)
+}
+
+/// Returns the value of a key such as `ppo.gamma`.
+fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
+    match key.split_once('.') {
+        Some((section, rest)) => value_of_mut(table.get_mut(section)?.as_table_mut()?, rest),
+        None => table.get_mut(key),
+    }
+}
+
 /// Fails at the first key that no experiment has.
-pub(super) fn check_keys(layer: &Table) -> Result<()> {
+fn check_keys(layer: &Table) -> Result<()> {
     let known: Vec<String> = keys().iter().flat_map(names).collect();
-    for key in leaf_keys(layer) {
+    for (key, value) in leaves(layer) {
         let (key, game) = without_game(&key);
-        let is_section = |known: &String| known.starts_with(&format!("{key}."));
-        if known.contains(&key) || known.iter().any(is_section) {
+        if known.contains(&key) {
+            continue;
+        }
+        if let Some(example) = known.iter().find(|known| known.starts_with(&format!("{key}."))) {
+            ensure!(
+                value.is_table(),
+                "{key} = {value} is not possible: it is a section with keys such as {example}"
+            );
             continue;
         }
         let is_derived = |section: &Section| key == format!("{}.{DERIVED}", section.name);
@@ -133,14 +182,18 @@ fn nearest_key<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
 
 /// Returns the names of the values of a table, such as `ppo.gamma`, and of its empty tables.
 pub(super) fn leaf_keys(table: &Table) -> Vec<String> {
-    let mut keys = Vec::new();
+    leaves(table).into_iter().map(|(key, _)| key).collect()
+}
+
+fn leaves(table: &Table) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
     for (key, value) in table {
         match value {
             Value::Table(inner) if !inner.is_empty() => {
-                keys.extend(leaf_keys(inner).into_iter().map(|rest| format!("{key}.{rest}")));
+                found.extend(leaves(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
             }
-            _ => keys.push(key.clone()),
+            _ => found.push((key.clone(), value)),
         }
     }
-    keys
+    found
 }

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{self, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 
 use crate::learner::Algorithm;
@@ -18,8 +16,8 @@ settings! {
         pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
         /// The number of emulated frames to train for, over all environments: enough for one update.
         pub(crate) total_frames: u64 = 40_000_000,
-        /// The number of threads that emulate and learn; 0 for one on each core.
-        pub(crate) num_threads: usize = 0,
+        /// The number of threads that emulate and learn; 0 for one on each core. More threads than cores are slower.
+        pub(crate) num_threads: usize = 0 => between(0.0, 1024.0),
         /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to choose
         /// one of several GPUs. GPUs need a build with their feature (docs/src/how-to/devices.md).
         pub(crate) device: String = "cpu".to_owned(),
@@ -33,7 +31,6 @@ settings! {
     pub(crate) struct EnvironmentSettings {
         /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one text with commas. A name
         /// after `-` is excluded again.
-        #[serde(deserialize_with = "names")]
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the state of the environments in the checkpoint belongs to them",
         /// The number of environments of each game.
         pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
@@ -135,31 +132,4 @@ impl EnvironmentSettings {
     pub(crate) fn num_envs_of(&self, game: &str) -> usize {
         self.game.get(game).and_then(|game| game.num_envs).unwrap_or(self.num_envs)
     }
-}
-
-/// Reads a list of names, or one text with commas.
-fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct Names;
-
-    impl<'de> Visitor<'de> for Names {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of names, or names separated by commas")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(text.split(',').map(|name| name.trim().to_owned()).collect())
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut names = Vec::new();
-            while let Some(name) = list.next_element()? {
-                names.push(name);
-            }
-            Ok(names)
-        }
-    }
-
-    deserializer.deserialize_any(Names)
 }

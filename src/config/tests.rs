@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use clap::Parser;
 use tempfile::TempDir;
 use toml::Value;
 
+use super::schema::{Keys, keys};
 use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
-use crate::cli::{Cli, Command};
+use crate::cli::{self, Command};
 
 /// The experiment of `ale-train ppo ARGUMENTS`, or the error.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
@@ -16,7 +16,7 @@ fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
 
 fn experiment_by(algorithm: &str, arguments: &[&str]) -> Result<Experiment, String> {
     let line = ["ale-train", algorithm].into_iter().chain(arguments.iter().copied());
-    let Command::Train(command) = Cli::try_parse_from(line).expect("flags that exist").command else {
+    let Command::Train(command) = cli::parse(line).expect("flags that exist").command else {
         unreachable!("{algorithm} is a training command")
     };
     from_args(&command.args.experiment, Some(command.algorithm))
@@ -160,8 +160,14 @@ fn errors_name_the_key_and_the_allowed_values() {
     assert!(error("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
     assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
     assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
-    assert!(error("policy.torso=resnet").contains("expected `nature` or `impala`"));
-    assert!(error("ppo.norm_adv=games").contains("`batch`, `game`, `none`"));
+    assert!(
+        error("policy.torso=resnet")
+            .ends_with("policy.torso = \"resnet\" is not possible: it must be nature or impala")
+    );
+    assert!(
+        error("ppo.norm_adv=games")
+            .ends_with("it must be batch, game, none, true or false; did you mean game?")
+    );
     assert!(error("policy.width=0").contains("policy.width = 0 is not possible: it must be above 0"));
     assert!(
         error("ppo.gae_lambda=1.1").contains("ppo.gae_lambda = 1.1 is not possible: it must be in 0..=1")
@@ -232,7 +238,7 @@ fn errors_in_a_file_name_the_file() {
     let path = file.to_str().unwrap();
     for (text, expected) in [
         ("[ppo]\ngama = 0.9\n", "did you mean 'ppo.gamma'?"),
-        ("[ppo]\ngamma = 'high'\n", "invalid type"),
+        ("[ppo]\ngamma = 'high'\n", "ppo.gamma = \"high\" is not possible: it must be a number in 0..=1"),
         ("[ppo\n", "line 1"),
     ] {
         fs::write(&file, text).unwrap();
@@ -248,4 +254,118 @@ fn changed_keys_are_named() {
     let theirs = ours.replace("gamma = 0.99", "gamma = 0.9").replace("seed = 1\n", "");
     assert_eq!(changed_keys(&ours, &theirs).unwrap(), ["experiment.seed", "ppo.gamma"]);
     assert!(changed_keys(&ours, "[ppo").is_err());
+}
+
+/// Asserts that a message does not mention types of Rust.
+pub(crate) fn assert_without_types(message: &str) {
+    let types = [
+        "usize",
+        "u64",
+        "u32",
+        "i64",
+        "i128",
+        "f32",
+        "f64",
+        "bool",
+        "struct",
+        "enum",
+        "variant",
+        "Option",
+        "String",
+        "str",
+        "Vec",
+        "invalid digit",
+        "invalid type",
+        "literal",
+        "integer",
+        "sequence",
+        "map",
+        "target type",
+    ];
+    let has = |name: &&str| {
+        let mut parts = message.match_indices(*name);
+        parts.any(|(at, _)| {
+            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+            !is_letter(message[..at].chars().next_back())
+                && !is_letter(message[at + name.len()..].chars().next())
+        })
+    };
+    let found = types.iter().find(|name| has(name));
+    assert!(found.is_none(), "{} in: {message}", found.unwrap_or(&""));
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_explained_for_every_key() {
+    let values = [
+        "-1",
+        "1.5",
+        "'x'",
+        "''",
+        "true",
+        "[]",
+        "[1]",
+        "['a', 2]",
+        "{}",
+        "{ a = 1 }",
+        "1979-05-27",
+        "nan",
+        "inf",
+        "9223372036854775807",
+        "1e300",
+        "'1e300'",
+    ];
+    let (mut refused, mut read) = (0, 0);
+    for Keys { section, fields, .. } in keys() {
+        let section = section.replace("NAME", "harvest");
+        for (key, field) in fields.iter().map(|field| (format!("{section}.{}", field.name), field)) {
+            for value in values {
+                let message = match from_toml(&format!("{key} = {value}")) {
+                    Ok(_) => {
+                        read += 1;
+                        continue;
+                    }
+                    Err(error) => format!("{error:#}"),
+                };
+                refused += 1;
+                assert!(message.contains(&key), "{message}");
+                assert!(message.contains("it must be ") || message.starts_with("unknown key"), "{message}");
+                assert_without_types(&message);
+                let kind = field.allowed();
+                let is_of_the_kind = ["-1", "9223372036854775807", "1e300", "'1e300'"].contains(&value);
+                assert!(
+                    is_of_the_kind || message.contains(&kind) || message.starts_with("unknown"),
+                    "{message}"
+                );
+            }
+        }
+        for wrong in ["5", "'x'", "[]", "[[]]"] {
+            let message = format!("{:#}", from_toml(&format!("{section} = {wrong}")).unwrap_err());
+            assert!(message.contains("is a section with keys such as"), "{message}");
+            assert_without_types(&message);
+        }
+    }
+    assert!(refused > 500 && read > 100, "{refused} refused, {read} read");
+}
+
+#[test]
+fn whole_numbers_are_written_as_people_write_them() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    fs::write(&file, "[experiment]\ntotal_frames = 1e7\nseed = '1_000'\n[ppo]\nnum_steps = '0.1k'\n")
+        .unwrap();
+    let config = ["--config", file.to_str().unwrap()];
+    let sets = ["--set", "environments.num_envs=1e1", "--set", "checkpoints.interval_frames=10M"];
+    let experiment = experiment(&[config, [sets[0], sets[1]], [sets[2], sets[3]]].concat()).unwrap();
+    assert_eq!((experiment.run.total_frames, experiment.run.seed), (10_000_000, 1_000));
+    assert_eq!((experiment.num_envs(), experiment.checkpoints.interval_frames), (10, 10_000_000));
+    assert_eq!(value(&experiment, "ppo.num_steps"), Value::Integer(100));
+    let error = |set| self::experiment(&["--set", set]).unwrap_err();
+    assert!(error("experiment.seed=18446744073709551615").ends_with("it must be in 0..=9223372036854775807"));
+    assert!(
+        error("experiment.seed=-1").ends_with("experiment.seed = -1 is not possible: it must be 0 or more")
+    );
+    assert!(error("ppo.num_steps=1.5").ends_with("it must be a whole number, 2 or more"));
+    assert!(error("environments.noop_max=5G").ends_with("it must be in 0..=4294967295"));
+    // Numbers that TOML does not know.
+    assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));
 }

@@ -16,6 +16,8 @@ pub(crate) struct Config {
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
     /// The preset that it starts from, if it starts from one.
     pub(crate) preset: Option<Chosen>,
+    /// Warnings about the form in which it is written.
+    pub(super) notes: Vec<String>,
 }
 
 /// The sections that do not depend on the algorithm.
@@ -47,7 +49,7 @@ impl Config {
             }
         }
         let algorithm = used.context("the algorithm is not in the registry")?;
-        Ok(Self { sections, algorithm, preset: None })
+        Ok(Self { sections, algorithm, preset: None, notes: Vec::new() })
     }
 }
 

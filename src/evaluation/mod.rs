@@ -5,7 +5,7 @@ mod spectator;
 use std::io::Write;
 
 use algorithms::VectorSpec;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch, ResetSeeds, Space};
@@ -67,17 +67,14 @@ impl Scores {
 
 /// `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    ensure!(args.episodes >= 1, "--episodes 0 is not possible: it must be 1 or more");
-    if let Some(sticky) = args.sticky {
-        ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
-    }
     let trained = TrainedAgent::open(&args.agent.checkpoint)?;
     let overrides = Overrides {
         games: Some(trained.games(&args.games)?),
         repeat_action_probability: args.sticky,
+        num_threads: args.num_threads,
         ..Overrides::default()
     };
-    set_threads(trained.experiment.num_threads())?;
+    set_threads(args.num_threads.unwrap_or_else(|| trained.experiment.num_threads()))?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let learner = trained.restore()?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };

@@ -77,6 +77,16 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Returns the number of steps of all environments that training lasts, as the learner counts them.
     fn total_steps(&self) -> u64;
 
+    /// Returns the number of steps of all environments before the first update, beside those of a rollout.
+    fn learning_starts(&self) -> u64 {
+        0
+    }
+
+    /// Returns true if the change of a value in an update is clipped, in units of rewards.
+    fn clips_values(&self) -> bool {
+        false
+    }
+
     /// Sets the number of steps of all environments that training lasts.
     fn set_total_steps(&mut self, total_steps: u64);
 

@@ -59,6 +59,10 @@ impl AlgorithmConfig for Sections {
         self.dqn.total_steps
     }
 
+    fn learning_starts(&self) -> u64 {
+        self.dqn.learning_starts as u64
+    }
+
     fn set_total_steps(&mut self, total_steps: u64) {
         self.dqn.total_steps = total_steps;
     }

@@ -61,6 +61,10 @@ impl AlgorithmConfig for Sections {
         self.ppo.total_steps
     }
 
+    fn clips_values(&self) -> bool {
+        self.ppo.clip_vloss
+    }
+
     fn set_total_steps(&mut self, total_steps: u64) {
         self.ppo.total_steps = total_steps;
     }

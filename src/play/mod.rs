@@ -13,7 +13,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use ale::{AtariEnv, AtariOptions, PoweredGame};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
@@ -36,9 +36,6 @@ const BUILT_IN: &str = "harvest";
 
 /// Plays until the player quits.
 pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    if let Some(sticky) = args.sticky {
-        ensure!((0.0..=1.0).contains(&sticky), "--sticky {sticky} is not possible: it must be in 0..=1");
-    }
     let (session, frames_per_step) = match args.agent() {
         Some(agent) => session_with_agent(&agent, args, global)?,
         None => (session(args, global)?, 1),

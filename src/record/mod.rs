@@ -6,7 +6,7 @@ mod video;
 use std::io::Write;
 
 use ale::{ACTION_NAMES, AtariEnv};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rl_env::{Action, Batch, Env};
 
 use crate::agent::TrainedAgent;
@@ -25,13 +25,15 @@ const FRAMES_PER_SECOND: u32 = 60;
 
 /// Plays an episode and writes the video.
 pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    ensure!(args.max_steps >= 1, "--max-steps 0 is not possible: it must be 1 or more");
-    ensure!((1..=16).contains(&args.scale), "--scale {} is not possible: it must be in 1..=16", args.scale);
     let file = VideoFile::new(&args.out)?;
     let agent = TrainedAgent::open(&args.agent.checkpoint)?;
     let game = agent.game(args.game.as_deref())?;
-    let overrides = Overrides { games: Some(Games::Atari(vec![game])), ..Overrides::default() };
-    set_threads(agent.experiment.num_threads())?;
+    let overrides = Overrides {
+        games: Some(Games::Atari(vec![game])),
+        num_threads: args.num_threads,
+        ..Overrides::default()
+    };
+    set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     let mut player = agent.player(&builder, args.agent.greedy, args.seed)?;
 

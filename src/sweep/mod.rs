@@ -26,6 +26,7 @@ use crate::signal::Signal;
 use crate::statistics::mean;
 use crate::table;
 use crate::telemetry::Printer;
+use crate::threads::cores;
 
 use settings::{Setting, settings};
 
@@ -39,12 +40,11 @@ const COMPLETE: &str = "complete";
 
 /// Trains every run that is not complete, then prints the table.
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    ensure!(args.jobs >= 1, "--jobs 0 is not possible: it must be 1 or more");
     let settings = settings(&args.vary, args.random)?;
     let file = args.run_dir.join(EXPERIMENT);
     check(args, &settings)?;
     create_or_match(args, &file)?;
-    let runs = settings.iter().flat_map(|setting| args.seeds.iter().map(move |&seed| (setting, seed)));
+    let runs = settings.iter().flat_map(|setting| args.seeds.0.iter().map(move |&seed| (setting, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
     let missing = numbered
         .iter()
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         }
         train_run(args, &file, setting, seed, global, &interrupt)
     })?;
-    print(&args.run_dir, &settings, &args.seeds, out)
+    print(&args.run_dir, &settings, &args.seeds.0, out)
 }
 
 /// Calls `act` with each item on `jobs` threads. After the first failure no further call starts.
@@ -103,7 +103,10 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
 
 /// Writes the base experiment into the directory of the sweep, or checks that it equals the one there.
 fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
-    let experiment = config::from_args(&args.experiment, None)?.resolve()?.to_toml()?;
+    let experiment = config::from_args(&args.experiment, None)?.resolve()?;
+    // The runs repeat warnings about the settings, but not about the form in which they are written here.
+    experiment.notes.iter().for_each(|line| Printer::Plain.warn(line));
+    let experiment = experiment.to_toml()?;
     if let Ok(before) = fs::read_to_string(file) {
         let changed = config::changed_keys(&before, &experiment)?;
         let directory = args.run_dir.display();
@@ -190,7 +193,6 @@ fn train_run(
 /// Returns the number of threads of a run: the requested number, or an equal share of the cores if several runs are
 /// parallel. It does not affect the results.
 fn threads(args: &SweepArgs) -> Option<usize> {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
     args.experiment.num_threads.or_else(|| (args.jobs > 1).then(|| (cores() / args.jobs).max(1)))
 }
 

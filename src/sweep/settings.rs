@@ -4,6 +4,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rand::seq::{IndexedRandom, index};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use settings::whole_number;
+use toml::Table;
+
+use crate::config;
 
 /// An assignment such as `ppo.gamma=0.9` for each varied key.
 pub(super) type Setting = Vec<String>;
@@ -12,6 +16,12 @@ pub(super) type Setting = Vec<String>;
 /// always the same, so that a sweep can be continued.
 pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Setting>> {
     let keys = vary.iter().map(|vary| Varied::parse(vary)).collect::<Result<Vec<_>>>()?;
+    keys.iter().try_for_each(Varied::check_values)?;
+    if let Some(repeated) = keys.iter().enumerate().find_map(|(index, key)| {
+        keys[..index].iter().any(|before| before.name == key.name).then_some(key.name)
+    }) {
+        bail!("--vary {repeated} is repeated; give all its values at once, separated by commas")
+    }
     let rng = ChaCha8Rng::seed_from_u64(0);
     match (random, keys.iter().find(|key| matches!(key.values, Values::Range(_)))) {
         (None, None) => Ok(combinations(&keys)),
@@ -38,8 +48,12 @@ enum Values<'a> {
 enum Range {
     Integer(i64, i64),
     Linear(f64, f64),
-    /// Uniform in the logarithm.
-    Log(f64, f64),
+    /// Uniform in the logarithm, rounded for keys that are whole numbers.
+    Log {
+        from: f64,
+        to: f64,
+        is_whole: bool,
+    },
 }
 
 impl<'a> Varied<'a> {
@@ -49,11 +63,24 @@ impl<'a> Varied<'a> {
         })?;
         let values = match values.split_once("..") {
             Some((low, high)) => {
-                Values::Range(Range::parse(low, high).with_context(|| format!("--vary {vary}"))?)
+                Values::Range(Range::parse(name, low, high).with_context(|| format!("--vary {vary}"))?)
             }
             None => Values::List(values.split(',').collect()),
         };
-        Ok(Self { name, values })
+        Ok(Self { name: name.trim(), values })
+    }
+
+    /// Fails if a value is not possible for the key or the same as an earlier one.
+    fn check_values(&self) -> Result<()> {
+        let mut before: Vec<(String, Table)> = Vec::new();
+        for assignment in self.assignments() {
+            let read = config::assigned("--vary", &assignment)?;
+            if let Some((same, _)) = before.iter().find(|(_, other)| *other == read) {
+                bail!("--vary {assignment} repeats {same}: the values must be different")
+            }
+            before.push((assignment, read));
+        }
+        Ok(())
     }
 
     fn assignments(&self) -> Vec<String> {
@@ -73,19 +100,22 @@ impl<'a> Varied<'a> {
 }
 
 impl Range {
-    fn parse(low: &str, high: &str) -> Result<Self> {
+    fn parse(key: &str, low: &str, high: &str) -> Result<Self> {
         let (is_log, low) = low.strip_prefix("log:").map_or((false, low), |low| (true, low));
+        let whole = |text: &str| whole_number(text.trim()).and_then(|number| i64::try_from(number).ok());
         let number = |text: &str| {
-            let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-            number.with_context(|| format!("'{text}' is not a number"))
+            let number = whole(text).map(|number| number as f64).or_else(|| text.trim().parse().ok());
+            number.filter(|number| number.is_finite()).with_context(|| format!("'{text}' is not a number"))
         };
         let (from, to) = (number(low)?, number(high)?);
         ensure!(from < to, "the low end must be less than the high end");
         ensure!(!is_log || from > 0.0, "a logarithmic range must start above 0");
-        Ok(match (low.trim().parse(), high.trim().parse(), is_log) {
-            (Ok(from), Ok(to), false) => Self::Integer(from, to),
-            (_, _, false) => Self::Linear(from, to),
-            (_, _, true) => Self::Log(from, to),
+        let is_whole = config::field(key).is_some_and(|field| field.whole_numbers().is_some());
+        Ok(match (whole(low), whole(high)) {
+            (Some(from), Some(to)) if !is_log => Self::Integer(from, to),
+            (None, _) | (_, None) if is_whole => bail!("both ends must be whole numbers, as {key} is one"),
+            _ if is_log => Self::Log { from, to, is_whole },
+            _ => Self::Linear(from, to),
         })
     }
 
@@ -94,7 +124,10 @@ impl Range {
         match *self {
             Self::Integer(from, to) => rng.random_range(from..=to).to_string(),
             Self::Linear(from, to) => format!("{:.2e}", rng.random_range(from..=to)),
-            Self::Log(from, to) => format!("{:.2e}", rng.random_range(from.ln()..=to.ln()).exp()),
+            Self::Log { from, to, is_whole } => {
+                let drawn = rng.random_range(from.ln()..=to.ln()).exp();
+                if is_whole { drawn.round().to_string() } else { format!("{drawn:.2e}") }
+            }
         }
     }
 }
@@ -126,7 +159,6 @@ fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Set
 
 /// Draws different settings. A larger number of settings extends a smaller one.
 fn drawn(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
-    ensure!(count >= 1, "--random 0 is not possible: it must be 1 or more");
     let mut settings = Vec::new();
     // A narrow range of integers has few settings.
     for _ in 0..1000 * count {
@@ -192,14 +224,45 @@ mod tests {
     fn rejects_invalid_ranges() {
         for (vary, random, expected) in [
             ("ppo.gamma=0.9..0.99", None, "a range requires --random"),
-            ("ppo.gamma=0.9..0.99", Some(0), "it must be 1 or more"),
             ("ppo.gamma=0.99..0.9", Some(1), "the low end must be less than the high end"),
             ("ppo.gamma=log:0..0.9", Some(1), "must start above 0"),
             ("ppo.gamma=low..0.9", Some(1), "'low' is not a number"),
             ("ppo.num_steps=8..9", Some(3), "only about 2 settings"),
+            ("ppo.num_steps=8..9.5", Some(3), "both ends must be whole numbers, as ppo.num_steps is one"),
         ] {
             let complaint = complaint(&[vary], random);
             assert!(complaint.contains(expected), "{vary}: {complaint}");
         }
+    }
+
+    #[test]
+    fn values_are_different_and_possible() {
+        for (vary, expected) in [
+            (
+                &["ppo.gamma=0.9,0.90"][..],
+                "--vary ppo.gamma=0.90 repeats ppo.gamma=0.9: the values must be different",
+            ),
+            (&["ppo.num_steps=1_000,1k"], "ppo.num_steps=1k repeats ppo.num_steps=1_000"),
+            (&["ppo.gamma=0.9", "ppo.gamma=0.99"], "--vary ppo.gamma is repeated"),
+            (&["ppo.gama=0.9"], "did you mean 'ppo.gamma'?"),
+            (
+                &["ppo.num_steps=8,x"],
+                "ppo.num_steps = \"x\" is not possible: it must be a whole number, 2 or more",
+            ),
+        ] {
+            let complaint = complaint(vary, None);
+            assert!(complaint.contains(expected), "{vary:?}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_drawn_uniformly_in_the_logarithm() {
+        let drawn = settings(&["dqn.buffer_size=log:10k..1M"], Some(200)).unwrap();
+        let sizes: Vec<u64> =
+            drawn.iter().map(|setting| setting[0]["dqn.buffer_size=".len()..].parse().unwrap()).collect();
+        assert!(sizes.iter().all(|size| (10_000..=1_000_000).contains(size)), "{sizes:?}");
+        // Half of them, with a standard deviation of 7.1.
+        let small = sizes.iter().filter(|&&size| size < 100_000).count();
+        assert!((60..=140).contains(&small), "{small}");
     }
 }

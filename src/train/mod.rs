@@ -29,7 +29,7 @@ use crate::failure::sentence;
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
-use crate::threads::set_threads;
+use crate::threads::{set_threads, too_many_threads};
 
 use run::{InitialState, OutputOptions, Run};
 
@@ -40,6 +40,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     let preset = config.preset.clone();
     let experiment = config.resolve()?;
     let printer = Printer::new(global.quiet);
+    experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {
         printer.say(&chosen.sentence());
     }
@@ -85,7 +86,9 @@ fn fresh(
 /// `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
-    ensure!(args.num_threads != Some(0), "--num-threads 0 is not possible: it must be 1 or more");
+    if let Some(line) = args.num_threads.and_then(too_many_threads) {
+        printer.warn(&line);
+    }
     let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };

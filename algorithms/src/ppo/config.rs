@@ -1,4 +1,4 @@
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::ConfigError;
@@ -10,31 +10,12 @@ choices! {
     pub enum NormAdv {
         /// Each minibatch.
         #[default]
-        Batch = "batch",
+        Batch = "batch" | true,
         /// Each game within a rollout.
         Game = "game",
         /// Advantages are not normalised.
-        None = "none",
+        None = "none" | false,
     }
-}
-
-/// Reads the name of a choice or, in text formats, `true` for `batch` and `false` for `none`.
-fn norm_adv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NormAdv, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected `batch`, `game`, `none`, true or false")]
-    enum Written {
-        Switch(bool),
-        Name(NormAdv),
-    }
-
-    if !deserializer.is_human_readable() {
-        return NormAdv::deserialize(deserializer);
-    }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::Switch(true) => NormAdv::Batch,
-        Written::Switch(false) => NormAdv::None,
-        Written::Name(name) => name,
-    })
 }
 
 settings! {
@@ -61,7 +42,6 @@ settings! {
         pub update_epochs: usize = 4 => at_least(1.0),
         /// The set of advantages that are normalised to mean 0 and standard deviation 1 together: those of each
         /// minibatch, those of each game within a rollout, or none. `true` stands for `batch`, `false` for `none`.
-        #[serde(deserialize_with = "norm_adv")]
         pub norm_adv: NormAdv = NormAdv::Batch,
         /// The change of an action's probability ratio at which the surrogate objective is clipped. Also the clipping
         /// range of values with `clip_vloss`.

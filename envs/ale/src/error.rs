@@ -13,6 +13,14 @@ pub enum AleError {
         /// The most similar ids.
         similar: Vec<&'static str>,
     },
+    /// The name is that of an environment whose observations are the RAM.
+    #[error("{name} observes the RAM, but networks read the screen; the game is called {game}")]
+    RamObservations {
+        /// The name.
+        name: String,
+        /// The id of its game.
+        game: &'static str,
+    },
     /// The game has no such mode.
     #[error("{game} has no mode {mode}; its modes are {allowed:?}")]
     UnknownMode {

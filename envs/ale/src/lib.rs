@@ -21,7 +21,7 @@ pub use action::{ACTION_NAMES, ACTIONS, Action};
 pub use ale::Ale;
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, RgbImage};
 pub use error::AleError;
-pub use games::{GAME_SETS, Game, GameSet, game, games};
+pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
 pub use ids::register;
 pub use palette::Palette;
 pub use powered_game::PoweredGame;

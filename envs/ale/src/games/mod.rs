@@ -1,6 +1,7 @@
 //! The games: a table with one row per game.
 
 mod game;
+mod names;
 mod row;
 mod unknown;
 
@@ -10,6 +11,7 @@ use rl_env::nearest;
 
 use crate::AleError;
 pub use game::Game;
+pub use names::game_named;
 
 /// The games whose ROMs ale-py ships.
 const TABLE: &str = include_str!("games.toml");

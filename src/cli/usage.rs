@@ -1,0 +1,62 @@
+//! Errors about flags, with what only this program knows.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use crate::config::key_of_flag;
+use crate::learner::Algorithm;
+
+/// Returns an error about the arguments in the words of this program: a value that is not possible in one sentence, and an
+/// unknown flag that is named like a key with the way to set the key.
+pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsString]) -> Error {
+    match error.kind() {
+        ErrorKind::ValueValidation => not_possible(&error).unwrap_or(error),
+        ErrorKind::UnknownArgument => {
+            if let Some(assignment) = assignment(&error, command, arguments) {
+                let tip = format!("set the key instead: --set {assignment}");
+                error.remove(ContextKind::SuggestedArg);
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            }
+            error
+        }
+        _ => error,
+    }
+}
+
+/// Returns the error about a value that its parser refuses.
+fn not_possible(error: &Error) -> Option<Error> {
+    let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
+    let allowed = error.source()?;
+    // With the placeholder of its value: `--seed <S>`.
+    let flag = flag.split(' ').next()?;
+    Some(Error::raw(error.kind(), format!("{flag} {value} is not possible: it must be {allowed}\n")))
+}
+
+fn text(error: &Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments.
+fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
+    let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
+    let command = arguments.iter().find_map(|argument| command.find_subcommand(argument))?;
+    command.get_arguments().find(|argument| argument.get_id() == "set")?;
+    let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
+    let (key, is_switch) = key_of_flag(flag.strip_prefix("--")?, algorithm)?;
+    let value = value_of(flag, arguments).unwrap_or(if is_switch { "true" } else { "VALUE" });
+    Some(format!("{key}={value}"))
+}
+
+/// Returns the value that follows a flag.
+fn value_of<'a>(flag: &str, arguments: &'a [OsString]) -> Option<&'a str> {
+    let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
+    let found = arguments.find(|argument| argument.split('=').next() == Some(flag))?;
+    let value = found.split_once('=').map(|(_, value)| value);
+    value.or_else(|| arguments.next().filter(|next| !next.starts_with("--")))
+}

@@ -1,0 +1,73 @@
+//! Values of keys: from the forms in which people write them to the one that an experiment is read from.
+
+use anyhow::{Result, bail};
+use rl_env::nearest;
+use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
+use toml::Value;
+
+/// Returns a value in the form that the key is read in: whole numbers such as `1e7` and `"10M"` as integers, switches as
+/// the choices that they stand for, names separated by commas as a list. Fails if the value is not of the kind of the key.
+pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Value> {
+    let read = match field.kind {
+        Kind::Integer { .. } => return whole(key, field, value),
+        Kind::Float => float(value),
+        Kind::Boolean => value.as_bool().map(Value::Boolean),
+        Kind::Text => value.as_str().map(|text| Value::String(text.to_owned())),
+        Kind::List => list(value),
+        Kind::Choice(choices) => return choice(key, field, choices, value),
+        Kind::Tables { .. } => Some(value.clone()),
+    };
+    read.ok_or_else(|| ConfigError::new(key, value, field.allowed()).into())
+}
+
+fn whole(key: &str, field: &Field, value: &Value) -> Result<Value> {
+    let text = match value {
+        Value::Integer(number) => number.to_string(),
+        // Floats are shown without an exponent.
+        Value::Float(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => String::new(),
+    };
+    let range = field.whole_numbers().unwrap_or(0..=u64::MAX);
+    let or_absent = if field.is_optional { ", or absent" } else { "" };
+    let number = whole_number_in(&text, &range)
+        .map_err(|allowed| ConfigError::new(key, value, format!("{allowed}{or_absent}")))?;
+    Ok(Value::Integer(i64::try_from(number)?))
+}
+
+fn float(value: &Value) -> Option<Value> {
+    match value {
+        Value::Integer(number) => Some(Value::Float(*number as f64)),
+        Value::Float(_) => Some(value.clone()),
+        // TOML refuses `.5` and `1.`.
+        Value::String(text) => text.parse().ok().map(Value::Float),
+        _ => None,
+    }
+}
+
+fn list(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) => {
+            Some(Value::Array(text.split(',').map(|name| Value::String(name.trim().to_owned())).collect()))
+        }
+        Value::Array(names) if names.iter().all(Value::is_str) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn choice(key: &str, field: &Field, choices: &[Choice], value: &Value) -> Result<Value> {
+    let is_meant = |choice: &&Choice| match value {
+        Value::String(name) => choice.name == name,
+        Value::Boolean(switch) => choice.switch == Some(*switch),
+        _ => false,
+    };
+    if let Some(choice) = choices.iter().find(is_meant) {
+        return Ok(Value::String(choice.name.to_owned()));
+    }
+    let error = ConfigError::new(key, value, field.allowed());
+    let names = choices.iter().map(|choice| choice.name);
+    match value.as_str().and_then(|name| nearest(name, names).first().copied()) {
+        Some(near) => bail!("{error}; did you mean {near}?"),
+        None => Err(error.into()),
+    }
+}
