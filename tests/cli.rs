@@ -133,7 +133,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["env", "--seconds", "-1"], "it must be a number above 0"),
         (&["learner", "--seconds", "nan"], "it must be a number above 0"),
         (&["env", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
-        (&["learner", "--num-threads", "-1"], "--num-threads -1 is not possible: it must be 0 or more"),
+        (&["learner", "--num-threads", "-1"], "--num-threads -1 is not possible: it must be in 0..=1024"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
         (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
         (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),

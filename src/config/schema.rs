@@ -80,8 +80,12 @@ pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
 }
 
 /// Returns the key that a flag is named after, such as `ppo.learning_rate` for `learning-rate`, and true if it is a switch.
-/// The keys of `algorithm`, if it is known, come before others of the same name.
-pub(crate) fn key_of_flag(flag: &str, algorithm: Option<Algorithm>) -> Option<(String, bool)> {
+/// The keys of `algorithm`, if it is known, come before others of the same name. `may_be_misspelt` accepts near names.
+pub(crate) fn key_of_flag(
+    flag: &str,
+    algorithm: Option<Algorithm>,
+    may_be_misspelt: bool,
+) -> Option<(String, bool)> {
     let is_own = |keys: &Keys| algorithm.is_some_and(|algorithm| keys.section == algorithm.name());
     let is_other = |keys: &Keys| {
         let others =
@@ -94,7 +98,8 @@ pub(crate) fn key_of_flag(flag: &str, algorithm: Option<Algorithm>) -> Option<(S
     let known: Vec<String> = sections.iter().flat_map(names).collect();
     let name = flag.replace('-', "_");
     let exact = known.iter().find(|key| **key == name || key.rsplit('.').next() == Some(&name));
-    let key = exact.map(String::as_str).or_else(|| nearest_key(&name, &known))?;
+    let near = || if may_be_misspelt { nearest_key(&name, &known) } else { None };
+    let key = exact.map(String::as_str).or_else(near)?;
     Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
 }
 
