@@ -263,10 +263,10 @@ fn experiments_that_are_hardly_meant_cause_a_warning_of_one_line() {
             &["ppo does not use the section [dqn]", "ppo does not use the section [replay]"][..],
         ),
         (
-            &["--set", "experiment.algorithm=dqn", "--games", "pong", "--total-frames", "320k"],
+            &["--set", "experiment.algorithm=dqn", "--games", "breakout", "--total-frames", "320k"],
             &["dqn.learning_starts"],
         ),
-        (&["--set", "experiment.algorithm=dqn", "--games", "pong", "--total-frames", "320004"], &[]),
+        (&["--set", "experiment.algorithm=dqn", "--games", "breakout", "--total-frames", "320004"], &[]),
         (&["--num-threads", "1024"], &["1024 threads are more than the "]),
         (&["--games", "pong", "--set", unclipped[0], "--set", unclipped[1]], &["ppo.clip_vloss = true"]),
         (&["--games", "pong", "--set", unclipped[0], "--set", "ppo.clip_vloss=false"], &[]),

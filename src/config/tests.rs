@@ -61,7 +61,7 @@ fn a_preset_is_requested_by_name() {
     assert!(error.contains("use `ale-train dqn --preset pong-dqn`"), "{error}");
     let chosen = |arguments: &[&str]| {
         let line = ["ale-train", "config"].into_iter().chain(arguments.iter().copied());
-        let Command::Config(args) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
+        let Command::Config(args) = cli::parse(line).unwrap().command else { unreachable!() };
         from_args(&args.experiment, None)
     };
     let rainbow = chosen(&["--preset", "rainbow-dqn"]).unwrap();
