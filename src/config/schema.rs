@@ -87,13 +87,12 @@ pub(crate) fn key_of_flag(
     may_be_misspelt: bool,
 ) -> Option<(String, bool)> {
     let is_own = |keys: &Keys| algorithm.is_some_and(|algorithm| keys.section == algorithm.name());
-    let is_other = |keys: &Keys| {
-        let others =
-            Algorithm::ALL.iter().filter(|&&other| algorithm.is_some_and(|algorithm| other != algorithm));
-        others.flat_map(|other| other.descriptor().sections).any(|section| section.name == keys.section)
+    let is_usable = |keys: &Keys| {
+        let is_unused = algorithm.is_some_and(|algorithm| is_unused(&keys.section, algorithm));
+        !is_unused && !keys.section.starts_with(OF_GAME)
     };
     let mut sections = keys();
-    sections.retain(|keys| !is_other(keys) && !keys.section.starts_with(OF_GAME));
+    sections.retain(is_usable);
     sections.sort_by_key(|keys| !is_own(keys));
     let known: Vec<String> = sections.iter().flat_map(names).collect();
     let name = flag.replace('-', "_");
