@@ -108,7 +108,7 @@ fn errors_are_one_line_with_the_allowed_values() {
     ] {
         let mut arguments = arguments.to_vec();
         if arguments[0] == "ppo" {
-            arguments.extend(["--run-dir", run_dir]);
+            arguments.extend(["--quiet", "--run-dir", run_dir]);
         }
         let error = error(&arguments);
         assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
