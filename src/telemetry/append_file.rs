@@ -39,9 +39,12 @@ impl AppendFile {
         self.continue_in(file)
     }
 
-    /// Creates the file again after it was deleted, with its contents.
+    /// Creates the file again if it was deleted, with its contents.
     pub(super) fn create_again(&mut self) -> io::Result<()> {
         self.flush()?;
+        if self.path.exists() {
+            return Ok(());
+        }
         let mut contents = Vec::new();
         let deleted = self.writer.get_mut();
         deleted.seek(SeekFrom::Start(0))?;
@@ -94,6 +97,7 @@ mod tests {
         file.recover().unwrap();
         file.write_all(b"three\n").unwrap();
         assert_eq!(file.length(), 4);
+        file.create_again().unwrap();
         if cfg!(unix) {
             fs::remove_file(&path).unwrap();
             file.create_again().unwrap();

@@ -214,7 +214,9 @@ impl Run {
         }
         self.restore_directory(writer, telemetry, printer)?;
         self.check_agent()?;
-        self.show_weights(&clock.moment, telemetry)?;
+        if !interrupt.is_requested() {
+            self.show_weights(&clock.moment, telemetry)?;
+        }
         self.note_progress(&clock, &tally, telemetry);
         if writer.has(&self.progress.moment) { Ok(()) } else { self.save(writer) }
     }
