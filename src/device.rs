@@ -31,6 +31,11 @@ enum Family {
 const FAMILIES: [(Family, &str); 4] =
     [(Family::Cpu, "cpu"), (Family::Wgpu, "wgpu"), (Family::Vulkan, "vulkan"), (Family::Cuda, "cuda")];
 
+/// Returns the names of all devices.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|&(_, name)| name)
+}
+
 impl DeviceName {
     /// Parses a name such as `cpu`, `wgpu` or `cuda:1`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
@@ -92,7 +97,7 @@ impl fmt::Display for DeviceName {
 const ALLOWED: &str = "devices are cpu, wgpu, vulkan and cuda, or a GPU by its index such as cuda:1";
 
 fn suggestion(name: &str) -> String {
-    let similar = nearest(name, FAMILIES.iter().map(|&(_, name)| name));
+    let similar = nearest(name, names());
     similar.first().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 

@@ -59,6 +59,7 @@ use output::StandardOutput;
 /// Runs the command of the program's arguments. Returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    cli::complete::answer();
     let listening = interrupt::listen();
     let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let mut out = StandardOutput(io::stdout().lock());
@@ -84,12 +85,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Trace(args) => trace::run(&args, &global, out),
         Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
-        Command::Completions(args) => {
-            // Writing to a closed pipe would panic.
-            let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut cli::command(), "ale-train", &mut script);
-            Ok(out.write_all(&script)?)
-        }
+        Command::Completions(args) => Ok(out.write_all(&cli::complete::script(args.shell)?)?),
         Command::Man(args) => man::run(&args),
     }
 }

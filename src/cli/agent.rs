@@ -2,13 +2,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::complete;
 use super::number;
 
 /// A checkpoint.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
     /// Directory of a checkpoint, or of a run for its last checkpoint
-    #[arg(value_name = "CHECKPOINT")]
+    #[arg(value_name = "CHECKPOINT", add = complete::runs())]
     pub(crate) checkpoint: PathBuf,
     /// Use the best checkpoint of a run instead of the last one
     #[arg(long)]
@@ -40,7 +41,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::at_least::<usize>(1))]
     pub(crate) episodes: usize,
     /// Games to evaluate, separated by commas [default: all games that the agent was trained on]
-    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true)]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true, add = complete::games())]
     pub(crate) games: Vec<String>,
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
@@ -88,7 +89,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// The game, if the agent was trained on several
-    #[arg(long, value_name = "GAME")]
+    #[arg(long, value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
     /// Video to write, with the extension .gif, .apng or .mp4
     #[arg(long, value_name = "FILE")]
@@ -125,10 +126,10 @@ Examples:
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
     /// The game [default: that of the agent, else the built-in game]
-    #[arg(value_name = "GAME")]
+    #[arg(value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
     /// Directory of a checkpoint, or of a run for its last checkpoint, of an agent to play beside
-    #[arg(long, value_name = "CHECKPOINT")]
+    #[arg(long, value_name = "CHECKPOINT", add = complete::runs())]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Use the best checkpoint of a run instead of the last one
     #[arg(long, requires = "checkpoint")]
@@ -172,7 +173,7 @@ Examples:
 pub(crate) struct ReportArgs {
     /// Directories of runs, which may still be training, directories that contain runs, such as that of a sweep, and
     /// patterns
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required = true, add = complete::runs())]
     pub(crate) runs: Vec<PathBuf>,
     /// File to write: .html, or .svg or .png for the curves alone
     #[arg(long, value_name = "FILE", default_value = "report.html")]

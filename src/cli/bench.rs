@@ -4,6 +4,7 @@ use algorithms::networks::Precision;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
+use super::complete;
 use super::number;
 use crate::bench::RomCounts;
 
@@ -27,7 +28,7 @@ pub(crate) enum BenchCommand {
 #[derive(Debug, Args)]
 pub(crate) struct BenchSubject {
     /// Games by id or set, separated by commas; `ale-train games` lists them
-    #[arg(long, value_delimiter = ',', value_name = "GAMES", default_value = "harvest")]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", default_value = "harvest", add = complete::games())]
     pub(crate) games: Vec<String>,
     /// Duration of each measurement in seconds, without the warm-up
     #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = number::seconds)]
@@ -111,7 +112,7 @@ pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
     pub(crate) size: BenchSize,
     /// Device of the network: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", add = complete::devices())]
     pub(crate) device: String,
     /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = precision_parser())]

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
 
+use super::complete;
 use super::number;
 
 #[derive(Debug, Args)]
@@ -57,7 +58,7 @@ Examples:
   ale-train games --json")]
 pub(crate) struct GamesArgs {
     /// Games and sets to list, separated by commas [default: all games]
-    #[arg(long, value_delimiter = ',', value_name = "GAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", add = complete::games())]
     pub(crate) games: Vec<String>,
     /// Print a JSON array
     #[arg(long)]
@@ -75,7 +76,7 @@ Examples:
   ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 --repeat-action-probability 0")]
 pub(crate) struct TraceArgs {
     /// Id of a game, or path of a ROM
-    #[arg(value_name = "GAME|ROM_PATH")]
+    #[arg(value_name = "GAME|ROM_PATH", add = complete::games())]
     pub(crate) game: String,
     /// Seed of the environment
     #[arg(long, value_name = "N", value_parser = number::at_least::<u32>(0))]

@@ -5,6 +5,7 @@
 //! * `games` defines the commands about games and ROMs.
 //! * `presets` defines the list of presets.
 //! * `bench` defines the benchmarks.
+//! * `complete` completes commands in shells.
 //! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
 
 // Documentation comments are help texts, which show backticks verbatim.
@@ -12,6 +13,7 @@
 
 mod agent;
 mod bench;
+pub(crate) mod complete;
 mod games;
 mod number;
 mod presets;

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::complete;
 use super::number;
 use super::seeds::Seeds;
 use crate::config::help;
@@ -14,17 +15,18 @@ pub(crate) struct ExperimentArgs {
         value_delimiter = ',',
         value_name = "GAMES",
         allow_hyphen_values = true,
+        add = complete::games(),
         help = help("environments.games")
     )]
     pub(crate) games: Vec<String>,
     /// Preset to start from; `ale-train presets` lists them [default: the one that fits the games]
-    #[arg(long, value_name = "NAME", conflicts_with = "config")]
+    #[arg(long, value_name = "NAME", conflicts_with = "config", add = complete::presets())]
     pub(crate) preset: Option<String>,
     /// TOML file that describes the experiment, instead of a preset
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one key of the experiment, for example ppo.learning_rate=1e-4; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
     #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"), help = help("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
@@ -34,7 +36,7 @@ pub(crate) struct ExperimentArgs {
     pub(crate) num_threads: Option<usize>,
     #[arg(long, value_name = "S", value_parser = number::of_key::<u64>("experiment.seed"), help = help("experiment.seed"))]
     pub(crate) seed: Option<u64>,
-    #[arg(long, value_name = "DEVICE", help = help("experiment.device"))]
+    #[arg(long, value_name = "DEVICE", add = complete::devices(), help = help("experiment.device"))]
     pub(crate) device: Option<String>,
 }
 
@@ -51,19 +53,19 @@ Examples:
   ale-train resume checkpoints/RUN/checkpoints/update-00000400")]
 pub(crate) struct ResumeArgs {
     /// Directory of a run, or of one of its checkpoints
-    #[arg(value_name = "RUN_DIR")]
+    #[arg(value_name = "RUN_DIR", add = complete::runs())]
     pub(crate) run_dir: PathBuf,
     /// Train for this number of frames in total, including those so far
     #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
     /// Change one key of the run from here on, for example ppo.learning_rate=1e-4; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
     /// The number of threads that emulate and learn; 0 for one on each core [default: that of the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
     /// The device that runs the networks, such as cpu or wgpu [default: that of the experiment]
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", add = complete::devices())]
     pub(crate) device: Option<String>,
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
@@ -108,7 +110,7 @@ pub(crate) struct SweepArgs {
     pub(crate) experiment: ExperimentArgs,
     /// A key with values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may be
     /// repeated
-    #[arg(long, value_name = "KEY=VALUES", required = true)]
+    #[arg(long, value_name = "KEY=VALUES", required = true, add = complete::keys())]
     pub(crate) vary: Vec<String>,
     /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9
     #[arg(long, value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]

@@ -72,6 +72,15 @@ pub(crate) fn help(key: &str) -> String {
     about.trim_end_matches('.').replace('`', "")
 }
 
+/// Returns every key with its documentation.
+pub(crate) fn keys_with_help() -> Vec<(String, String)> {
+    let of_section = |keys: Keys| {
+        let with_help = |field: &&Field| (format!("{}.{}", keys.section, field.name), field.about());
+        keys.fields.iter().map(with_help).collect::<Vec<_>>()
+    };
+    keys().into_iter().flat_map(of_section).collect()
+}
+
 /// Returns true if a section configures other algorithms only.
 pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
     let configures =

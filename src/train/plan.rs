@@ -10,6 +10,7 @@ use crate::environments::{Builder, Environments};
 use crate::evaluation::environments_of_game;
 use crate::learner::{Learner, Trial, Workload};
 use crate::memory::{self, Resident};
+use crate::output::counted;
 use crate::quantity::{bytes, clock, count};
 use crate::telemetry::{Forecast, Moment, Printer};
 
@@ -92,8 +93,7 @@ impl Subject<'_> {
             _ if least == most => format!(", {least} of each game"),
             _ => format!(", {least} to {most} of each game"),
         };
-        let threads = self.builder.num_threads();
-        let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+        let threads = counted(self.builder.num_threads(), "thread");
         let total = experiment.total_frames();
         let of_game = match names.len() {
             1 => String::new(),

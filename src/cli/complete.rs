@@ -1,0 +1,88 @@
+//! Shell completion: the candidates that only this program knows, and the scripts that ask for them.
+//!
+//! A script calls the program with the words of the command line and [`VARIABLE`] set to the name of the shell.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::env::{CompleteEnv, Shells};
+
+use crate::config::{self, keys_with_help};
+use crate::device;
+use crate::selection;
+
+/// The environment variable by which scripts ask for candidates.
+const VARIABLE: &str = "ALE_TRAIN_COMPLETE";
+/// The program, found by `$PATH`.
+const PROGRAM: &str = "ale-train";
+/// The default directory of runs.
+const RUNS: &str = "checkpoints";
+
+/// Prints the candidates and exits, if a script asks for them.
+pub(crate) fn answer() {
+    CompleteEnv::with_factory(super::command).var(VARIABLE).complete();
+}
+
+/// Returns the completion script for a shell.
+pub(crate) fn script(shell: clap_complete::Shell) -> std::io::Result<Vec<u8>> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell =
+        shells.completer(&shell.to_string()).unwrap_or_else(|| unreachable!("every shell has a completer"));
+    // Writing to a closed pipe would panic.
+    shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    Ok(script)
+}
+
+/// Completes games and sets, also after the minus of an exclusion.
+pub(super) fn games() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let current = current.to_string_lossy();
+        let (minus, name) = current.strip_prefix('-').map_or(("", current.as_ref()), |name| ("-", name));
+        let candidates = beginning_with(OsStr::new(name), selection::sets().chain(selection::ids()));
+        candidates.into_iter().map(|candidate| candidate.add_prefix(minus)).collect()
+    })
+}
+
+/// Completes keys with an equals sign.
+pub(super) fn keys() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let candidate = |(key, help): (String, String)| {
+            let is_meant = key.starts_with(current.to_string_lossy().as_ref());
+            is_meant.then(|| CompletionCandidate::new(format!("{key}=")).help(Some(help.into())))
+        };
+        keys_with_help().into_iter().filter_map(candidate).collect()
+    })
+}
+
+/// Completes devices.
+pub(super) fn devices() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| beginning_with(current, device::names()))
+}
+
+/// Completes presets.
+pub(super) fn presets() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        beginning_with(current, config::presets().iter().map(|preset| preset.name))
+    })
+}
+
+fn beginning_with<'a>(current: &OsStr, names: impl Iterator<Item = &'a str>) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    names.filter(|name| name.starts_with(current.as_ref())).map(CompletionCandidate::new).collect()
+}
+
+/// Completes directories, those of runs first.
+pub(super) fn runs() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let runs = std::fs::read_dir(RUNS).into_iter().flatten().flatten();
+        let runs =
+            runs.filter(|entry| entry.path().is_dir()).map(|entry| Path::new(RUNS).join(entry.file_name()));
+        let is_meant =
+            |run: &PathBuf| run.as_os_str().as_encoded_bytes().starts_with(current.as_encoded_bytes());
+        let mut candidates: Vec<_> = runs.filter(is_meant).map(CompletionCandidate::new).collect();
+        candidates.sort();
+        if candidates.is_empty() { PathCompleter::dir().complete(current) } else { candidates }
+    })
+}
