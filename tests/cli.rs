@@ -476,7 +476,10 @@ fn bash_completes_games_keys_presets_devices_and_runs() {
     assert_eq!(all(&["ppo", "--preset", "rainb"]), ["rainbow-dqn"]);
     assert_eq!(all(&["resume", "RUN", "--device", "cu"]), ["cuda"]);
     assert_eq!(all(&["resume", "checkpoints/q"]), ["checkpoints/qbert__ppo__1__6"]);
-    assert_eq!(all(&["report", "checkpoints/"]), ["checkpoints/pong__ppo__1__5", "checkpoints/qbert__ppo__1__6"]);
+    assert_eq!(
+        all(&["report", "checkpoints/"]),
+        ["checkpoints/pong__ppo__1__5", "checkpoints/qbert__ppo__1__6"]
+    );
     assert_eq!(all(&["comple"]), ["completions"]);
 }
 
