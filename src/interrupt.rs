@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result};
 
 use crate::durable;
+use crate::failure::Interrupted;
+use crate::output;
 use crate::signal::{self, Signal};
 use crate::telemetry::Printer;
 
@@ -22,6 +24,8 @@ struct Asked {
     notice: &'static str,
     /// Child processes that receive the signals too.
     children: Vec<u32>,
+    /// The command that continues the work, once all of it is saved.
+    saved: Option<String>,
 }
 
 fn asked() -> MutexGuard<'static, Option<Asked>> {
@@ -35,7 +39,7 @@ pub(crate) fn listen() -> Result<()> {
 
 fn react(signal: Signal) {
     let asked = asked();
-    let Some(Asked { interrupt, printer, notice, children }) = &*asked else {
+    let Some(Asked { interrupt, printer, notice, children, saved }) = &*asked else {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
         exit(signal);
@@ -44,6 +48,10 @@ fn react(signal: Signal) {
         signal::send(signal, child);
     }
     if interrupt.is_requested() {
+        exit(signal);
+    }
+    if let Some(again) = saved {
+        output::notice(Interrupted { signal, again: Some(again.clone()) });
         exit(signal);
     }
     interrupt.0.store(signal as u8, Ordering::Relaxed);
@@ -63,8 +71,17 @@ impl Interrupt {
     /// Returns a request that the first signal from now on makes, which also prints `notice`.
     pub(crate) fn to_be_asked(printer: Printer, notice: &'static str) -> Self {
         let interrupt = Self::default();
-        *asked() = Some(Asked { interrupt: interrupt.clone(), printer, notice, children: Vec::new() });
+        *asked() =
+            Some(Asked { interrupt: interrupt.clone(), printer, notice, children: Vec::new(), saved: None });
         interrupt
+    }
+
+    /// Lets the first signal end the program at once, because all work is saved; `again` continues it. Long calculations then
+    /// need not ask whether to stop.
+    pub(crate) fn end_at_once(again: String) {
+        if let Some(asked) = &mut *asked() {
+            asked.saved = Some(again);
+        }
     }
 
     /// Returns true if the program should stop.

@@ -86,6 +86,7 @@ impl Run {
             && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
         {
+            Interrupt::end_at_once(self.again());
             return self.repeat_scores(scores, &interrupt, &printer, output, out);
         }
         self.announce(&printer);
@@ -99,7 +100,10 @@ impl Run {
         writer.remember_files();
         self.train(&mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
+        self.fail_if_stopped(&interrupt)?;
         if self.learner.is_complete() {
+            // The checkpoint is written, and a resumed run makes up for the evaluation.
+            Interrupt::end_at_once(self.again());
             let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &printer, &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
@@ -533,7 +537,11 @@ impl Run {
 
     fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(signal) = interrupt.signal() else { return Ok(()) };
-        let again = Some(format!("`ale-train resume {}`", self.directory.display()));
-        Err(Interrupted { signal, again }.into())
+        Err(Interrupted { signal, again: Some(self.again()) }.into())
+    }
+
+    /// Returns the command that continues the run.
+    fn again(&self) -> String {
+        format!("`ale-train resume {}`", self.directory.display())
     }
 }
