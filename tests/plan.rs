@@ -13,8 +13,8 @@ use program::{ale_train, succeed};
 /// Runs that are long enough to be measured: each kind of collection and of learner.
 const RUNS: [&str; 3] = [
     "ppo --games harvest --num-envs 2 --total-frames 4096 --set ppo.num_steps=16",
-    "ppo --games CartPole-v1 --total-frames 8192 --set environments.halves=true",
-    "dqn --games harvest --num-envs 2 --total-frames 8000 --set dqn.buffer_size=2000 --set dqn.learning_starts=100",
+    "ppo --games CartPole-v1 --total-frames 5000 --set environments.halves=true",
+    "dqn --games harvest --num-envs 2 --total-frames 8000 --set dqn.buffer_size=2000 --set dqn.learning_starts=100 --set dqn.train_ratio=0.05",
 ];
 
 fn train(settings: &str, run: &Path) -> Command {
