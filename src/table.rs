@@ -4,22 +4,57 @@ use std::io::Write;
 
 use anyhow::Result;
 
-/// Prints a table. The first column is left-aligned, the others are right-aligned.
+/// The width of a terminal that a table should fit.
+const WIDTH: usize = 80;
+/// The spaces between two columns, in a table that fits and in a wider one.
+const GAPS: [usize; 2] = [2, 1];
+
+/// Prints a table. The first column is left-aligned, the others are right-aligned. Headings take several lines if the table
+/// would be wider than 80 columns.
 pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([headings[column].chars().count()]).max().unwrap_or(0)
+    let whole: Vec<Vec<&str>> = headings.iter().map(|&heading| vec![heading]).collect();
+    let (headings, gap) = if total(&widths(&whole, rows), GAPS[0]) <= WIDTH {
+        (whole, GAPS[0])
+    } else {
+        let words: Vec<Vec<&str>> = headings.iter().map(|heading| words(heading)).collect();
+        let is_narrow = total(&widths(&words, rows), GAPS[0]) <= WIDTH;
+        (words, if is_narrow { GAPS[0] } else { GAPS[1] })
     };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
-    for row in std::iter::once(&headings).chain(rows) {
+    let widths = widths(&headings, rows);
+    let height = headings.iter().map(Vec::len).max().unwrap_or(0);
+    // Short headings stand on the last line.
+    let line = |index: usize| -> Vec<&str> {
+        let skipped = headings.iter().map(|heading| height - heading.len());
+        let words = headings.iter().zip(skipped);
+        words.map(|(words, skipped)| if index < skipped { "" } else { words[index - skipped] }).collect()
+    };
+    let rows = rows.iter().map(|row| row.iter().map(String::as_str).collect());
+    for row in (0..height).map(line).chain(rows) {
         write!(out, "{:width$}", row[0], width = widths[0])?;
         for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(out, "  {cell:>width$}")?;
+            write!(out, "{:gap$}{cell:>width$}", "")?;
         }
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Returns the words of a heading; a hyphen ends one too.
+fn words(heading: &str) -> Vec<&str> {
+    heading.split(' ').flat_map(|word| word.split_inclusive('-')).collect()
+}
+
+/// Returns the width of each column.
+fn widths(headings: &[Vec<&str>], rows: &[Vec<String>]) -> Vec<usize> {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].as_str()).chain(headings[column].iter().copied());
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    (0..headings.len()).map(width).collect()
+}
+
+fn total(widths: &[usize], gap: usize) -> usize {
+    widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -34,5 +69,36 @@ mod tests {
         let mut out = Vec::new();
         print(&["run", "n"], &[vec!["läuft".into(), "1".into()]], &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "run    n\nläuft  1\n");
+    }
+
+    #[test]
+    fn headings_wrap_if_the_table_is_wider_than_a_terminal() {
+        let headings = [
+            "game",
+            "episodes",
+            "mean",
+            "median",
+            "std error",
+            "human-normalised",
+            "random player",
+            "best possible",
+        ];
+        let row = |game: &str| -> Vec<String> {
+            [game, "10", "19444.0", "19444.0", "1234.5", "-0.123", "12850.0", "-"].map(str::to_owned).to_vec()
+        };
+        let shown = |game: &str| {
+            let mut out = Vec::new();
+            print(&headings, &[row(game)], &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let expected = "                                     std      human-   random      best\n\
+                        game  episodes     mean   median   error  normalised   player  possible\n\
+                        pong        10  19444.0  19444.0  1234.5      -0.123  12850.0         -\n";
+        assert_eq!(shown("pong"), expected);
+        assert!(
+            shown("montezuma_revenge").lines().all(|line| line.len() <= 80),
+            "{}",
+            shown("montezuma_revenge")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! NaN or infinity stops training with an error that names the tasks and weights, and saves the batch.
+//! Trainings that fail: NaN or infinity stops them with an error that names the tasks and weights, and saves the batch;
+//! other symptoms are warned about.
 
 mod program;
 
@@ -108,4 +109,33 @@ fn agents_with_infinite_values_are_not_saved() {
         assert_eq!(message.contains("diverged_batch.safetensors"), says_more, "{message}");
         assert!(!run.join("checkpoints").exists(), "{message}");
     }
+}
+
+#[test]
+fn warns_once_of_a_policy_and_of_rectifiers_that_the_learning_rate_killed() {
+    let directory = TempDir::new().expect("a directory");
+    let run = directory.path().join("run");
+    let settings = [
+        "ppo.learning_rate=0.5",
+        "ppo.anneal_lr=false",
+        "ppo.num_steps=8",
+        "ppo.num_minibatches=1",
+        "policy.layer_norm=false",
+        "evaluation.episodes=0",
+    ];
+    let mut command = ale_train();
+    command.args(["ppo", "--games", "harvest", "--num-envs", "1", "--total-frames", "512"]);
+    command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(&run);
+    command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+    let said = String::from_utf8(succeed(&mut command).stderr).expect("UTF-8");
+    for warning in
+        ["warning: entropy is 0 since update", "warning: share of dead units in a layer is 1.000 since"]
+    {
+        assert_eq!(said.matches(warning).count(), 1, "{said}");
+    }
+    let records = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+    let last: serde_json::Value =
+        serde_json::from_str(records.lines().last().expect("a record")).expect("JSON");
+    assert_eq!((&last["health/entropy"], &last["health/dead_units"]), (&1.0.into(), &1.0.into()), "{last}");
+    assert_eq!(last["health/clipfrac"], 0.0, "{last}");
 }

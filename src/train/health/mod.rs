@@ -155,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn a_resumed_run_knows_what_it_has_warned_of() {
+        let run = tempfile::TempDir::new().unwrap();
+        let record = |updates: u64| format!("{{\"updates\":{updates},\"losses/entropy\":0.001}}\n");
+        fs::write(run.path().join(METRICS_FILE), (1..=12).map(record).collect::<String>()).unwrap();
+        let mut health = health("");
+        health.replay(run.path());
+        let findings = health.observe(13, &|metric, _| (metric == Metric::Entropy).then_some(0.001));
+        assert_eq!(findings.flags, [Sample::new(Metric::HealthEntropy, 1.0)]);
+        assert_eq!(findings.warnings, Vec::<String>::new());
+    }
+
+    #[test]
     fn every_condition_has_a_warning() {
         let usual = [1.0; 5];
         for (algorithm, metric, bad, name) in [
