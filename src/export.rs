@@ -11,7 +11,9 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::ExportArgs;
 use crate::config::Experiment;
+use crate::initial_weights::{COMMIT_KEY, DESCRIPTION};
 use crate::tensors;
+use crate::version::COMMIT;
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
@@ -19,7 +21,10 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let learner = agent.restore()?;
     let weights = learner.torch_weights()?;
     let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();
-    tensors::write(&args.out, weights, metadata(&agent.experiment, learner.spec()))?;
+    let mut metadata = metadata(&agent.experiment, learner.spec());
+    metadata.insert(DESCRIPTION.to_owned(), json!(learner.description()).to_string());
+    metadata.insert(COMMIT_KEY.to_owned(), COMMIT.to_owned());
+    tensors::write(&args.out, weights, metadata)?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }

@@ -20,6 +20,7 @@ mod font;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod games;
+mod initial_weights;
 mod interrupt;
 mod interval;
 mod learner;

@@ -1,7 +1,7 @@
 //! The provenance of a run: the program, its commit, the machine's part in it, and the ROMs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ale::roms::Md5Sum;
@@ -25,7 +25,19 @@ pub(crate) struct Provenance {
     pub(crate) started: Option<u64>,
     /// The number of threads at the start.
     pub(crate) num_threads: Option<usize>,
+    /// The origin of the weights that the run starts from, unless they are fresh.
+    pub(crate) init_from: Option<Origin>,
     pub(crate) games: Vec<Rom>,
+}
+
+/// The origin of weights that a run starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    pub(crate) path: PathBuf,
+    /// The commit of the program that trained or exported them, if it is known.
+    pub(crate) commit: Option<String>,
+    /// SHA-256 of the names, shapes and values of all weights.
+    pub(crate) weights_sha256: String,
 }
 
 /// A game and the ROM that it was played with.
@@ -36,8 +48,8 @@ pub(crate) struct Rom {
 }
 
 impl Provenance {
-    /// Returns the provenance of a run that starts now, from a preset if it starts from one.
-    pub(crate) fn of_run(builder: &Builder, preset: Option<&Chosen>) -> Self {
+    /// Returns the provenance of a run that starts now, from a preset and from other weights if it starts from them.
+    pub(crate) fn of_run(builder: &Builder, preset: Option<&Chosen>, init_from: Option<&Origin>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             program: Some(PROGRAM.to_owned()),
@@ -45,6 +57,7 @@ impl Provenance {
             preset: preset.map(|chosen| chosen.preset.name.to_owned()),
             started: Some(now.as_secs()),
             num_threads: Some(builder.num_threads()),
+            init_from: init_from.cloned(),
             games: builder
                 .roms()
                 .map(|(game, rom)| Rom { id: game.id.to_owned(), rom_md5: Md5Sum::of(rom).to_string() })

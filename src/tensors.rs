@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use algorithms::networks::NamedWeights;
-use anyhow::Result;
-use safetensors::{Dtype, View};
+use anyhow::{Context, Result, ensure};
+use safetensors::{Dtype, SafeTensors, View};
 
 use crate::durable;
 
@@ -32,6 +32,28 @@ impl View for Floats {
     fn data_len(&self) -> usize {
         self.bytes.len()
     }
+}
+
+/// Reads tensors of 32-bit floats and the metadata.
+pub(crate) fn read(path: &Path) -> Result<(Vec<NamedWeights>, HashMap<String, String>)> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let unusable = || format!("{} is not a safetensors file", path.display());
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).with_context(unusable)?;
+    let tensors = SafeTensors::deserialize(&bytes).with_context(unusable)?;
+    let weights = tensors.iter().map(|(name, tensor)| {
+        ensure!(
+            tensor.dtype() == Dtype::F32,
+            "{}: the tensor {name} has the type {}; it must be F32",
+            path.display(),
+            tensor.dtype()
+        );
+        let values = tensor
+            .data()
+            .chunks_exact(4)
+            .map(|value| f32::from_le_bytes([value[0], value[1], value[2], value[3]]));
+        Ok(NamedWeights { name: name.to_owned(), shape: tensor.shape().to_vec(), values: values.collect() })
+    });
+    Ok((weights.collect::<Result<_>>()?, metadata.metadata().clone().unwrap_or_default()))
 }
 
 /// Writes tensors with metadata.

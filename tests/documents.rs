@@ -94,6 +94,7 @@ fn runnable(arguments: &[String]) -> Vec<String> {
     match arguments[0].as_str() {
         "ppo" | "dqn" | "pqn" => {
             remove_option(&mut arguments, "--run-dir");
+            remove_option(&mut arguments, "--init-from");
             arguments.retain(|argument| argument != "--json");
             let algorithm = std::mem::replace(&mut arguments[0], "config".to_owned());
             arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);

@@ -1,4 +1,4 @@
-//! The life of runs: listed, extended, fine-tuned.
+//! The life of runs: listed, extended, fine-tuned, continued by others.
 #![cfg(unix)]
 
 mod program;
@@ -228,4 +228,78 @@ fn changes_of_settings_are_recorded_in_the_run() {
     let said = String::from_utf8(succeed(&mut resume(&[])).stderr).expect("text");
     assert!(!said.contains("warning"), "{said}");
     assert_eq!((read("config.toml"), read("run.json")), (config, provenance));
+}
+
+#[test]
+fn a_run_starts_from_the_weights_of_another_one() {
+    let temp = TempDir::new().expect("a directory");
+    let of = |name: &str| temp.path().join(name);
+    succeed(&mut train(&of("source"), &[]));
+    let file = of("agent.safetensors");
+    succeed(ale_train().arg("export").arg(of("source")).arg("--out").arg(&file).stdout(Stdio::null()));
+    let from = |source: &Path, run: &Path, settings: &[&str]| {
+        let mut command = train(run, settings);
+        command.args(["--seed", "2", "--init-from"]).arg(source);
+        command
+    };
+    let said = |command: &mut Command| String::from_utf8(succeed(command).stderr).expect("text");
+    let message = said(&mut from(&of("source"), &of("own"), &[]));
+    assert!(message.contains("8 of 8 tensors from "), "{message}");
+    let message = said(&mut from(&file, &of("from-file"), &[]));
+    assert!(message.contains("8 of 8 tensors from "), "{message}");
+    assert!(outcome(&of("own")) == outcome(&of("from-file")), "the run and its export differ");
+    let origin = |run: &str| -> Value {
+        let text = fs::read_to_string(of(run).join("run.json")).expect("a file");
+        serde_json::from_str::<Value>(&text).expect("JSON")["init_from"].clone()
+    };
+    assert_eq!(origin("own")["path"].as_str(), of("source").to_str());
+    assert_eq!(origin("own")["weights_sha256"], origin("from-file")["weights_sha256"]);
+    assert!(origin("own")["commit"].is_string() && origin("source").is_null());
+
+    // The first checkpoint has the weights of the source, and resuming needs the source no more.
+    let whole = outcome(&of("own"));
+    let weights = |path: &Path| {
+        let file = of("weights.safetensors");
+        succeed(ale_train().arg("export").arg(path).arg("--out").arg(&file).stdout(Stdio::null()));
+        let bytes = fs::read(file).expect("a file");
+        let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        bytes[8 + header..].to_vec()
+    };
+    assert_eq!(weights(&of("own/checkpoints/update-00000000")), weights(&of("source")));
+    fs::rename(of("source"), of("elsewhere")).expect("a directory");
+    for newer in ["update-00000004", "update-00000008"] {
+        fs::remove_dir_all(of("own/checkpoints").join(newer)).expect("a checkpoint");
+    }
+    succeed(ale_train().arg("resume").arg(of("own")));
+    assert!(outcome(&of("own")) == whole, "the resumed run differs");
+    fs::remove_dir_all(of("own/checkpoints")).expect("checkpoints");
+    let error = fail(ale_train().arg("resume").arg(of("own")), 2);
+    assert!(error.contains("ended before it stored the weights of"), "{error}");
+}
+
+#[test]
+fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
+    let temp = TempDir::new().expect("a directory");
+    let of = |name: &str| temp.path().join(name);
+    succeed(&mut train(&of("source"), &[]));
+    fs::write(of("text.safetensors"), "weights").expect("a file");
+    fs::write(of("plain.safetensors"), b"\x02\0\0\0\0\0\0\0{}").expect("a file");
+    for (source, settings, expected) in [
+        ("nowhere", &[][..], "there is no "),
+        ("text.safetensors", &[], "is not a safetensors file"),
+        ("plain.safetensors", &[], "does not describe its network"),
+        (
+            "source",
+            &["--set", "policy.hidden_size=32"],
+            "has the shape [64, 4] in the source and [32, 4] in the new",
+        ),
+        ("source", &["--set", "policy.lstm=8"], "is only in the new network (policy.lstm)"),
+    ] {
+        let mut command = train(&of("own"), settings);
+        command.arg("--quiet");
+        let error =
+            fail(command.arg("--init-from").arg(of(source)).stdout(Stdio::piped()).stderr(Stdio::piped()), 2);
+        assert!(error.contains(expected) && error.lines().count() == 1, "{source}: {error}");
+        assert!(!of("own").exists(), "something was written");
+    }
 }

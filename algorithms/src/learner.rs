@@ -2,7 +2,7 @@ use std::io::Write;
 
 use rl_env::Batch;
 
-use crate::networks::NamedWeights;
+use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
 
 /// The interface that all learners share; [`ppo`](crate::ppo) shows the order of its methods.
@@ -50,4 +50,12 @@ pub trait Learner {
 
     /// Returns all parameters of the current network, with the names and axis order of PyTorch.
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;
+
+    /// Returns the meaning of the weights, with which another learner can [start from](Self::start_from) them.
+    fn description(&self) -> NetworkDescription;
+
+    /// Replaces the weights of a new learner by those of a trained network: all layers that tasks share, and the heads and
+    /// value scales of the tasks that it knows. Heads of other tasks, and all heads if another algorithm trained it, stay as
+    /// they are, and so do optimiser and schedules. On an error nothing changes.
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError>;
 }

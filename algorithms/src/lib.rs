@@ -42,6 +42,8 @@ mod state_bytes;
 #[cfg(test)]
 mod testing;
 mod training;
+#[cfg(test)]
+mod transfer_tests;
 mod unit_gradients;
 mod value_scale;
 mod vector_spec;
@@ -51,5 +53,5 @@ pub use error::LearnerError;
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
 pub use settings::{ConfigError, FixedSetting};
-pub use value_scale::ValueScale;
+pub use value_scale::{TaskScales, ValueScale};
 pub use vector_spec::{SpecError, Task, VectorSpec};

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use settings::choices;
 
-use crate::LearnerError;
 use crate::state_bytes::bad;
+use crate::{LearnerError, Task};
 
 choices! {
     /// Transformation of returns into the targets of a network.
@@ -63,7 +63,7 @@ impl ValueScale {
 
 /// The scales of the values of all tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TaskScales {
+pub struct TaskScales {
     kind: ValueScale,
     /// The weight of new returns in the statistics.
     beta: f64,
@@ -166,6 +166,19 @@ impl TaskScales {
             }
         };
         self.statistics.iter_mut().enumerate().map(update).collect()
+    }
+
+    /// Returns the scales of `tasks`, where those that are among the tasks of `other` continue with its statistics.
+    #[must_use]
+    pub(crate) fn with_known(&self, tasks: &[Task], other: &Self, theirs: &[Task]) -> Self {
+        let mut scales = self.clone();
+        for (own, task) in scales.statistics.iter_mut().zip(tasks) {
+            let known = theirs.iter().position(|known| known.name == task.name);
+            if let Some(known) = known.and_then(|index| other.statistics.get(index)) {
+                *own = *known;
+            }
+        }
+        scales
     }
 
     /// Restores the statistics of a checkpoint, which continue with this beta. They must be of the same scale and number of

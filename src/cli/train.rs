@@ -16,6 +16,9 @@ pub(crate) struct TrainArgs {
     /// checkpoints/GAMES__ALGORITHM__SEED__TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
+    /// Start with the weights of a run, of a checkpoint, or of a file of `ale-train export`
+    #[arg(long, value_name = "RUN|CHECKPOINT|FILE")]
+    pub(crate) init_from: Option<PathBuf>,
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,7 +1,9 @@
 use std::io::Write;
 
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics};
-use algorithms::networks::{NamedWeights, PolicyConfig};
+use algorithms::networks::{
+    NamedWeights, NetworkDescription, PolicyConfig, TrainedNetwork, TransferError, Transferred,
+};
 use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
@@ -199,6 +201,14 @@ impl algorithms::Learner for DqnLearner {
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         self.dqn.torch_weights()
+    }
+
+    fn description(&self) -> NetworkDescription {
+        self.dqn.description()
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        self.dqn.start_from(source)
     }
 }
 

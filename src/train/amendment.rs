@@ -52,7 +52,6 @@ impl Run {
         for change in &self.changes {
             printer.say(&format!("from here on {change}"));
         }
-        let config = self.experiment.to_toml()?;
         if !self.changes.is_empty() {
             self.progress.amendments.push(Amendment {
                 time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
@@ -64,13 +63,18 @@ impl Run {
                 telemetry.show(&self.progress.moment, &hyperparameters::text(&self.experiment)?);
                 self.progress.telemetry = telemetry.positions();
                 writer.write(&Checkpoint {
-                    config: config.clone(),
+                    config: self.experiment.to_toml()?,
                     progress: self.progress.clone(),
                     learner: self.learner.as_ref(),
                     environments: environments.clone(),
                 })?;
             }
         }
-        checkpoint::publish(&self.directory, &config, &self.progress.amendments)
+        self.publish_changes()
+    }
+
+    /// Records the changes of settings in the files of the run, unless they are there.
+    pub(super) fn publish_changes(&self) -> Result<()> {
+        checkpoint::publish(&self.directory, &self.experiment.to_toml()?, &self.progress.amendments)
     }
 }

@@ -26,6 +26,7 @@ use crate::config::{self, Experiment};
 use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides, Purpose};
 use crate::failure::sentence;
+use crate::initial_weights;
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
@@ -46,11 +47,20 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     }
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    let run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
+    let source = args.init_from.as_deref().map(initial_weights::open).transpose()?;
+    let mut run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
+    if let Some((network, origin)) = &source {
+        let started = run.learner.start_from(network);
+        let started =
+            started.with_context(|| format!("--init-from {} is not possible", origin.path.display()))?;
+        printer.say(&initial_weights::sentence(origin, &started));
+        run.initial_state = InitialState::Transferred;
+    }
+    let origin = source.as_ref().map(|(_, origin)| origin);
     checkpoint::create_run(
         &run.directory,
         &run.experiment.to_toml()?,
-        &Provenance::of_run(&run.builder, preset.as_ref()).to_json()?,
+        &Provenance::of_run(&run.builder, preset.as_ref(), origin).to_json()?,
     )?;
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game }, out)
 }
@@ -93,6 +103,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
+        initial_weights::check_absent(&args.run_dir)?;
         let (experiment, changes) = amendment::configured(&args.run_dir, args)?;
         let device = device.unwrap_or(experiment.device);
         let run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;

@@ -34,6 +34,8 @@ const STOPPING: &str = "stopping now and writing a checkpoint; interrupt again t
 pub(super) enum InitialState {
     /// The first episodes.
     Fresh,
+    /// The first episodes of an agent with the weights of another one.
+    Transferred,
     /// The state in a checkpoint.
     Restored(Vec<u8>),
 }
@@ -86,6 +88,7 @@ impl Run {
             && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
         {
+            self.publish_changes().context(AtWork { doing: "the run cannot continue" })?;
             Interrupt::end_at_once(self.again());
             return self.repeat_scores(scores, &interrupt, &printer, output, out);
         }
@@ -188,6 +191,11 @@ impl Run {
         let mut health = Health::new(&self.experiment, printer.clone());
         health.replay(&self.directory);
         let mut collection = self.begin(rounds, telemetry)?;
+        if matches!(self.initial_state, InitialState::Transferred) {
+            // The seed does not lead to these weights again.
+            self.note_progress(&clock, &tally, telemetry);
+            self.save(writer)?;
+        }
         let mut evaluations = self.evaluations();
         loop {
             // First, because a run may have stopped before an update.
@@ -228,7 +236,7 @@ impl Run {
     /// Resets the environments, or restores them as they were after `rounds` rounds.
     fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
         match &self.initial_state {
-            InitialState::Fresh => {
+            InitialState::Fresh | InitialState::Transferred => {
                 for media in
                     [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?]
                 {

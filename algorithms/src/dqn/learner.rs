@@ -13,7 +13,8 @@ use crate::batch_reader::{BatchReader, check_rewards};
 use crate::halt;
 use crate::host::to_host;
 use crate::networks::{
-    NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks, soft_update,
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
+    TrainedNetwork, TransferError, Transferred, soft_update, transfer,
 };
 use crate::optimizer_step::StepResult;
 use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
@@ -389,6 +390,25 @@ impl Learner for Dqn {
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         self.training.network.torch_weights()
     }
+
+    fn description(&self) -> NetworkDescription {
+        NetworkDescription::new(
+            ("dqn", outputs(&self.config)),
+            &self.policy,
+            &self.spec,
+            &self.actor.head().scales,
+        )
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        let network = self.training.network.clone();
+        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        self.actor.set_network(network.valid());
+        *self.actor.scales_mut() = scales;
+        self.target = network.valid();
+        self.training.network = network;
+        Ok(transferred)
+    }
 }
 
 fn replay_options(config: &DqnConfig) -> ReplayOptions {
@@ -397,6 +417,16 @@ fn replay_options(config: &DqnConfig) -> ReplayOptions {
         n_step: config.n_step,
         gamma: config.gamma,
         alpha: config.prioritized.then_some(config.per_alpha),
+    }
+}
+
+/// Returns the meaning of the outputs of the network.
+fn outputs(config: &DqnConfig) -> String {
+    let DqnConfig { num_atoms, v_min, v_max, .. } = config;
+    match config.distribution {
+        Distribution::Mean => "mean returns".to_owned(),
+        Distribution::C51 => format!("probabilities of {num_atoms} returns from {v_min} to {v_max}"),
+        Distribution::Quantile => format!("{num_atoms} quantiles of returns"),
     }
 }
 

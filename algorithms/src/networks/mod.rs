@@ -24,6 +24,7 @@ mod soft_update;
 #[cfg(test)]
 mod tests;
 mod torch;
+mod transfer;
 mod weights;
 
 pub use actor_critic::{ActorCritic, Outputs};
@@ -39,6 +40,8 @@ pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
 pub use precision::Precision;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_update::soft_update;
+pub(crate) use transfer::transfer;
+pub use transfer::{NetworkDescription, TrainedNetwork, TransferError, Transferred};
 pub use weights::{NamedWeights, load_weights, weights};
 
 /// Returns true if a device is the CPU, with or without autodiff.

@@ -4,6 +4,8 @@
 //! come last. All layers up to the head form an `nn.Sequential` called `network`, whose indices also count
 //! normalisations, activations and the flattening of images.
 
+use burn::module::Module;
+
 use super::{ActorCritic, NamedWeights, QNetwork, weights};
 use crate::LearnerError;
 
@@ -15,8 +17,13 @@ impl ActorCritic {
     /// With several games, `actor` has the rows of all games, each with as many as the game with the most
     /// actions needs. A shared head has one row for each action. `critic` has one row for each game.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        let weights = weights(self)?;
-        let mut names = Names::of_body(&weights);
+        torch_weights(self)
+    }
+}
+
+impl TorchNames for ActorCritic {
+    fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names {
+        let mut names = Names::of_body(weights, is_normalised);
         names.push("hidden.linear", "network", names.next);
         names.push("hidden.activation.norm", "network", names.next + 1);
         names.pairs.extend([("heads.policy", "actor"), ("heads.value", "critic")].map(owned));
@@ -26,8 +33,11 @@ impl ActorCritic {
                 names.pairs.push((place, format!("lstm.{parameter}_{theirs}_l0")));
             }
         }
-        let feature_map = self.body.feature_map();
-        Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
+        names
+    }
+
+    fn feature_map(&self) -> [usize; 3] {
+        self.body.feature_map()
     }
 }
 
@@ -38,8 +48,13 @@ impl QNetwork {
     /// The last layer has the rows of all games, each with as many as the game with the most actions needs. A
     /// shared head has those of each action. An action has one row per atom.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        let weights = weights(self)?;
-        let mut names = Names::of_body(&weights);
+        torch_weights(self)
+    }
+}
+
+impl TorchNames for QNetwork {
+    fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names {
+        let mut names = Names::of_body(weights, is_normalised);
         let streams: &[(&str, &str, usize)] = match self.value {
             Some(_) => &[("advantage", "advantage_head", 0), ("value", "value_head", 0)],
             None => &[("advantage", "network", names.next)],
@@ -51,13 +66,32 @@ impl QNetwork {
             }
             names.push(&format!("{ours}.activation.norm"), theirs, first + 1);
         }
-        let feature_map = self.body.feature_map();
-        Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
+        names
+    }
+
+    fn feature_map(&self) -> [usize; 3] {
+        self.body.feature_map()
     }
 }
 
+/// A network whose parameters have names in PyTorch.
+pub(crate) trait TorchNames {
+    /// Returns the names of the network's parameters `weights` in a network that has normalisations or not.
+    fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names;
+
+    /// Returns height, width and channels of the features that the layer behind the body reads.
+    fn feature_map(&self) -> [usize; 3];
+}
+
+fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeights>, LearnerError> {
+    let weights = weights(network)?;
+    let is_normalised = weights.iter().any(|weights| weights.name.contains("norm"));
+    let (names, feature_map) = (network.names(&weights, is_normalised), network.feature_map());
+    Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
+}
+
 /// Mapping of layer names.
-struct Names {
+pub(crate) struct Names {
     pairs: Vec<(String, String)>,
     /// Indices that a layer occupies in a sequence: itself, its activation, and optionally a normalisation
     /// between them.
@@ -68,9 +102,9 @@ struct Names {
 
 impl Names {
     /// Maps the layers up to the last hidden one.
-    fn of_body(weights: &[NamedWeights]) -> Self {
+    fn of_body(weights: &[NamedWeights], is_normalised: bool) -> Self {
         let has = |part: &str| weights.iter().any(|weights| weights.name.contains(part));
-        let layer = if has("norm") { 3 } else { 2 };
+        let layer = if is_normalised { 3 } else { 2 };
         let mut names =
             Self { pairs: vec![owned(("body.embedding", "game_embedding.weight"))], layer, next: 0 };
         if has("layers.Nature") {
@@ -116,9 +150,8 @@ impl Names {
 
     /// Converts a parameter. `feature_map` is height, width and channels of the features that the layer
     /// behind the body reads.
-    fn for_torch(&self, weights: NamedWeights, feature_map: [usize; 3]) -> NamedWeights {
+    pub(super) fn for_torch(&self, weights: NamedWeights, feature_map: [usize; 3]) -> NamedWeights {
         let NamedWeights { name, shape, values } = weights;
-        let reads_body = ["hidden.linear.", "advantage.hidden.", "value.hidden."];
         let (shape, values) = match *shape {
             [height, width, inputs, outputs] => {
                 (vec![outputs, inputs, height, width], transposed(&values, height * width, inputs, outputs))
@@ -127,7 +160,7 @@ impl Names {
                 (vec![channels, height, width], transposed(&values, height * width, channels, 1))
             }
             [_, _] if name == "body.embedding" => (shape, values),
-            [inputs, outputs] if reads_body.iter().any(|layer| name.starts_with(layer)) => {
+            [inputs, outputs] if reads_body(&name) => {
                 (vec![outputs, inputs], flattened_first(&values, feature_map, outputs))
             }
             [inputs, outputs] => (vec![outputs, inputs], transposed(&values, 1, inputs, outputs)),
@@ -135,6 +168,29 @@ impl Names {
         };
         NamedWeights { name: self.rename(&name), shape, values }
     }
+}
+
+/// Returns `parameter` with the values of a parameter in PyTorch: the inverse of [`Names::for_torch`].
+pub(super) fn with_torch_values(
+    parameter: NamedWeights,
+    values: Vec<f32>,
+    feature_map: [usize; 3],
+) -> NamedWeights {
+    let NamedWeights { name, shape, .. } = parameter;
+    let values = match *shape {
+        [height, width, inputs, outputs] => transposed(&values, outputs, inputs, height * width),
+        [height, width, channels] => transposed(&values, 1, channels, height * width),
+        [_, _] if name == "body.embedding" => values,
+        [_, outputs] if reads_body(&name) => flattened_last(&values, feature_map, outputs),
+        [inputs, outputs] => transposed(&values, 1, outputs, inputs),
+        _ => values,
+    };
+    NamedWeights { name, shape, values }
+}
+
+/// Returns true for the weights of a layer that reads the features of the body.
+fn reads_body(name: &str) -> bool {
+    ["hidden.linear.", "advantage.hidden.", "value.hidden."].iter().any(|layer| name.starts_with(layer))
 }
 
 fn owned((ours, theirs): (&str, &str)) -> (String, String) {
@@ -166,6 +222,17 @@ fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> V
         .collect()
 }
 
+/// The inverse of [`flattened_first`].
+fn flattened_last(values: &[f32], [height, width, channels]: [usize; 3], outputs: usize) -> Vec<f32> {
+    let (pixels, inputs) = (height * width, values.len() / outputs);
+    let of_input = |input: usize| {
+        if input < pixels * channels { input % channels * pixels + input / channels } else { input }
+    };
+    (0..inputs)
+        .flat_map(|input| (0..outputs).map(move |output| values[output * inputs + of_input(input)]))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,7 +243,8 @@ mod tests {
     }
 
     fn names(of: &[&str]) -> Names {
-        Names::of_body(&of.iter().map(|name| weights(name, &[1])).collect::<Vec<_>>())
+        let is_normalised = of.iter().any(|name| name.contains("norm"));
+        Names::of_body(&of.iter().map(|name| weights(name, &[1])).collect::<Vec<_>>(), is_normalised)
     }
 
     #[test]
@@ -203,6 +271,24 @@ mod tests {
         let theirs = names(&[&ours.name, "body.layers.Nature.conv1.weight"]).for_torch(ours, [1, 1, 1]);
         assert_eq!((theirs.name.as_str(), theirs.shape), ("network.4.weight", vec![2, 2, 1]));
         assert_eq!(theirs.values, [0., 2., 1., 3.]);
+    }
+
+    #[test]
+    fn from_torch_is_the_inverse_of_for_torch() {
+        let names = names(&["body.layers.Nature.conv1.weight", "body.layers.Nature.norms.0.gamma"]);
+        for (name, shape) in [
+            ("body.layers.Nature.conv2.weight", &[2, 3, 4, 5][..]),
+            ("body.layers.Nature.norms.1.gamma", &[2, 3, 4]),
+            ("body.embedding", &[3, 2]),
+            ("hidden.linear.weight", &[2 * 3 * 4 + 2, 5]),
+            ("heads.policy.weight", &[4, 6]),
+            ("heads.policy.bias", &[6]),
+        ] {
+            let ours = weights(name, shape);
+            let theirs = names.for_torch(ours.clone(), [2, 3, 4]);
+            let fresh = NamedWeights { values: vec![0.0; ours.values.len()], ..ours.clone() };
+            assert_eq!(with_torch_values(fresh, theirs.values, [2, 3, 4]), ours);
+        }
     }
 
     #[test]

@@ -13,7 +13,10 @@ use super::recurrent::RecurrentRollout;
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::halt::{self, Halt, halt_if};
-use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig};
+use crate::networks::{
+    ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
+    TransferError, Transferred, transfer,
+};
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
@@ -362,5 +365,23 @@ impl Learner for Ppo {
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         self.on_policy.training.network.torch_weights()
+    }
+
+    fn description(&self) -> NetworkDescription {
+        NetworkDescription::new(
+            ("ppo", "a policy and values".to_owned()),
+            &self.policy,
+            &self.on_policy.spec,
+            &self.actor.scales,
+        )
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        let network = self.on_policy.training.network.clone();
+        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        self.actor.set_network(network.valid());
+        self.actor.scales = scales;
+        self.on_policy.training.network = network;
+        Ok(transferred)
     }
 }

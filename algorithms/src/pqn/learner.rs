@@ -8,7 +8,10 @@ use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::halt::{self, Halt, halt_if};
-use crate::networks::{NamedWeights, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks};
+use crate::networks::{
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
+    TrainedNetwork, TransferError, Transferred, transfer,
+};
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
@@ -294,6 +297,24 @@ impl Learner for Pqn {
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         self.on_policy.training.network.torch_weights()
+    }
+
+    fn description(&self) -> NetworkDescription {
+        NetworkDescription::new(
+            ("pqn", "mean returns".to_owned()),
+            &self.policy,
+            &self.on_policy.spec,
+            &self.actor.head().scales,
+        )
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        let network = self.on_policy.training.network.clone();
+        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        self.actor.set_network(network.valid());
+        *self.actor.scales_mut() = scales;
+        self.on_policy.training.network = network;
+        Ok(transferred)
     }
 }
 

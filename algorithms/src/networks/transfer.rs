@@ -1,0 +1,314 @@
+//! Carrying the weights of a trained network over to another one.
+//!
+//! Layers that all tasks share are carried over whole, heads and embeddings task by task, by the names of the tasks. Tensors
+//! are found by their names in PyTorch, which do not depend on normalisations that only one of the networks has.
+
+use burn::module::Module;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::torch::{TorchNames, with_torch_values};
+use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
+use crate::value_scale::TaskScales;
+use crate::{LearnerError, Task, VectorSpec};
+
+/// A trained network: what its weights mean, and the weights with the names and axes of PyTorch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainedNetwork {
+    /// The meaning of the weights.
+    pub description: NetworkDescription,
+    /// All parameters, as [`torch_weights`](crate::Learner::torch_weights) returns them.
+    pub weights: Vec<NamedWeights>,
+}
+
+/// The meaning of the weights of a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetworkDescription {
+    /// The name of the algorithm that trained it.
+    pub algorithm: String,
+    /// The meaning of an output, such as `quantile with 51 atoms`.
+    pub outputs: String,
+    /// The architecture.
+    pub policy: PolicyConfig,
+    /// The space of the observations, as text.
+    pub observations: String,
+    /// The tasks, in the order of their heads.
+    pub tasks: Vec<Task>,
+    /// The scales of the values of the tasks.
+    pub scales: TaskScales,
+}
+
+impl NetworkDescription {
+    pub(crate) fn new(
+        (algorithm, outputs): (&str, String),
+        policy: &PolicyConfig,
+        spec: &VectorSpec,
+        scales: &TaskScales,
+    ) -> Self {
+        Self {
+            algorithm: algorithm.to_owned(),
+            outputs,
+            policy: policy.clone(),
+            observations: spec.observation_space.to_string(),
+            tasks: spec.tasks.clone(),
+            scales: scales.clone(),
+        }
+    }
+}
+
+/// The outcome of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transferred {
+    /// The number of tensors with weights of the source.
+    pub tensors: usize,
+    /// The number of tensors of the network.
+    pub of: usize,
+    /// The tasks whose heads are fresh.
+    pub fresh_heads: Vec<String>,
+}
+
+/// The reason why a network cannot start from another one.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// The networks have other observations.
+    #[error("the observations of the source are {source_space}, those of the new network are {own}")]
+    Observations {
+        /// The space of the source.
+        source_space: String,
+        /// The space of the new network.
+        own: String,
+    },
+    /// A setting decides what weights mean, and differs.
+    #[error("the source has {name} = {source_value}, the new network has {own}")]
+    Setting {
+        /// The name of the setting.
+        name: &'static str,
+        /// Its value in the source.
+        source_value: String,
+        /// Its value in the new network.
+        own: String,
+    },
+    /// A task has other actions.
+    #[error(
+        "{task} has {source_actions} actions in the source and {own} in the new network, or in another order"
+    )]
+    Actions {
+        /// The name of the task.
+        task: String,
+        /// The number of its actions in the source.
+        source_actions: usize,
+        /// The number of its actions in the new network.
+        own: usize,
+    },
+    /// A layer has another shape.
+    #[error(
+        "the layer {layer} has the shape {source_shape:?} in the source and {own:?} in the new network ({settings})"
+    )]
+    Shape {
+        /// The name of the parameter in PyTorch.
+        layer: String,
+        /// The shape in the source.
+        source_shape: Vec<usize>,
+        /// The shape in the new network.
+        own: Vec<usize>,
+        /// The settings that it depends on.
+        settings: &'static str,
+    },
+    /// A layer is only in one of the networks.
+    #[error("the layer {layer} is only in {network} ({settings})")]
+    Unmatched {
+        /// The name of the parameter in PyTorch.
+        layer: String,
+        /// The network that has it.
+        network: &'static str,
+        /// The settings that it depends on.
+        settings: &'static str,
+    },
+    /// The network cannot be read or written.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+}
+
+/// The settings that the shapes of layers depend on, by the beginnings of their names.
+const SETTINGS: [(&str, &str); 7] = [
+    ("body.embedding", "policy.game_embedding"),
+    ("body.layers.Vector", "policy.hidden_size, policy.layer_norm"),
+    ("body.", "policy.torso, policy.width, policy.layer_norm"),
+    ("lstm.", "policy.lstm"),
+    ("hidden.", "policy.hidden_size, policy.layer_norm"),
+    ("advantage.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
+    ("value.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
+];
+
+fn settings(name: &str) -> &'static str {
+    let of_layer = SETTINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    of_layer.map_or("policy.lstm, policy.hidden_size", |(_, settings)| settings)
+}
+
+/// The rows of a parameter that belong to the tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// All tasks share the parameter.
+    Shared,
+    /// Each task has the same number of rows.
+    OfTasks,
+    /// Each task has rows for each action, padded to those of the task with the most actions.
+    OfActions,
+}
+
+/// Returns `network` with the weights of `source`, and its value scales. `own` describes the network. Another algorithm's heads
+/// are left out, and normalisations that it lacks stay fresh.
+pub(crate) fn transfer<N: Module + TorchNames>(
+    network: N,
+    own: &NetworkDescription,
+    source: &TrainedNetwork,
+) -> Result<(N, TaskScales, Transferred), TransferError> {
+    let from = &source.description;
+    let is_same = own.algorithm == from.algorithm;
+    check(own, from, is_same)?;
+    let parameters = weights(&network)?;
+    let names = network.names(&parameters, is_normalised(&source.weights));
+    let mut used = Vec::new();
+    let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
+    for parameter in parameters {
+        let rows = rows_of(&parameter.name, own.policy.head);
+        let ours = names.for_torch(parameter.clone(), network.feature_map());
+        let found = source.weights.iter().find(|theirs| theirs.name == ours.name);
+        let is_head = rows != Rows::Shared
+            || parameter.name.contains(".output.")
+            || parameter.name.starts_with("heads.");
+        let Some(theirs) = found.filter(|_| is_same || !is_head) else {
+            if is_same {
+                let (layer, settings) = (ours.name, settings(&parameter.name));
+                return Err(TransferError::Unmatched { layer, network: "the new network", settings });
+            }
+            merged.push(parameter);
+            continue;
+        };
+        used.push(theirs.name.as_str());
+        let is_body = parameter.name.starts_with("body.");
+        let values = match combine(&ours, theirs, rows, (&own.tasks, &from.tasks)) {
+            Some(values) => values,
+            None if is_same || is_body => {
+                return Err(TransferError::Shape {
+                    layer: ours.name,
+                    source_shape: theirs.shape.clone(),
+                    own: ours.shape,
+                    settings: settings(&parameter.name),
+                });
+            }
+            None => {
+                merged.push(parameter);
+                continue;
+            }
+        };
+        tensors += 1;
+        merged.push(with_torch_values(parameter, values, network.feature_map()));
+    }
+    if let Some(unused) =
+        source.weights.iter().find(|theirs| is_same && !used.contains(&theirs.name.as_str()))
+    {
+        let layer = unused.name.clone();
+        let settings = "policy.layer_norm, policy.lstm, policy.game_embedding, dqn.dueling, dqn.noisy";
+        return Err(TransferError::Unmatched { layer, network: "the source", settings });
+    }
+    let knows = |task: &&Task| is_same && from.tasks.iter().any(|known| known.name == task.name);
+    let fresh_heads = own.tasks.iter().filter(|task| !knows(task)).map(|task| task.name.clone()).collect();
+    let of = merged.len();
+    let scales = if is_same {
+        own.scales.with_known(&own.tasks, &from.scales, &from.tasks)
+    } else {
+        own.scales.clone()
+    };
+    Ok((load_weights(network, merged)?, scales, Transferred { tensors, of, fresh_heads }))
+}
+
+/// Fails if weights mean something else in the two networks.
+fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Result<(), TransferError> {
+    if own.observations != from.observations {
+        let (source_space, own) = (from.observations.clone(), own.observations.clone());
+        return Err(TransferError::Observations { source_space, own });
+    }
+    let policies = (&from.policy, &own.policy);
+    let name = |name: &str| name.to_owned();
+    let settings = [
+        ("policy.torso", name(policies.0.torso.name()), name(policies.1.torso.name()), true),
+        ("policy.head", name(policies.0.head.name()), name(policies.1.head.name()), is_same),
+        (
+            "policy.value_scale",
+            name(policies.0.value_scale.name()),
+            name(policies.1.value_scale.name()),
+            is_same,
+        ),
+        ("outputs", from.outputs.clone(), own.outputs.clone(), is_same),
+    ];
+    for (name, source_value, own, matters) in settings {
+        if matters && source_value != own {
+            return Err(TransferError::Setting { name, source_value, own });
+        }
+    }
+    for task in own.tasks.iter().filter(|_| is_same) {
+        let known = from.tasks.iter().find(|known| known.name == task.name);
+        if let Some(known) = known.filter(|known| *known != task) {
+            let (source_actions, own) = (known.num_actions, task.num_actions);
+            return Err(TransferError::Actions { task: task.name.clone(), source_actions, own });
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a network has normalisations: parameters with a value for each channel or pixel, and not for each input.
+fn is_normalised(weights: &[NamedWeights]) -> bool {
+    weights.iter().any(|weights| weights.name.ends_with(".weight") && [1, 3].contains(&weights.shape.len()))
+}
+
+fn rows_of(name: &str, head: HeadKind) -> Rows {
+    let of_actions = name.starts_with("heads.policy.") || name.starts_with("advantage.output.");
+    let of_tasks = name.starts_with("heads.value.") || name == "body.embedding";
+    match head {
+        _ if of_tasks => Rows::OfTasks,
+        HeadKind::PerGame if of_actions => Rows::OfActions,
+        HeadKind::PerGame if name.starts_with("value.output.") => Rows::OfTasks,
+        HeadKind::PerGame | HeadKind::Shared => Rows::Shared,
+    }
+}
+
+/// Returns the values of `ours` with those of `theirs`, of the tasks that both know; `None` if the shapes do not fit.
+fn combine(
+    ours: &NamedWeights,
+    theirs: &NamedWeights,
+    rows: Rows,
+    (own_tasks, their_tasks): (&[Task], &[Task]),
+) -> Option<Vec<f32>> {
+    if rows == Rows::Shared {
+        return (ours.shape == theirs.shape).then(|| theirs.values.clone());
+    }
+    let most = |tasks: &[Task]| tasks.iter().map(|task| task.num_actions).max().unwrap_or(1);
+    // Rows of a task, and of one of its parts: an action or, without actions, all of the task.
+    let block = |weights: &NamedWeights, tasks: &[Task]| {
+        let parts = if rows == Rows::OfActions { most(tasks) } else { 1 };
+        let all = tasks.len() * parts;
+        (weights.shape[0].is_multiple_of(all))
+            .then(|| (weights.shape[0] / tasks.len(), weights.shape[0] / all))
+    };
+    let ((our_block, our_part), (their_block, their_part)) =
+        (block(ours, own_tasks)?, block(theirs, their_tasks)?);
+    if our_part != their_part || ours.shape[1..] != theirs.shape[1..] {
+        return None;
+    }
+    let length: usize = ours.shape[1..].iter().product();
+    let mut values = ours.values.clone();
+    for (index, task) in own_tasks.iter().enumerate() {
+        let Some(theirs_index) = their_tasks.iter().position(|known| known.name == task.name) else {
+            continue;
+        };
+        // With the same padding, the whole block.
+        let actions = if rows == Rows::OfActions { task.num_actions } else { 1 };
+        let rows = if our_block == their_block { our_block } else { actions * our_part };
+        let count = rows * length;
+        let (to, from) = (index * our_block * length, theirs_index * their_block * length);
+        values[to..to + count].copy_from_slice(&theirs.values[from..from + count]);
+    }
+    Some(values)
+}

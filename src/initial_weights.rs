@@ -1,0 +1,89 @@
+//! Weights that a new run starts from.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use algorithms::networks::{NamedWeights, TrainedNetwork, Transferred};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::agent::TrainedAgent;
+use crate::cli::CheckpointArgs;
+use crate::provenance::{Origin, Provenance};
+use crate::tensors;
+
+/// The key of an exported file's metadata with the [`NetworkDescription`](algorithms::networks::NetworkDescription).
+pub(crate) const DESCRIPTION: &str = "network";
+/// The key of the commit in the metadata of an exported file.
+pub(crate) const COMMIT_KEY: &str = "commit";
+
+/// Reads the newest checkpoint of a run, a checkpoint, or a file of `ale-train export`.
+pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
+    let (network, commit) = if path.is_file() { from_file(path)? } else { from_run(path)? };
+    let origin = Origin { path: path.to_owned(), commit, weights_sha256: sha256(&network.weights) };
+    Ok((network, origin))
+}
+
+fn from_file(path: &Path) -> Result<(TrainedNetwork, Option<String>)> {
+    let (weights, metadata) = tensors::read(path)?;
+    let description = metadata.get(DESCRIPTION).with_context(|| {
+        format!("{} does not describe its network; `ale-train export` writes files that do", path.display())
+    })?;
+    let description = serde_json::from_str(description)
+        .with_context(|| format!("{} describes a network that this program does not know", path.display()))?;
+    Ok((TrainedNetwork { description, weights }, metadata.get(COMMIT_KEY).cloned()))
+}
+
+fn from_run(path: &Path) -> Result<(TrainedNetwork, Option<String>)> {
+    let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false })?;
+    let learner = agent.restore()?;
+    let run_dir = agent.directory.ancestors().nth(2);
+    let commit = run_dir.and_then(|run_dir| Provenance::read(run_dir).commit);
+    let network = TrainedNetwork { description: learner.description(), weights: learner.torch_weights()? };
+    Ok((network, commit))
+}
+
+/// Fails if a run started from other weights. They are in its first checkpoint, without which it cannot start again.
+pub(crate) fn check_absent(run_dir: &Path) -> Result<()> {
+    match Provenance::read(run_dir).init_from {
+        None => Ok(()),
+        Some(origin) => bail!(
+            "the run {} ended before it stored the weights of {}; remove it and start it again",
+            run_dir.display(),
+            origin.path.display()
+        ),
+    }
+}
+
+/// Returns the outcome of a transfer as a sentence.
+pub(crate) fn sentence(origin: &Origin, transferred: &Transferred) -> String {
+    let Transferred { tensors, of, fresh_heads } = transferred;
+    let heads = match fresh_heads.as_slice() {
+        [] => String::new(),
+        tasks if tasks.len() > 6 => format!("; fresh heads for {} games", tasks.len()),
+        tasks => format!("; fresh heads for {}", tasks.join(", ")),
+    };
+    format!("{tensors} of {of} tensors from {}{heads}", origin.path.display())
+}
+
+fn sha256(weights: &[NamedWeights]) -> String {
+    let mut hash = Sha256::new();
+    for NamedWeights { name, shape, values } in weights_in_order(weights) {
+        hash.update(format!("{name} {shape:?}\n"));
+        for value in values {
+            hash.update(value.to_le_bytes());
+        }
+    }
+    hash.finalize().iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+/// Returns the weights ordered by name: files have another order than networks.
+fn weights_in_order(weights: &[NamedWeights]) -> Vec<&NamedWeights> {
+    let mut ordered: Vec<&NamedWeights> = weights.iter().collect();
+    ordered.sort_by(|a, b| a.name.cmp(&b.name));
+    ordered
+}
