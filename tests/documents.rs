@@ -87,7 +87,7 @@ fn commands(document: &str) -> Vec<Vec<String>> {
 }
 
 /// The command to run in place of a documented one. A training command becomes `config`, which resolves the experiment
-/// without training; an evaluation plays one episode; commands that need a network connection, a quiet machine, hours or a
+/// without training; an evaluation plays one episode, an extended run makes a few updates; commands that need a network connection, a quiet machine, hours or a
 /// terminal only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
@@ -98,6 +98,10 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             arguments.retain(|argument| argument != "--json");
             let algorithm = std::mem::replace(&mut arguments[0], "config".to_owned());
             arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
+        }
+        // A few updates more than the runs of `checkout`.
+        "resume" if remove_option(&mut arguments, "--total-frames") => {
+            arguments.extend(["--total-frames".to_owned(), "2048".to_owned()]);
         }
         "eval" => {
             remove_option(&mut arguments, "--episodes");
@@ -110,11 +114,13 @@ fn runnable(arguments: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Removes an option with its value.
-fn remove_option(arguments: &mut Vec<String>, option: &str) {
-    if let Some(index) = arguments.iter().position(|argument| argument == option) {
+/// Removes an option with its value. Returns false if it is absent.
+fn remove_option(arguments: &mut Vec<String>, option: &str) -> bool {
+    let index = arguments.iter().position(|argument| argument == option);
+    if let Some(index) = index {
         arguments.drain(index..index + 2);
     }
+    index.is_some()
 }
 
 /// A directory like a checkout, with the presets and the runs that the documents mention.

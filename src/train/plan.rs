@@ -195,10 +195,36 @@ impl Subject<'_> {
         let of_step: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
         let shares = phases.map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / of_step));
         let evaluation = if self.experiment.evaluation.episodes > 0 { ", then an evaluation" } else { "" };
-        let duration = clock(forecast.seconds(frames, frames, total));
+        let duration = clock(rounded(forecast.seconds(frames, frames, total)));
         [
             format!("  time          about {duration} at {:.0} steps/s{evaluation}", 1.0 / of_step),
             format!("                ({})", shares.join(", ")),
         ]
+    }
+}
+
+/// Rounds a duration in seconds to about two digits, which is how well it is known.
+fn rounded(seconds: f64) -> f64 {
+    let unit = match seconds {
+        36_000.0.. => 1800.0,
+        3600.0.. => 300.0,
+        600.0.. => 60.0,
+        60.0.. => 10.0,
+        _ => 1.0,
+    };
+    (seconds / unit).round() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_rounded_to_about_two_digits() {
+        let seconds = [7.3, 284.0, 1261.0, 7_260.0, 33_418.0, 90_000.0];
+        assert_eq!(
+            seconds.map(rounded).map(clock),
+            ["0:07", "4:40", "21:00", "2:00:00", "9:15:00", "25:00:00"]
+        );
     }
 }

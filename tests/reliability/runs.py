@@ -24,8 +24,8 @@ EXPERIMENTS = {
         "--set", "dqn.buffer_size=3000", "--set", "dqn.learning_starts=200",
     ],
     "PPO on three games": [
-        "ppo", "--games", "CartPole-v1,Acrobot-v1,MountainCar-v0", "--num-envs", "4",
-        "--total-frames", "60000", "--set", "ppo.num_steps=32",
+        "ppo", "--games", "pong,breakout,boxing", "--num-envs", "2",
+        "--total-frames", "40000", "--set", "ppo.num_steps=32",
     ],
 }
 
