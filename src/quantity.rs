@@ -31,10 +31,13 @@ pub(crate) fn clock(seconds: f64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// Formats a number of bytes as `1.2 GB` or `34 MB`.
+/// Formats a number of bytes as `1.2 GB`, `34 MB` or `560 kB`.
 pub(crate) fn bytes(bytes: u64) -> String {
-    let megabytes = bytes as f64 / 1e6;
-    if megabytes >= 1000.0 { format!("{:.1} GB", megabytes / 1e3) } else { format!("{megabytes:.0} MB") }
+    match bytes {
+        1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
+        1_000_000.. => format!("{:.0} MB", bytes as f64 / 1e6),
+        _ => format!("{:.0} kB", bytes as f64 / 1e3),
+    }
 }
 
 #[cfg(test)]
@@ -48,7 +51,7 @@ mod tests {
         assert_eq!(values.map(short), texts);
         let counts = [8, 4096, 400_000, 2_400_000, 57_000_000, 5_000_000_000];
         assert_eq!(counts.map(count), ["8", "4096", "400k", "2.4M", "57M", "5G"]);
-        assert_eq!([34_400_000, 1_230_000_000].map(bytes), ["34 MB", "1.2 GB"]);
+        assert_eq!([560_000, 34_400_000, 1_230_000_000].map(bytes), ["560 kB", "34 MB", "1.2 GB"]);
         assert_eq!([3723.0, 59.6].map(clock), ["1:02:03", "1:00"]);
     }
 }

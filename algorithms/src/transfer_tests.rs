@@ -193,7 +193,10 @@ fn networks_that_do_not_fit_are_named() {
     let recurrent = error(PolicyConfig { lstm: 4, ..PolicyConfig::default() }, images());
     assert!(matches!(recurrent, TransferError::Unmatched { network: "the new network", .. }), "{recurrent}");
     let scaled = error(popart(), images());
-    assert_eq!(scaled.to_string(), "the source has policy.value_scale = none, the new network has popart");
+    assert_eq!(
+        scaled.to_string(),
+        "the source has policy.value_scale = none, the new network has popart; they must be equal"
+    );
     let mut changed = images();
     changed.tasks[0] = Task::new("two", 3);
     let actions = error(PolicyConfig::default(), changed);

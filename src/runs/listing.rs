@@ -74,7 +74,8 @@ fn row(run: &RunStatus, directory: &Path, now: SystemTime) -> Vec<String> {
         of(|training| games(&training.experiment.games.names())),
         run.state.name().to_owned(),
         of(|training| quantity(training.experiment.total_frames() as f64)),
-        of(done),
+        // Training ends when the rest of the frames is too short for an update.
+        if run.state == State::Finished { "100%".to_owned() } else { of(done) },
         of(|training| training.score.map_or_else(|| "-".to_owned(), score)),
         quantity(run.disk.bytes as f64),
         short_age(age),
@@ -95,7 +96,7 @@ fn games(names: &[&str]) -> String {
     }
 }
 
-/// Returns the fraction of the training in percent; 100 only for all of it.
+/// Returns the fraction of the training in percent.
 fn done(training: &Training) -> String {
     let total = training.experiment.total_frames().max(1);
     format!("{}%", (u128::from(training.frames) * 100 / u128::from(total)).min(100))

@@ -80,7 +80,7 @@ pub enum TransferError {
         own: String,
     },
     /// A setting decides what weights mean, and differs.
-    #[error("the source has {name} = {source_value}, the new network has {own}")]
+    #[error("the source has {name} = {source_value}, the new network has {own}; they must be equal")]
     Setting {
         /// The name of the setting.
         name: &'static str,
