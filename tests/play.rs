@@ -243,7 +243,7 @@ fn refuses_without_a_terminal_or_with_wrong_arguments() {
         (&["play", "brekout"], "did you mean breakout?"),
         (&["play", "atari5"], "'atari5' is 5 games; one can be played"),
         (&["play", "harvest", "--mode", "7"], "modes are [0]"),
-        (&["play", "harvest", "--sticky", "2"], "it must be in 0..=1"),
+        (&["play", "harvest", "--sticky", "2"], "it must be a number in 0..=1"),
         (&["play", "--checkpoint", "nowhere"], "there is no nowhere"),
     ] {
         let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
