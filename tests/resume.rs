@@ -398,8 +398,8 @@ fn the_second_signal_ends_the_run_at_once() {
     let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
-    // The second signal arrives before a checkpoint can be written.
-    let kill = format!("kill -INT {0}; kill -TERM {0}", stopped.id());
+    // Both signals wait for the stopped process, so that no checkpoint can be written between them.
+    let kill = format!("kill -STOP {0}; kill -INT {0}; kill -TERM {0}; kill -CONT {0}", stopped.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
     assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
