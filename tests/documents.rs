@@ -99,8 +99,9 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             let algorithm = std::mem::replace(&mut arguments[0], "config".to_owned());
             arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
-        // A few updates more than the runs of `checkout`.
-        "resume" if remove_option(&mut arguments, "--total-frames") => {
+        "resume" if arguments.iter().any(|argument| argument == "--total-frames") => {
+            // A few updates more than the runs of `checkout`.
+            remove_option(&mut arguments, "--total-frames");
             arguments.extend(["--total-frames".to_owned(), "2048".to_owned()]);
         }
         "eval" => {
@@ -114,13 +115,11 @@ fn runnable(arguments: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Removes an option with its value. Returns false if it is absent.
-fn remove_option(arguments: &mut Vec<String>, option: &str) -> bool {
-    let index = arguments.iter().position(|argument| argument == option);
-    if let Some(index) = index {
+/// Removes an option with its value.
+fn remove_option(arguments: &mut Vec<String>, option: &str) {
+    if let Some(index) = arguments.iter().position(|argument| argument == option) {
         arguments.drain(index..index + 2);
     }
-    index.is_some()
 }
 
 /// A directory like a checkout, with the presets and the runs that the documents mention.
