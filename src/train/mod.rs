@@ -2,8 +2,10 @@
 
 mod amendment;
 mod clock;
+mod closing;
 mod collection;
 mod divergence;
+mod evaluations;
 mod final_scores;
 mod health;
 mod hyperparameters;

@@ -10,22 +10,18 @@ use rl_env::ResetSeeds;
 use super::clock::Clock;
 use super::collection::Collection;
 use super::divergence;
-use super::final_scores::FinalScores;
 use super::health::Health;
 use super::hyperparameters;
 use super::plan::Subject;
 use super::tally::Tally;
-use crate::checkpoint::{Checkpoint, CheckpointWriter, Evaluated, Presence, Progress};
+use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
-use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
+use crate::evaluation::Scores;
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
-use crate::interval::Interval;
 use crate::learner::Learner;
-use crate::telemetry::{
-    Extent, Forecast, Media, Metric, Moment, Printer, ProgressLine, Record, Sample, Status, Telemetry,
-};
+use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Telemetry};
 
 /// The message after the first signal.
 const STOPPING: &str = "stopping now and writing a checkpoint; interrupt again to stop without one";
@@ -68,7 +64,7 @@ pub(super) struct OutputOptions {
 
 impl OutputOptions {
     /// Prints the scores: to standard error if standard output is for records.
-    fn print(&self, table: &[u8], printer: &Printer, out: &mut impl Write) -> Result<()> {
+    pub(super) fn print(&self, table: &[u8], printer: &Printer, out: &mut impl Write) -> Result<()> {
         if self.json {
             printer.say(String::from_utf8_lossy(table).trim_end());
             return Ok(());
@@ -255,13 +251,6 @@ impl Run {
         Ok(collection)
     }
 
-    /// Returns the times of evaluations during training, starting after the newest evaluation of the run.
-    fn evaluations(&self) -> Interval {
-        let evaluated = self.progress.evaluation.map_or(0, |evaluation| evaluation.frames);
-        let settings = &self.experiment.evaluation;
-        Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
-    }
-
     /// Lets environments step and records the episodes that end.
     fn step(
         &mut self,
@@ -314,75 +303,6 @@ impl Run {
             telemetry.flush();
         }
         Ok(true)
-    }
-
-    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations.
-    fn evaluate_if_due(
-        &mut self,
-        evaluations: &mut Interval,
-        clock: &mut Clock,
-        telemetry: &mut Telemetry,
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let frames = clock.moment.frames;
-        let closes = evaluations.is_used() && self.learner.is_complete() && !self.is_evaluated(frames);
-        if !closes && !evaluations.is_due(frames) {
-            return Ok(());
-        }
-        let began = Instant::now();
-        let Some(scores) = self.evaluate(&clock.moment, telemetry, interrupt)? else { return Ok(()) };
-        clock.leave_out(began.elapsed());
-        evaluations.pass(frames);
-        let means = scores.iter().map(|scores| (scores.task.as_str(), scores.mean()));
-        self.progress.evaluation = Some(Evaluated { frames, score: self.experiment.games.score(means) });
-        self.scores = scores;
-        Ok(())
-    }
-
-    /// Returns true if the newest evaluation took place after `frames` frames.
-    fn is_evaluated(&self, frames: u64) -> bool {
-        self.progress.evaluation.is_some_and(|evaluation| evaluation.frames == frames)
-    }
-
-    /// Evaluates the agent and records the scores. Returns nothing if a signal arrives before the end.
-    fn evaluate(
-        &self,
-        moment: &Moment,
-        telemetry: &mut Telemetry,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Vec<Scores>>> {
-        let began = Instant::now();
-        let mut spectator = Spectator::default();
-        let stop = || interrupt.is_requested();
-        let Some(scores) = self.play(&stop, telemetry, Some(&mut spectator))? else { return Ok(None) };
-        let mut samples = evaluation::samples(&scores);
-        samples.push(Sample::new(Metric::EvaluationTime, began.elapsed().as_secs_f64()));
-        telemetry.record(&Record { moment: *moment, samples });
-        for media in evaluation::returns(&scores).into_iter().chain(spectator.media()) {
-            telemetry.show(moment, &media);
-        }
-        telemetry.flush();
-        Ok(Some(scores))
-    }
-
-    /// Returns the agent's scores in the episodes of every evaluation of the run.
-    fn play(
-        &self,
-        stop: &dyn Fn() -> bool,
-        telemetry: &Telemetry,
-        spectator: Option<&mut Spectator>,
-    ) -> Result<Option<Vec<Scores>>> {
-        let agent = Agent { learner: self.learner.as_ref(), greedy: self.experiment.evaluation.greedy };
-        let report = |text| telemetry.status().show_activity(text);
-        let scores = evaluation::of_agent(&self.builder, &agent, &self.plan(stop, &report), spectator);
-        telemetry.status().resume_training();
-        scores
-    }
-
-    /// Returns a plan whose episodes differ from those of training and are the same in every evaluation.
-    fn plan<'a>(&self, stop: &'a dyn Fn() -> bool, report: &'a dyn Fn(String)) -> Plan<'a> {
-        let seed = self.experiment.run.seed.wrapping_add(evaluation::SEED_DISTANCE);
-        Plan { episodes: self.experiment.evaluation.episodes, seed, stop, report }
     }
 
     /// Records histograms of the weights of each layer.
@@ -455,95 +375,7 @@ impl Run {
         })
     }
 
-    /// Prints the scores of the final evaluation, which may have taken place already, beside those of a random player.
-    fn close(
-        &mut self,
-        telemetry: &mut Telemetry,
-        interrupt: &Interrupt,
-        printer: &Printer,
-        table: &mut Vec<u8>,
-    ) -> Result<()> {
-        if self.experiment.evaluation.episodes == 0 {
-            return Ok(());
-        }
-        let moment = self.progress.moment;
-        let agent = match mem::take(&mut self.scores) {
-            scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
-            // A run that was complete when it was resumed: the scores have been recorded.
-            _ if self.is_evaluated(moment.frames) => {
-                self.play(&|| interrupt.is_requested(), telemetry, None)?
-            }
-            _ => self.evaluate(&moment, telemetry, interrupt)?,
-        };
-        let Some(agent) = agent else { return Ok(()) };
-        let mut scores = FinalScores { frames: moment.frames, agent, random: None };
-        self.keep(&scores, printer);
-        self.compare(&mut scores, interrupt, printer, telemetry.status(), table)
-    }
-
-    /// Prints scores beside those of a random player, unless a signal arrives before they are known.
-    fn compare(
-        &self,
-        scores: &mut FinalScores,
-        interrupt: &Interrupt,
-        printer: &Printer,
-        status: &Status,
-        table: &mut Vec<u8>,
-    ) -> Result<()> {
-        if scores.random.is_none() {
-            let stop = || interrupt.is_requested();
-            let report = |text| status.show_activity(text);
-            scores.random = evaluation::of_random_player(&self.builder, &self.plan(&stop, &report))?;
-            status.resume_training();
-            self.keep(scores, printer);
-        }
-        let Some(random) = &scores.random else { return Ok(()) };
-        evaluation::print_comparison(&scores.agent, random, &self.experiment.games, table)
-    }
-
-    /// Writes scores into the directory of the run. They are printed even if that fails.
-    fn keep(&self, scores: &FinalScores, printer: &Printer) {
-        if let Err(error) = scores.write(&self.directory) {
-            printer.warn(&sentence(&error));
-        }
-    }
-
-    /// Returns the scores of a finished run, as far as they are known: none if its evaluation is still missing.
-    fn known_scores(&self) -> Option<FinalScores> {
-        let frames = self.progress.moment.frames;
-        match self.experiment.evaluation.episodes {
-            0 => Some(FinalScores { frames, agent: Vec::new(), random: Some(Vec::new()) }),
-            _ => FinalScores::read(&self.directory, frames),
-        }
-    }
-
-    /// Prints the scores of a run that was finished before.
-    fn repeat_scores(
-        &self,
-        mut scores: FinalScores,
-        interrupt: &Interrupt,
-        printer: &Printer,
-        output: &OutputOptions,
-        out: &mut impl Write,
-    ) -> Result<()> {
-        let mut table = Vec::new();
-        if !scores.agent.is_empty() {
-            let progress_line = ProgressLine::of_activity(printer.clone());
-            self.compare(&mut scores, interrupt, printer, &progress_line.status(), &mut table)
-                .context(AtWork { doing: "evaluation failed" })?;
-        }
-        output.print(&table, printer, out)?;
-        self.fail_if_stopped(interrupt)?;
-        let directory = self.directory.display();
-        printer.say(&format!(
-            "the run {directory} is finished: it has trained for all of its {} frames; extend it with `ale-train resume \
-             {directory} --total-frames N`",
-            self.progress.moment.frames
-        ));
-        Ok(())
-    }
-
-    fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
+    pub(super) fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(signal) = interrupt.signal() else { return Ok(()) };
         Err(Interrupted { signal, again: Some(self.again()) }.into())
     }
