@@ -36,6 +36,8 @@ pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
 /// A file that receives its name when it is complete. Until then it is a hidden file in the same directory, which is
 /// deleted after an error or a signal. Pipes and devices are written directly.
 pub(crate) struct PartialFile {
+    /// The path that errors name.
+    given: PathBuf,
     path: PathBuf,
     /// The path of the hidden file, or `path` itself.
     hidden: PathBuf,
@@ -43,12 +45,12 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Creates the hidden file. An error tells that `path` cannot be written before its contents are computed.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    /// Creates the hidden file. An error tells that `given` cannot be written before its contents are computed.
+    pub(crate) fn create(given: &Path) -> Result<Self> {
         // A symbolic link stays one.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let (hidden, file) = Self::open(&path).with_context(|| cannot_write(&path))?;
-        Ok(Self { path, hidden, file })
+        let path = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+        let (hidden, file) = Self::open(&path).with_context(|| cannot_write(given))?;
+        Ok(Self { given: given.to_owned(), path, hidden, file })
     }
 
     fn open(path: &Path) -> Result<(PathBuf, File)> {
@@ -79,7 +81,7 @@ impl PartialFile {
             }
             Ok(())
         };
-        finish().with_context(|| cannot_write(&self.path))
+        finish().with_context(|| cannot_write(&self.given))
     }
 }
 
