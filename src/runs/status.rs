@@ -89,7 +89,7 @@ impl Training {
         let experiment = config::from_toml(&config).and_then(config::Config::resolve);
         let experiment = experiment.with_context(|| format!("{CONFIG} cannot be used"))?;
         let saved_frames = saved.map_or(0, |saved| saved.progress.moment.frames);
-        // What a stopped run did after its checkpoint will be repeated.
+        // A stopped run repeats the steps after its checkpoint.
         let curves = Curves::up_to(run_dir, if is_running { u64::MAX } else { saved_frames });
         let frames = curves.frames().unwrap_or(0).max(saved_frames);
         let score = Score::newest(&experiment.games, &curves, saved.map(|saved| &saved.progress));

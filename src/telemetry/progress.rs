@@ -40,7 +40,7 @@ pub(super) struct Progress {
     games: Vec<GameRow>,
     /// Seconds of the newest evaluation.
     evaluation: Option<f64>,
-    /// What is done instead of training, and since when.
+    /// The activity that interrupts training, and its start.
     activity: Option<(String, Instant)>,
 }
 

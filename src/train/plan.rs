@@ -21,7 +21,7 @@ const ENVIRONMENT: u64 = 150_000;
 /// The number of observations of an environment in memory: in its stack, and in the ring of batches.
 const OBSERVATIONS: u64 = 4;
 
-/// What a run consists of and where it stands.
+/// The parts of a run and its progress.
 pub(super) struct Subject<'a> {
     pub(super) experiment: &'a Experiment,
     pub(super) builder: &'a Builder,
