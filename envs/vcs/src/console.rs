@@ -191,7 +191,7 @@ impl Console {
     /// Emulates until the program ends its frame, or for 25,000 instructions at most. The next call continues
     /// a frame that was cut off.
     pub fn run_frame(&mut self) {
-        if !self.can_replay() {
+        if self.is_within_frame() {
             self.draw_screens();
             self.request(Drawing::Spans);
             return self.replays.clear(self.machine.tia.current_screen());
@@ -211,7 +211,7 @@ impl Console {
     /// shown, such as the first ones of a frame skip. [`draw_screen`](Self::draw_screen) draws the screen
     /// afterwards if it is needed.
     pub fn run_frame_undrawn(&mut self) {
-        if !self.can_replay() {
+        if self.is_within_frame() {
             return self.run_frame();
         }
         let start = FrameStart::of(&self.cpu, &mut self.machine);
@@ -224,11 +224,6 @@ impl Console {
         } else {
             self.replays.set_undrawn(screen, start);
         }
-    }
-
-    /// Returns true if the next frame can be replayed from its start.
-    fn can_replay(&self) -> bool {
-        !self.machine.tia.is_unfinished() && self.machine.cartridge.is_stateless()
     }
 
     /// Draws the screen of the last frame if it is undrawn.
@@ -283,14 +278,18 @@ impl Console {
     fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Spans);
+        self.request(Drawing::Lines);
         let covers = self.machine.tia.covers_screen();
+        if !covers {
+            start.restore(&mut self.cpu, &mut self.machine);
+            self.request(Drawing::Spans);
+        }
         now.restore(&mut self.cpu, &mut self.machine);
         covers
     }
 
     /// Runs the CPU until the frame ends or the limit is reached. Unless `drawing` is [`Drawing::Spans`], a
-    /// frame that is cut off within the visible lines must be replayed with it.
+    /// frame that remains unfinished must be replayed with it.
     fn request(&mut self, drawing: Drawing) {
         let machine = &mut self.machine;
         if machine.tia.is_unfinished() {
@@ -301,8 +300,11 @@ impl Console {
             machine.tia.start_frame(phase, drawing);
         }
         match &self.translation {
-            Some(translation) => translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST),
-            None => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
+            // Where access times matter, the interpreter accounts for all of them.
+            Some(translation) if machine.tia.is_logging() => {
+                translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST);
+            }
+            _ => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
         }
         machine.tia.end_request(machine.clock(), drawing == Drawing::Spans);
     }
@@ -366,7 +368,7 @@ impl Console {
         self.translation.as_ref().map_or(0, |translation| translation.compiled_regions())
     }
 
-    /// The number of instructions executed by native code, in this console and all its clones.
+    /// The number of CPU cycles executed by native code, in this console and all its clones.
     #[cfg(test)]
     pub(crate) fn natively_executed(&self) -> u64 {
         self.translation.as_ref().map_or(0, |translation| translation.executed())

@@ -1,14 +1,14 @@
 //! Undrawn screens: a frame that was not drawn is remembered by its start, and replayed if its screen is
 //! needed.
 
+use crate::cart::CartridgeState;
 use crate::controllers::Inputs;
 use crate::cpu::Cpu;
 use crate::machine::{Machine, RAM};
 use crate::riot::Riot;
 use crate::tia::Tia;
 
-/// The state of a console at the start of a frame, enough to replay it. It leaves out the screens, and it is
-/// complete only for cartridges whose sole state is the window.
+/// The state of a console at the start of a frame, enough to replay it. It leaves out the screens.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameStart {
     cpu: Cpu,
@@ -17,7 +17,7 @@ pub(crate) struct FrameStart {
     ram: [u8; RAM],
     riot: Riot,
     tia: Tia,
-    window: [u32; 4],
+    cartridge: CartridgeState,
     inputs: Inputs,
 }
 
@@ -30,7 +30,7 @@ impl FrameStart {
             ram: machine.ram,
             riot: machine.riot.clone(),
             tia: machine.tia.clone_without_screens(),
-            window: machine.cartridge.window,
+            cartridge: machine.cartridge.state(),
             inputs: machine.inputs,
         }
     }
@@ -42,7 +42,7 @@ impl FrameStart {
         machine.ram = self.ram;
         machine.riot.clone_from(&self.riot);
         machine.tia.restore_all_but_screens(&self.tia);
-        machine.cartridge.set_window(self.window);
+        machine.cartridge.restore(&self.cartridge);
         machine.inputs = self.inputs;
     }
 }

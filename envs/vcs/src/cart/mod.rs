@@ -63,6 +63,16 @@ pub struct Cartridge {
     code: CodeSlice,
 }
 
+/// The part of a cartridge that changes.
+#[derive(Clone, Debug)]
+pub(crate) struct CartridgeState {
+    window: [u32; 4],
+    ram: Vec<u8>,
+    ram_page: u8,
+    ram_below: bool,
+    dpc: Option<Box<Dpc>>,
+}
+
 /// A slice of plain ROM from which instructions are fetched.
 #[derive(Clone, Copy, Debug, Default)]
 struct CodeSlice {
@@ -272,15 +282,24 @@ impl Cartridge {
         }
     }
 
-    /// Returns true if the window is the cartridge's only state.
-    pub(crate) fn is_stateless(&self) -> bool {
-        self.ram.is_empty() && self.dpc.is_none()
+    /// The changing state.
+    pub(crate) fn state(&self) -> CartridgeState {
+        CartridgeState {
+            window: self.window,
+            ram: self.ram.clone(),
+            ram_page: self.ram_page,
+            ram_below: self.ram_below,
+            dpc: self.dpc.clone(),
+        }
     }
 
-    /// Restores a former window of this cartridge.
-    pub(crate) fn set_window(&mut self, window: [u32; 4]) {
+    /// Restores a former state of this cartridge.
+    pub(crate) fn restore(&mut self, state: &CartridgeState) {
         self.code = CodeSlice::default();
-        self.window = window;
+        self.window = state.window;
+        self.ram.clone_from(&state.ram);
+        (self.ram_page, self.ram_below) = (state.ram_page, state.ram_below);
+        self.dpc.clone_from(&state.dpc);
     }
 
     /// Returns true if the cartridge watches accesses outside of its window.

@@ -37,13 +37,13 @@ mod collision;
 mod dots;
 mod draw;
 mod lines;
+mod log;
 mod mask;
 mod motion;
 mod objects;
 mod paint;
 mod playfield;
 mod read;
-mod redundant;
 pub mod registers;
 mod spans;
 mod spare;
@@ -57,11 +57,12 @@ use serde::{Deserialize, Serialize};
 use collision::Objects;
 pub(crate) use draw::Drawing;
 use lines::Line;
+use log::Log;
+pub(crate) use log::{Logging, logging};
 pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
-use redundant::RedundantWrites;
 
 /// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
@@ -168,7 +169,7 @@ pub(crate) struct Tia {
     #[serde(skip)]
     line: Line,
     #[serde(skip)]
-    redundant: RedundantWrites,
+    log: Log,
 }
 
 /// All masks are stale.
@@ -203,7 +204,7 @@ impl Tia {
             active: 0,
             stale: ALL_STALE,
             line: Line::default(),
-            redundant: RedundantWrites::default(),
+            log: Log::default(),
         }
     }
 
@@ -328,7 +329,7 @@ impl Tia {
         if drawing != Drawing::Spans {
             self.start_line();
         }
-        self.start_skipping();
+        self.open_log();
     }
 
     /// Continues a frame that an earlier request left unfinished.
@@ -339,11 +340,11 @@ impl Tia {
     /// Ends a request for a frame at the colour clock `now`. `greys` is true if an unfinished frame is to be
     /// greyed out.
     pub(crate) fn end_request(&mut self, now: i32, greys: bool) {
+        self.close_log();
         match self.drawing {
             Drawing::Spans => self.draw_spans(),
             _ => self.finish_frame_lines(),
         }
-        self.stop_skipping();
         if self.unfinished {
             self.grey_out(now, greys);
         } else {

@@ -14,9 +14,15 @@ impl Tia {
         wiring: Wiring,
         inputs: &Inputs,
     ) -> u8 {
-        self.extend_pending((now as i32).wrapping_mul(3));
         let register = address & 0x0F;
         let bit = |set: bool| u8::from(set) << 7;
+        if register < 8 {
+            self.apply_log();
+        }
+        // The log comes first.
+        if register < 8 || !self.is_logging() {
+            self.extend_pending((now as i32).wrapping_mul(3));
+        }
         let driven = match register {
             0..=7 => {
                 self.flush();

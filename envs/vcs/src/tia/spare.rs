@@ -1,13 +1,16 @@
-//! Memory for screens, shared by all consoles of a thread. Few screens are drawn at a time, so the same
-//! memory is reused and stays in the caches.
+//! Memory for screens and logs, shared by all consoles of a thread. Few of them are in use at a time, so the
+//! same memory is reused and stays in the caches.
 
 use std::cell::RefCell;
+
+use super::log::{CAPACITY, Entries};
 
 /// Maximum number of spare screens per thread: two of the running console, and two of other consoles.
 const KEPT: usize = 4;
 
 thread_local! {
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static SPARE_LOG: RefCell<Option<Entries>> = const { RefCell::new(None) };
 }
 
 /// Returns a screen with the given number of pixels, whose contents are unspecified.
@@ -24,4 +27,14 @@ pub(super) fn give(screen: Vec<u8>) {
             spare.push(screen);
         }
     });
+}
+
+/// Returns memory for a log, whose contents are unspecified.
+pub(super) fn take_log() -> Entries {
+    SPARE_LOG.take().unwrap_or_else(|| Box::new([0; CAPACITY]))
+}
+
+/// Takes back the memory of a log.
+pub(super) fn give_log(entries: Entries) {
+    SPARE_LOG.set(Some(entries));
 }

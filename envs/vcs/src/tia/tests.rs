@@ -80,7 +80,7 @@ impl Bench {
         self.now = self.now.max(self.free);
         self.fast.write(register, value, self.now);
         for chip in [&mut self.lines, &mut self.unpainted] {
-            if chip.is_redundant(register, value, self.now) {
+            if chip.is_settled(register, value) {
                 self.free = self.now + 3;
             } else {
                 chip.write(register, value, self.now);

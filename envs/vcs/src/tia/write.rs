@@ -1,6 +1,6 @@
-//! Writes of the TIA's registers.
+//! Writes of the TIA's registers and their effects.
 //!
-//! A write extends the pending pixels up to the clock at which it takes effect. If it changes a value that
+//! A write takes effect at once or, in a frame that is logged, when the [log](super::log) is applied. It extends the pending pixels up to the clock at which it takes effect. If it changes a value that
 //! pending pixels show, they are flushed first.
 
 use super::collision::Object;
@@ -39,24 +39,37 @@ const MISSILES: [Object; 2] = [Object::M0, Object::M1];
 
 impl Tia {
     /// Writes register `address & 0x3F` at CPU cycle `now`.
-    // Translated code has an instance for each register, in which constant folding leaves little of this.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
     pub(crate) fn write(&mut self, address: u16, value: u8, now: u32) {
         let register = address & 0x3F;
+        let clock = (now as i32).wrapping_mul(3);
+        if clock.wrapping_sub(self.beam.frame_start) >= (self.geometry.last_line + 1) * LINE {
+            self.finish_frame();
+        }
+        match register {
+            VSYNC => self.write_vsync(value, clock),
+            VBLANK => self.write_dump(value & 0x80 != 0, now),
+            _ => {}
+        }
+        if !self.append(register, value, now) {
+            self.apply(register, value, now);
+        }
+    }
+
+    /// Applies a write that was made at CPU cycle `now` to the picture.
+    #[inline]
+    pub(super) fn apply(&mut self, register: u16, value: u8, now: u32) {
         let clock = (now as i32).wrapping_mul(3);
         let delay = match register {
             PF0..=PF2 => PLAYFIELD_DELAYS[(self.horizontal(clock) / 3 % 4) as usize],
             _ => DELAYS[usize::from(register)].into(),
         };
         self.extend_pending(clock + delay);
-        if clock.wrapping_sub(self.beam.frame_start) >= (self.geometry.last_line + 1) * LINE {
-            self.finish_frame();
-        }
         let bit = |mask: u8| value & mask != 0;
         match register {
-            VSYNC => self.write_vsync(value, clock),
-            VBLANK => self.write_vblank(value, now),
+            VBLANK if self.vblank != value => {
+                self.flush();
+                self.vblank = value;
+            }
             NUSIZ0 | NUSIZ1 => self.write_nusiz(register - NUSIZ0, value),
             COLUP0..=COLUBK => {
                 let index = usize::from(register - COLUP0);
@@ -112,10 +125,10 @@ impl Tia {
                 self.flush();
                 self.collisions = 0;
             }
-            // WSYNC holds the CPU, which the machine does. RSYNC and the sound registers have no effect.
+            // VSYNC has had its effect. WSYNC holds the CPU, which the machine does. RSYNC and the sound
+            // registers have no effect.
             _ => {}
         }
-        self.record_redundant(register, value);
     }
 
     /// Changes a property of `object`, and flushes the object first if it is switched on before or after the
@@ -188,16 +201,12 @@ impl Tia {
         }
     }
 
-    fn write_vblank(&mut self, value: u8, now: u32) {
-        let dump = value & 0x80 != 0;
+    /// Begins or ends the discharge of the paddles' capacitors.
+    fn write_dump(&mut self, dump: bool, now: u32) {
         if self.dump && !dump {
             self.dump_end = now;
         }
         self.dump = dump;
-        if self.vblank != value {
-            self.flush();
-            self.vblank = value;
-        }
     }
 
     fn write_nusiz(&mut self, index: u16, value: u8) {
@@ -249,7 +258,6 @@ impl Tia {
         let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
-        self.redundant.invalidate(NUSIZ0 + index as u16);
         self.mark_stale(PLAYERS[index]);
     }
 
@@ -308,7 +316,6 @@ impl Tia {
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
             self.flush();
             self.cosmic_ark = CosmicArk { active: true, counter: 0 };
-            self.redundant.invalidate(NUSIZ0);
         }
         self.missiles[0].motion = motion;
     }
@@ -364,7 +371,6 @@ impl Tia {
             missile.motion = 0;
         }
         self.ball.motion = 0;
-        self.redundant.invalidate_motion();
     }
 }
 

@@ -19,9 +19,10 @@ use super::wait::TimerWait;
 use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;
+use crate::tia::Tia;
 
 /// Flag in the result of translated code: the interpreter executes the next instruction.
-pub(super) const INTERPRET: u32 = 1 << 16;
+pub(super) const INTERPRET: u32 = 1;
 
 /// Loads and stores of the machine's state cannot trap.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
@@ -39,8 +40,6 @@ pub(super) struct Registers {
     pub(super) overflow: Variable,
     /// CPU cycles at the start of the basic block.
     pub(super) cycles: Variable,
-    /// Instructions that may still be executed after the current basic block.
-    pub(super) budget: Variable,
 }
 
 /// Signatures of the functions in `callbacks`.
@@ -48,8 +47,6 @@ pub(super) struct Registers {
 pub(super) struct Signatures {
     /// A pointer and three integers.
     pub(super) access: SigRef,
-    /// A pointer and two integers.
-    pub(super) register: SigRef,
 }
 
 /// Error for an instruction that the translator does not support. The interpreter executes it.
@@ -62,8 +59,8 @@ struct Position {
     pc: u16,
     /// Cycles from the start of the basic block to the start of the instruction.
     elapsed: u32,
-    /// Instructions from this one to the end of the basic block.
-    left: usize,
+    /// Maximum number of cycles that the instructions after this one take, unless they wait.
+    rest: u32,
 }
 
 pub(super) struct Emitter<'a> {
@@ -94,14 +91,17 @@ const OFFSETS: [usize; 8] = [
     offset_of!(Cpu, overflow),
 ];
 
+/// Offset of the CPU cycle at which the log ends.
+const LOG_END: i32 = (offset_of!(Machine, tia) + Tia::LOG_END) as i32;
+
 impl Registers {
     fn bytes(&self) -> [Variable; 8] {
         [self.a, self.x, self.y, self.s, self.negative, self.zero, self.carry, self.overflow]
     }
 }
 
-/// Emits the function of a region. It takes the CPU, the machine and the maximum number of instructions, and
-/// returns the number of instructions left, with [`INTERPRET`] if the interpreter executes the next one.
+/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged, and returns
+/// 0, or [`INTERPRET`] if the interpreter executes the next instruction.
 pub(super) fn emit(
     region: &Region,
     unit: &Unit,
@@ -117,17 +117,16 @@ pub(super) fn emit(
         signature
     };
     let mut function = Function::new();
-    function.signature = signature(&[pointer, pointer, I32]);
+    function.signature = signature(&[pointer, pointer]);
     let mut context = FunctionBuilderContext::new();
     let mut code = FunctionBuilder::new(&mut function, &mut context);
     let signatures = Signatures {
         access: code.import_signature(signature(&[pointer, I32, I32, I32])),
-        register: code.import_signature(signature(&[pointer, I32, I32])),
     };
     let start = code.create_block();
     code.append_block_params_for_function_params(start);
     code.switch_to_block(start);
-    let &[cpu, machine, budget] = code.block_params(start) else { unreachable!("three parameters") };
+    let &[cpu, machine] = code.block_params(start) else { unreachable!("two parameters") };
     let mut byte = || code.declare_var(I8);
     let registers = Registers {
         a: byte(),
@@ -139,10 +138,9 @@ pub(super) fn emit(
         carry: byte(),
         overflow: byte(),
         cycles: code.declare_var(I32),
-        budget: code.declare_var(I32),
     };
     let exit = code.create_block();
-    for _ in 0..4 {
+    for _ in 0..3 {
         code.append_block_param(exit, I32);
     }
     let blocks = region.blocks.keys().map(|&pc| (pc, code.create_block())).collect();
@@ -160,7 +158,7 @@ pub(super) fn emit(
         returns: region.returns(),
         exit,
     };
-    emitter.load_registers(budget);
+    emitter.load_registers();
     let entry = emitter.blocks[&region.entry];
     emitter.code.ins().jump(entry, &[]);
     for (&pc, block) in &region.blocks {
@@ -172,23 +170,28 @@ pub(super) fn emit(
     Ok(function)
 }
 
+/// Maximum number of cycles that instructions of a basic block take, unless they wait: those of their opcodes,
+/// and two for crossing pages and a branch that is taken.
+fn rest(instructions: &[Instruction]) -> u32 {
+    instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles) + 2).sum()
+}
+
 impl Emitter<'_> {
-    fn load_registers(&mut self, budget: Value) {
+    fn load_registers(&mut self) {
         for (variable, offset) in self.registers.bytes().into_iter().zip(OFFSETS) {
             let value = self.code.ins().load(I8, TRUSTED, self.cpu, offset as i32);
             self.code.def_var(variable, value);
         }
         let cycles = self.code.ins().load(I32, TRUSTED, self.machine, offset_of!(Machine, cycles) as i32);
         self.code.def_var(self.registers.cycles, cycles);
-        self.code.def_var(self.registers.budget, budget);
     }
 
     /// Emits the only exit, which writes the registers back.
     fn leave(&mut self) {
         self.code.switch_to_block(self.exit);
         self.code.set_cold_block(self.exit);
-        let &[pc, cycles, budget, flags] = self.code.block_params(self.exit) else {
-            unreachable!("four parameters")
+        let &[pc, cycles, result] = self.code.block_params(self.exit) else {
+            unreachable!("three parameters")
         };
         for (variable, offset) in self.registers.bytes().into_iter().zip(OFFSETS) {
             let value = self.code.use_var(variable);
@@ -197,27 +200,21 @@ impl Emitter<'_> {
         let pc = self.code.ins().ireduce(I16, pc);
         self.code.ins().store(TRUSTED, pc, self.cpu, offset_of!(Cpu, pc) as i32);
         self.code.ins().store(TRUSTED, cycles, self.machine, offset_of!(Machine, cycles) as i32);
-        let result = self.code.ins().bor(budget, flags);
         self.code.ins().return_(&[result]);
     }
 
     fn basic_block(&mut self, pc: u16, basic_block: &BasicBlock) -> Result<(), Unsupported> {
         let block = self.blocks[&pc];
         self.code.switch_to_block(block);
-        let count = basic_block.instructions.len();
         self.elapsed = 0;
-        self.position = Position { pc, elapsed: 0, left: 0 };
+        self.position = Position { pc, elapsed: 0, rest: rest(&basic_block.instructions) };
         if let Some(wait) = TimerWait::of(pc, basic_block) {
             self.skip_rounds(wait);
         }
-        // A basic block is entered only if the budget suffices for all of it.
-        let before = self.code.use_var(self.registers.budget);
-        let budget = self.code.ins().iadd_imm_s(before, -(count as i64));
-        let short = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, budget, 0);
-        self.interpret_if(short);
-        self.code.def_var(self.registers.budget, budget);
+        self.interpret_if_late();
         for (index, &instruction) in basic_block.instructions.iter().enumerate() {
-            self.position = Position { pc: instruction.pc, elapsed: self.elapsed, left: count - index };
+            let rest = rest(&basic_block.instructions[index + 1..]);
+            self.position = Position { pc: instruction.pc, elapsed: self.elapsed, rest };
             self.elapsed += u32::from(instruction.opcode.cycles);
             if instruction.is_branch() {
                 return self.branch(instruction);
@@ -242,22 +239,37 @@ impl Emitter<'_> {
 
     /// Skips the iterations of a wait loop that are certain to be followed by another one.
     fn skip_rounds(&mut self, wait: TimerWait) {
-        let budget = self.code.use_var(self.registers.budget);
         let cycles = self.code.use_var(self.registers.cycles);
-        let most = self.code.ins().udiv_imm_u(budget, i64::from(wait.instructions));
         let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
         let function =
-            self.code.ins().iconst(I64, callbacks::idle_rounds as callbacks::Access as usize as i64);
-        let how = self.int(u32::from(wait.least) | wait.period << 8);
-        let arguments = [self.machine, how, most, first_read];
+            self.code.ins().iconst(I64, callbacks::idle_rounds as callbacks::IdleRounds as usize as i64);
+        let (least, period) = (self.int(wait.least.into()), self.int(wait.period));
+        let arguments = [self.machine, least, period, first_read];
         let call = self.code.ins().call_indirect(self.signatures.access, function, &arguments);
         let rounds = self.code.inst_results(call)[0];
         let time = self.code.ins().imul_imm_u(rounds, i64::from(wait.period));
         let cycles = self.code.ins().iadd(cycles, time);
         self.code.def_var(self.registers.cycles, cycles);
-        let spent = self.code.ins().imul_imm_u(rounds, i64::from(wait.instructions));
-        let budget = self.code.ins().isub(budget, spent);
-        self.code.def_var(self.registers.budget, budget);
+    }
+
+    /// Exits unless the rest of the basic block, from the current instruction on, is certain to be over before
+    /// the log ends.
+    fn interpret_if_late(&mut self) {
+        let now = self.now();
+        let latest = self.code.ins().iadd_imm_s(now, i64::from(self.position.rest));
+        let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
+        let late = self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end);
+        self.interpret_if(late);
+    }
+
+    /// The same after the current instruction, which has waited.
+    pub(super) fn interpret_next_if_late(&mut self, next: u16) {
+        let now = self.now();
+        let latest = self.code.ins().iadd_imm_s(now, i64::from(self.position.rest));
+        let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
+        let late = self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end);
+        let (pc, flags) = (self.int(next.into()), self.int(0));
+        self.exit_if(late, [pc, now, flags]);
     }
 
     /// Ends a basic block with a jump to `pc`, inside or outside of the region.
@@ -275,37 +287,32 @@ impl Emitter<'_> {
     /// Ends a basic block with an exit to a `pc` outside of the region.
     fn exit_to(&mut self, pc: Value) {
         let cycles = self.now();
-        let budget = self.code.use_var(self.registers.budget);
         let flags = self.int(0);
-        self.code.ins().jump(self.exit, &[pc, cycles, budget, flags].map(BlockArg::from));
+        self.code.ins().jump(self.exit, &[pc, cycles, flags].map(BlockArg::from));
     }
 
     /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
     /// the instruction may have happened yet.
     pub(super) fn interpret_if(&mut self, condition: Value) {
-        let (pc, elapsed, left) = (self.position.pc, self.position.elapsed, self.position.left);
+        let (pc, elapsed) = (self.position.pc, self.position.elapsed);
         let cycles = self.code.use_var(self.registers.cycles);
         let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
-        let budget = self.code.use_var(self.registers.budget);
-        let budget = self.code.ins().iadd_imm_s(budget, left as i64);
         let pc = self.int(pc.into());
         let flags = self.int(INTERPRET);
-        self.exit_if(condition, [pc, cycles, budget, flags]);
+        self.exit_if(condition, [pc, cycles, flags]);
     }
 
     /// Exits after the current instruction if the `result` of a callback says that the frame has ended.
     pub(super) fn stop_if(&mut self, result: Value, next: u16) {
         let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
         let cycles = self.now();
-        let budget = self.code.use_var(self.registers.budget);
-        let budget = self.code.ins().iadd_imm_s(budget, self.position.left as i64 - 1);
         let pc = self.int(next.into());
         let flags = self.int(0);
-        self.exit_if(stopped, [pc, cycles, budget, flags]);
+        self.exit_if(stopped, [pc, cycles, flags]);
     }
 
     /// Jumps to the exit with these arguments if `condition` holds.
-    fn exit_if(&mut self, condition: Value, arguments: [Value; 4]) {
+    fn exit_if(&mut self, condition: Value, arguments: [Value; 3]) {
         let after = self.code.create_block();
         self.code.ins().brif(condition, self.exit, &arguments.map(BlockArg::from), after, &[]);
         self.code.switch_to_block(after);
@@ -464,15 +471,6 @@ impl Emitter<'_> {
             function,
             &[self.machine, address, value, now],
         );
-        self.code.inst_results(call)[0]
-    }
-
-    /// Calls the function that writes a TIA register.
-    pub(super) fn call_register(&mut self, function: callbacks::WriteRegister, value: Value) -> Value {
-        let now = self.now();
-        let function = self.code.ins().iconst(I64, function as usize as i64);
-        let call =
-            self.code.ins().call_indirect(self.signatures.register, function, &[self.machine, value, now]);
         self.code.inst_results(call)[0]
     }
 }

@@ -237,6 +237,7 @@ impl Emitter<'_> {
         let cycles = self.code.ins().band_imm_s(result, i64::from(!callbacks::STOP));
         self.set_now(cycles);
         self.stop_if(result, instruction.next());
+        self.interpret_next_if_late(instruction.next());
     }
 
     /// Emits a write of the zero page or the stack page: RAM or TIA.

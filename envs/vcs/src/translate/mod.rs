@@ -48,9 +48,6 @@ pub enum Execution {
 const HOT: u32 = 1500;
 /// Number of visits that marks an address whose code cannot be compiled.
 const NEVER: u32 = u32::MAX;
-/// Times must be below this, since callbacks return them together with a flag. Only programs that never end a
-/// frame exceed it.
-const LATEST: u32 = 1 << 30;
 
 /// Addresses in the table of a bank.
 const BANK: usize = 0x1000;
@@ -71,7 +68,7 @@ pub(crate) struct Translation {
     /// Number of visits of an address before its code is compiled.
     hot: u32,
     compiler: Mutex<Native>,
-    /// Number of instructions executed by native code.
+    /// Number of CPU cycles executed by native code.
     #[cfg(test)]
     executed: std::sync::atomic::AtomicU64,
 }
@@ -107,33 +104,35 @@ impl Translation {
         self.compiler.lock().map_or(0, |native| native.compiled())
     }
 
-    /// The number of instructions executed by native code.
+    /// The number of CPU cycles executed by native code.
     #[cfg(test)]
     pub(crate) fn executed(&self) -> u64 {
         self.executed.load(Ordering::Relaxed)
     }
 
-    /// Executes up to `instructions` instructions. Stops earlier if the frame ends or the CPU is jammed.
+    /// Executes a frame whose writes are logged. Stops when it ends, when the CPU is jammed, or after at most
+    /// `instructions` instructions.
     pub(crate) fn run(&self, cpu: &mut Cpu, machine: &mut Machine, instructions: u32) {
-        if machine.cycles >= LATEST {
-            return cpu.run(machine, instructions);
-        }
-        let mut budget = instructions;
-        while budget > 0 && !cpu.jammed && !machine.stops() {
-            if let Some(code) = self.code(cpu.pc, machine) {
-                let result = enter(code, cpu, machine, budget);
-                let left = result & (INTERPRET - 1);
+        let end = machine.tia.log_end();
+        // No instruction takes less than two cycles.
+        let mut left = instructions.saturating_sub(end / 2);
+        while !cpu.jammed && !machine.stops() {
+            if machine.cycles >= end {
+                if left == 0 {
+                    return;
+                }
+                left -= 1;
+            } else if let Some(code) = self.code(cpu.pc, machine) {
                 #[cfg(test)]
-                self.executed.fetch_add((budget - left).into(), Ordering::Relaxed);
-                budget = left;
+                let before = machine.cycles;
+                let result = enter(code, cpu, machine);
+                #[cfg(test)]
+                self.executed.fetch_add((machine.cycles - before).into(), Ordering::Relaxed);
                 if result & INTERPRET == 0 {
                     continue;
                 }
             }
-            if budget > 0 {
-                cpu.step(machine);
-                budget -= 1;
-            }
+            cpu.step(machine);
         }
     }
 
@@ -180,10 +179,10 @@ impl Translation {
 
 /// Runs native code.
 #[allow(unsafe_code)]
-fn enter(code: *const (), cpu: &mut Cpu, machine: &mut Machine, budget: u32) -> u32 {
-    type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine, u32) -> u32;
+fn enter(code: *const (), cpu: &mut Cpu, machine: &mut Machine) -> u32 {
+    type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine) -> u32;
     // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and
     // `emit` gives the function this signature. The function accesses only the two values, which are borrowed
-    // exclusively, and the ROM, which lives as long as the translation.
-    unsafe { std::mem::transmute::<*const (), Code>(code)(cpu, machine, budget) }
+    // exclusively, the log, which belongs to the machine, and the ROM, which lives as long as the translation.
+    unsafe { std::mem::transmute::<*const (), Code>(code)(cpu, machine) }
 }

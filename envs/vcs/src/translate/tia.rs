@@ -1,76 +1,100 @@
-//! Writes of the TIA's registers. Most change nothing, which is recognised without a call.
+//! Writes of the TIA's registers, which go into its log.
 
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I16, I32, I64};
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
 use super::instruction::Instruction;
 use crate::machine::Machine;
-use crate::tia::{LINE, Tia};
+use crate::tia::registers::{HMBL, HMCLR, HMP0, WSYNC};
+use crate::tia::{self, LINE, Logging, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
 const OPEN_BUS_OFFSET: i32 = offset_of!(Machine, open_bus) as i32;
 /// CPU cycles per line.
 const LINE_CYCLES: u32 = LINE as u32 / 3;
 
+/// Offset of a register's settled value in the machine.
+fn settled_offset(register: u16) -> i32 {
+    (TIA_OFFSET + Tia::settled(register)) as i32
+}
+
 impl Emitter<'_> {
-    /// Emits the write of a register, or the wait of WSYNC for the end of the line.
+    /// Emits the write of a register: an entry of the log, or for WSYNC the wait for the end of the line.
     pub(super) fn write_tia(&mut self, instruction: Instruction, register: u16, value: Value) {
         self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
-        let Some(function) = callbacks::register_write(register) else {
-            return self.wait(instruction);
-        };
-        let value = self.zero_extend(value);
-        let after = self.code.create_block();
-        if let Some(redundant) = Tia::redundant_value(register) {
-            self.skip_if_redundant(redundant, value, after);
+        let wide = self.zero_extend(value);
+        match tia::logging(register) {
+            Logging::Never if register == WSYNC => {
+                let line_end = self.line_end();
+                self.set_now(line_end);
+                self.interpret_next_if_late(instruction.next());
+            }
+            Logging::Never => {}
+            Logging::ByCall => {
+                let register = self.int(register.into());
+                self.write_chip(instruction, callbacks::write, register, wide);
+            }
+            Logging::Always => {
+                self.append(register, wide);
+                if register == HMCLR {
+                    let nothing = self.code.ins().iconst(I16, 0);
+                    for motion in HMP0..=HMBL {
+                        self.store_settled(motion, nothing);
+                    }
+                }
+            }
+            Logging::UnlessSettled => self.append_unless_settled(register, wide),
         }
-        let result = self.call_register(function, value);
-        self.stop_if(result, instruction.next());
-        self.code.ins().jump(after, &[]);
-        self.code.switch_to_block(after);
     }
 
-    /// Jumps to `after` if the write of `value` is redundant and the frame is drawn by lines.
-    fn skip_if_redundant(&mut self, redundant: usize, value: Value, after: Block) {
-        let [by_lines, write] = std::array::from_fn(|_| self.code.create_block());
-        let redundant = self.code.ins().load(I16, TRUSTED, self.machine, (TIA_OFFSET + redundant) as i32);
-        let redundant = self.code.ins().uextend(I32, redundant);
-        let marked = self.code.ins().iadd_imm_s(value, 1);
-        let changes = self.code.ins().icmp(IntCC::NotEqual, redundant, marked);
-        self.code.ins().brif(changes, write, &[], by_lines, &[]);
-        self.code.switch_to_block(by_lines);
-        let is_by_lines = self.is_by_lines();
-        self.code.ins().brif(is_by_lines, after, &[], write, &[]);
+    fn append_unless_settled(&mut self, register: u16, value: Value) {
+        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        let settled = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(register));
+        let value_16 = self.code.ins().ireduce(I16, value);
+        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, value_16);
+        self.code.ins().brif(changes, write, &[], after, &[]);
         self.code.switch_to_block(write);
-    }
-
-    fn is_by_lines(&mut self) -> Value {
-        let now = self.now();
-        let until =
-            self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::BY_LINES_UNTIL) as i32);
-        self.code.ins().icmp(IntCC::UnsignedLessThan, now, until)
-    }
-
-    /// Emits WSYNC, which holds the CPU until the end of the line.
-    fn wait(&mut self, instruction: Instruction) {
-        let [by_lines, exact, after] = std::array::from_fn(|_| self.code.create_block());
-        let is_by_lines = self.is_by_lines();
-        self.code.ins().brif(is_by_lines, by_lines, &[], exact, &[]);
-        self.code.switch_to_block(exact);
-        self.code.set_cold_block(exact);
-        let nothing = self.int(0);
-        self.write_chip(instruction, callbacks::wait, nothing, nothing);
-        self.code.ins().jump(after, &[]);
-        self.code.switch_to_block(by_lines);
-        let line_end = self.line_end();
-        self.set_now(line_end);
+        self.append(register, value);
+        self.store_settled(register, value_16);
+        if let Some(other) = Tia::unsettles(register) {
+            // The upper byte is the mark.
+            let difference = self.code.ins().bxor(settled, value_16);
+            let difference = self.code.ins().ireduce(I8, difference);
+            let changed = self.code.ins().icmp_imm_s(IntCC::NotEqual, difference, 0);
+            let mark = settled_offset(other) + 1;
+            let marked = self.code.ins().load(I8, TRUSTED, self.machine, mark);
+            let marked = self.code.ins().bor(marked, changed);
+            self.code.ins().store(TRUSTED, marked, self.machine, mark);
+        }
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(after);
+    }
+
+    fn store_settled(&mut self, register: u16, value: Value) {
+        self.code.ins().store(TRUSTED, value, self.machine, settled_offset(register));
+    }
+
+    /// Appends a write to the log.
+    fn append(&mut self, register: u16, value: Value) {
+        let (bits, shift) = Tia::log_entry(register);
+        let now = self.now();
+        let time = self.code.ins().ishl_imm_u(now, i64::from(shift));
+        let entry = self.code.ins().bor_imm_s(value, i64::from(bits));
+        let entry = self.code.ins().bor(entry, time);
+        let entries = self.code.ins().load(I64, TRUSTED, self.machine, (TIA_OFFSET + Tia::LOG_ENTRIES) as i32);
+        let length_offset = (TIA_OFFSET + Tia::LOG_LENGTH) as i32;
+        let length = self.code.ins().load(I32, TRUSTED, self.machine, length_offset);
+        let place = self.code.ins().uextend(I64, length);
+        let place = self.code.ins().ishl_imm_u(place, 2);
+        let place = self.code.ins().iadd(entries, place);
+        self.code.ins().store(TRUSTED, entry, place, 0);
+        let length = self.code.ins().iadd_imm_s(length, 1);
+        self.code.ins().store(TRUSTED, length, self.machine, length_offset);
     }
 
     /// The CPU cycle at which the next line begins. The current cycle if a line begins there.

@@ -1,0 +1,249 @@
+//! The log of a frame's writes.
+//!
+//! The CPU never waits for the picture. It appends each write with its time to a log, and the chip applies the
+//! log in one go: when a collision is read and when the frame ends. Nothing else that the CPU can read depends
+//! on it. Translated code appends without a call.
+//!
+//! Well over half of all writes change nothing, since programs write most registers in every line, changed or
+//! not. Translated code recognises them by a comparison with the register's *settled* value and leaves them
+//! out. That is right only where access times do not matter beyond the order of writes: in a frame that is
+//! drawn [by lines](super::lines), if the next access follows at least three CPU cycles later. No write takes
+//! longer to take effect; an access within that time would count.
+
+use std::mem::offset_of;
+
+use super::registers::{
+    CTRLPF, CXCLR, ENABL, GRP0, GRP1, HMBL, HMCLR, HMOVE, HMP0, NUSIZ0, NUSIZ1, RESBL, RESP0, RSYNC, VBLANK,
+    VSYNC, WSYNC,
+};
+use super::{Drawing, LINE, Tia, spare};
+
+/// Number of registers up to CXCLR. The others have no effect.
+const REGISTERS: usize = CXCLR as usize + 1;
+
+/// Number of entries in memory.
+pub(super) const CAPACITY: usize = 16 * 1024;
+/// Maximum number of entries that translated code appends in a frame: one every three of the CPU cycles before
+/// the last line. It does not check for space.
+const APPENDED: usize = 8 * 1024 + 768;
+
+/// Marks a settled value: every write counts, whatever its value.
+const UNSETTLED: u16 = 0x100;
+
+/// A write: the CPU cycle in the upper 18 bits, the register in the next six, the value in the lowest eight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry(u32);
+
+impl Entry {
+    /// Left shift of the CPU cycle.
+    pub(crate) const CYCLE: u32 = 14;
+    /// Left shift of the register.
+    pub(crate) const REGISTER: u32 = 8;
+
+    fn new(register: u16, value: u8, now: u32) -> Self {
+        Self(now << Self::CYCLE | u32::from(register) << Self::REGISTER | u32::from(value))
+    }
+
+    pub(super) fn register(self) -> u16 {
+        (self.0 >> Self::REGISTER & 0x3F) as u16
+    }
+
+    pub(super) fn value(self) -> u8 {
+        self.0 as u8
+    }
+
+    pub(super) fn cycle(self) -> u32 {
+        self.0 >> Self::CYCLE
+    }
+}
+
+/// Memory for entries.
+pub(super) type Entries = Box<[u32; CAPACITY]>;
+
+/// The writes of a frame that are not applied yet.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    /// `None` if no frame is being logged.
+    entries: Option<Entries>,
+    /// Number of entries.
+    length: u32,
+    /// The CPU cycle from which a write ends the frame.
+    end: u32,
+    /// CPU cycles of the current line that had passed when the frame began.
+    phase: u32,
+    /// For each register the value whose write changes nothing, or [`UNSETTLED`] plus any value.
+    settled: [u16; REGISTERS],
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { entries: None, length: 0, end: 0, phase: 0, settled: [UNSETTLED; REGISTERS] }
+    }
+}
+
+/// The way a write is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Logging {
+    /// Not at all: it has no effect on the picture.
+    Never,
+    /// By a call, since it has immediate effects too.
+    ByCall,
+    /// Always.
+    Always,
+    /// If the register's settled value is another one.
+    UnlessSettled,
+}
+
+/// Returns how writes of a register are logged.
+pub(crate) fn logging(register: u16) -> Logging {
+    match register {
+        VSYNC | VBLANK => Logging::ByCall,
+        WSYNC | RSYNC => Logging::Never,
+        // RESPx and the Cosmic Ark effect change the effect of NUSIZx, and the time that of CTRLPF.
+        NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE | HMCLR | CXCLR => Logging::Always,
+        // The sound registers.
+        _ if (0x15..=0x1A).contains(&register) || register > CXCLR => Logging::Never,
+        _ => Logging::UnlessSettled,
+    }
+}
+
+/// Offsets in the chip of what translated code accesses.
+impl Tia {
+    /// Offset of a `u32`: the CPU cycle from which a write ends the frame. Logged writes are earlier, but for
+    /// those by a call.
+    pub(crate) const LOG_END: usize = offset_of!(Self, log) + offset_of!(Log, end);
+    /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 at the start of
+    /// each line.
+    pub(crate) const LINE_PHASE: usize = offset_of!(Self, log) + offset_of!(Log, phase);
+    /// Offset of the pointer to the entries.
+    pub(crate) const LOG_ENTRIES: usize = offset_of!(Self, log) + offset_of!(Log, entries);
+    /// Offset of a `u32`: the number of entries.
+    pub(crate) const LOG_LENGTH: usize = offset_of!(Self, log) + offset_of!(Log, length);
+
+    /// The bits of an entry that do not depend on the time and value, and the left shift of the CPU cycle.
+    pub(crate) const fn log_entry(register: u16) -> (u32, u32) {
+        ((register as u32) << Entry::REGISTER, Entry::CYCLE)
+    }
+
+    /// Offset of a `u16`: a register's settled value.
+    pub(crate) fn settled(register: u16) -> usize {
+        offset_of!(Self, log) + offset_of!(Log, settled) + usize::from(register) * size_of::<u16>()
+    }
+
+    /// The registers whose settled value no longer holds after a write changes the value of `register`: GRPx
+    /// copies the other player's graphics, and GRP1 the ball's enable bit too.
+    pub(crate) fn unsettles(register: u16) -> Option<u16> {
+        match register {
+            GRP0 | ENABL => Some(GRP1),
+            GRP1 => Some(GRP0),
+            _ => None,
+        }
+    }
+}
+
+impl Tia {
+    /// Begins to log a frame if it is drawn by lines.
+    pub(super) fn open_log(&mut self) {
+        if self.drawing == Drawing::Spans {
+            // Writes are applied at once, so the settled values will not hold.
+            self.log.settled = [UNSETTLED; REGISTERS];
+            return;
+        }
+        let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
+        let [first, second] = &self.players;
+        let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
+        let settled = |holds: bool, value: u8| if holds { value.into() } else { UNSETTLED | u16::from(value) };
+        let log = &mut self.log;
+        log.settled[usize::from(GRP0)] = settled(is_copied(second), first.graphics);
+        let is_ball_copied = self.ball.enabled == self.ball.enabled_old;
+        log.settled[usize::from(GRP1)] = settled(is_copied(first) && is_ball_copied, second.graphics);
+        log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
+        log.end = end as u32 / 3;
+        log.phase = (-self.beam.frame_start) as u32 / 3;
+        log.length = 0;
+        log.entries = Some(spare::take_log());
+    }
+
+    /// Applies the log and closes it.
+    pub(super) fn close_log(&mut self) {
+        self.apply_log();
+        if let Some(entries) = self.log.entries.take() {
+            spare::give_log(entries);
+        }
+    }
+
+    /// Returns true if writes are logged instead of applied.
+    pub(crate) fn is_logging(&self) -> bool {
+        self.log.entries.is_some()
+    }
+
+    /// The CPU cycle from which a write ends the frame that is being logged.
+    pub(crate) fn log_end(&self) -> u32 {
+        self.log.end
+    }
+
+    /// Appends a write. Returns false if no frame is being logged.
+    #[inline]
+    pub(super) fn append(&mut self, register: u16, value: u8, now: u32) -> bool {
+        let log = &mut self.log;
+        let Some(entries) = log.entries.as_mut() else {
+            return false;
+        };
+        entries[log.length as usize] = Entry::new(register, value, now).0;
+        log.length += 1;
+        self.settle(register, value);
+        if self.log.length as usize == CAPACITY - APPENDED {
+            self.apply_log();
+        }
+        true
+    }
+
+    /// Records the effect of a write on the settled values.
+    fn settle(&mut self, register: u16, value: u8) {
+        let settled = &mut self.log.settled;
+        match logging(register) {
+            Logging::UnlessSettled => {
+                let before = std::mem::replace(&mut settled[usize::from(register)], value.into());
+                if let Some(other) = Self::unsettles(register)
+                    && before as u8 != value
+                {
+                    settled[usize::from(other)] |= UNSETTLED;
+                }
+            }
+            Logging::Always if register == HMCLR => {
+                settled[usize::from(HMP0)..=usize::from(HMBL)].fill(0);
+            }
+            Logging::Always | Logging::ByCall | Logging::Never => {}
+        }
+    }
+
+    /// Applies the writes that have been logged.
+    pub(super) fn apply_log(&mut self) {
+        let length = std::mem::take(&mut self.log.length) as usize;
+        // While the log is applied, nothing is logged.
+        let Some(entries) = self.log.entries.take() else {
+            return;
+        };
+        let logged = &entries[..length];
+        if logged.iter().any(|&entry| Entry(entry).register() == CXCLR) {
+            // Latches that will be cleared need not be found.
+            self.collisions = u16::MAX;
+        }
+        for &entry in logged {
+            let entry = Entry(entry);
+            self.apply(entry.register(), entry.value(), entry.cycle());
+        }
+        self.log.entries = Some(entries);
+    }
+
+    /// Returns true if translated code would leave out the write.
+    #[cfg(test)]
+    pub(crate) fn is_settled(&self, register: u16, value: u8) -> bool {
+        self.is_logging()
+            && match logging(register) {
+                Logging::Never => true,
+                Logging::UnlessSettled => self.log.settled[usize::from(register)] == u16::from(value),
+                Logging::ByCall | Logging::Always => false,
+            }
+    }
+}
