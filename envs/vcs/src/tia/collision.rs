@@ -70,6 +70,15 @@ static POSSIBLE: [u16; 64] = {
 /// Returns those of the latches `missing` that objects with these pixels set within `place`.
 #[inline]
 pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
+    let (mut all, mut overlaps) = (Mask::EMPTY, Mask::EMPTY);
+    for object in Object::ALL {
+        overlaps |= all & pixels(object);
+        all |= pixels(object);
+    }
+    // On most lines nothing overlaps.
+    if !overlaps.intersects(place) {
+        return 0;
+    }
     let (mut latches, mut rest) = (0, missing);
     while rest != 0 {
         let latch = rest.trailing_zeros();

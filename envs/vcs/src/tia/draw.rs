@@ -22,41 +22,27 @@ pub(crate) enum Drawing {
     CollisionsOnly,
 }
 
-impl Tia {
+/// The steps of drawing that depend on the way a frame is drawn.
+pub(super) trait Draw {
     /// Makes the pixels up to the colour clock `to` pending.
-    #[inline]
-    pub(super) fn extend_pending(&mut self, to: i32) {
-        let beam = &mut self.beam;
-        let to = to.min(beam.display_stop);
-        if to > beam.pending_to {
-            beam.pending_before = beam.pending_to;
-            beam.pending_to = to;
-        }
-        // The pixels that HMOVE blanks in a span depend on the access times.
-        if self.hmove_blank && self.drawing == Drawing::Spans {
-            self.draw_spans();
-        }
-    }
-
-    /// Flushes or saves an object's pixels before one of its registers changes.
-    #[inline]
-    pub(super) fn flush_object(&mut self, object: Object) {
-        match self.drawing {
-            Drawing::Spans => self.draw_spans(),
-            _ => self.save_pixels(object),
-        }
-    }
+    fn extend_pending(tia: &mut Tia, to: i32);
 
     /// Flushes all pending pixels, before a change that may affect any of them or before the latches are
     /// read.
-    #[inline]
-    pub(super) fn flush(&mut self) {
-        match self.drawing {
-            Drawing::Spans => self.draw_spans(),
-            _ => self.draw_line_so_far(),
-        }
-    }
+    fn flush(tia: &mut Tia);
 
+    /// Flushes or saves an object's pixels before one of its registers changes.
+    fn flush_object(tia: &mut Tia, object: Object);
+
+    /// Flushes the pending pixels of a colour before it changes: those of `objects`, one bit each, or of the
+    /// background if there are none.
+    fn flush_coloured(tia: &mut Tia, objects: u8);
+
+    /// Blanks the start of a line if HMOVE, which is being written, does.
+    fn comb(tia: &mut Tia, blanks: bool);
+}
+
+impl Tia {
     /// Returns true if something changes at the end of this line.
     pub(super) fn has_pending_line_end(&self) -> bool {
         self.playfield.reflected != self.playfield.reflect

@@ -5,7 +5,7 @@
 //! colour have been shown.
 
 use super::collision::{self, Object, Objects};
-use super::draw::{COMB_END, Drawing};
+use super::draw::{COMB_END, Draw, Drawing};
 use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
 
@@ -25,6 +25,41 @@ pub(super) struct Line {
     combed: bool,
 }
 
+/// Drawing by lines.
+pub(super) struct ByLines;
+
+impl Draw for ByLines {
+    #[inline]
+    fn extend_pending(tia: &mut Tia, to: i32) {
+        let beam = &mut tia.beam;
+        beam.pending_to = beam.pending_to.max(to.min(beam.display_stop));
+    }
+
+    #[inline]
+    fn flush(tia: &mut Tia) {
+        tia.draw_line_so_far();
+    }
+
+    #[inline]
+    fn flush_object(tia: &mut Tia, object: Object) {
+        tia.save_pixels(object);
+    }
+
+    #[inline]
+    fn flush_coloured(tia: &mut Tia, objects: u8) {
+        match tia.drawing {
+            Drawing::Lines if objects == 0 => tia.draw_line_so_far(),
+            Drawing::Lines => tia.draw_coloured(objects),
+            Drawing::Spans | Drawing::CollisionsOnly => {}
+        }
+    }
+
+    #[inline]
+    fn comb(tia: &mut Tia, blanks: bool) {
+        tia.comb_line(blanks);
+    }
+}
+
 impl Tia {
     /// Begins a line.
     pub(super) fn start_line(&mut self) {
@@ -35,7 +70,7 @@ impl Tia {
     }
 
     /// Writes HMOVE, which may blank eight pixels: of this line, or of the next one if they have passed.
-    pub(super) fn comb_line(&mut self, blanks: bool) {
+    fn comb_line(&mut self, blanks: bool) {
         self.advance();
         let passed = self.beam.pending_to - self.beam.drawn_to >= COMB_END;
         self.line.combed |= blanks && !passed;
@@ -114,7 +149,7 @@ impl Tia {
     }
 
     /// Saves an object's pixels so far, before it changes.
-    pub(super) fn save_pixels(&mut self, object: Object) {
+    fn save_pixels(&mut self, object: Object) {
         let x = self.advance();
         if x <= self.line.drawn {
             return;
@@ -142,14 +177,14 @@ impl Tia {
     }
 
     /// Draws all pending pixels.
-    pub(super) fn draw_line_so_far(&mut self) {
+    fn draw_line_so_far(&mut self) {
         let x = self.advance();
         self.draw_line(x);
     }
 
     /// Draws the pending pixels if any of `objects`, one bit each, has pixels among them. Called before their
     /// colour changes.
-    pub(super) fn flush_coloured(&mut self, objects: u8) {
+    fn draw_coloured(&mut self, objects: u8) {
         let x = self.advance();
         if x <= self.line.drawn {
             return;

@@ -13,13 +13,17 @@
 use std::mem::offset_of;
 
 use super::registers::{
-    CTRLPF, CXCLR, ENABL, GRP0, GRP1, HMBL, HMCLR, HMOVE, HMP0, NUSIZ0, NUSIZ1, RESBL, RESP0, RSYNC, VBLANK,
-    VSYNC, WSYNC,
+    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
+    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, REFP0, REFP1, RESBL, RESMP0, RESMP1, RESP0, RSYNC, VBLANK, VDELBL,
+    VDELP0, VDELP1, VSYNC, WSYNC,
 };
+use super::draw::Draw;
+use super::lines::ByLines;
+use super::spans::BySpans;
 use super::{Drawing, LINE, Tia, spare};
 
-/// Number of registers up to CXCLR. The others have no effect.
-const REGISTERS: usize = CXCLR as usize + 1;
+/// Number of registers, some without an effect.
+const REGISTERS: usize = 64;
 
 /// Number of entries in memory.
 pub(super) const CAPACITY: usize = 16 * 1024;
@@ -71,7 +75,8 @@ pub(super) struct Log {
     end: u32,
     /// CPU cycles of the current line that had passed when the frame began.
     phase: u32,
-    /// For each register the value whose write changes nothing, or [`UNSETTLED`] plus any value.
+    /// For each register the [significant](SIGNIFICANT) bits whose write changes nothing, or [`UNSETTLED`] plus
+    /// any.
     settled: [u16; REGISTERS],
 }
 
@@ -80,6 +85,40 @@ impl Default for Log {
         Self { entries: None, length: 0, end: 0, phase: 0, settled: [UNSETTLED; REGISTERS] }
     }
 }
+
+/// The bits of each register that have an effect.
+pub(crate) static SIGNIFICANT: [u8; REGISTERS] = {
+    let mut bits = [0xFF; REGISTERS];
+    let some = [
+        (COLUP0, 0xFE),
+        (COLUP1, 0xFE),
+        (COLUPF, 0xFE),
+        (COLUBK, 0xFE),
+        (REFP0, 0x08),
+        (REFP1, 0x08),
+        (PF0, 0xF0),
+        (ENAM0, 0x02),
+        (ENAM1, 0x02),
+        (ENABL, 0x02),
+        (HMP0, 0xF0),
+        (HMP1, 0xF0),
+        (HMM0, 0xF0),
+        (HMM1, 0xF0),
+        (HMBL, 0xF0),
+        (VDELP0, 0x01),
+        (VDELP1, 0x01),
+        (VDELBL, 0x01),
+        (RESMP0, 0x02),
+        (RESMP1, 0x02),
+    ];
+    let mut row = 0;
+    while row < some.len() {
+        let (register, mask) = some[row];
+        bits[register as usize] = mask;
+        row += 1;
+    }
+    bits
+};
 
 /// The way a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +164,7 @@ impl Tia {
         ((register as u32) << Entry::REGISTER, Entry::CYCLE)
     }
 
-    /// Offset of a `u16`: a register's settled value.
+    /// Offset of a `u16`: a register's settled value. Registers follow each other.
     pub(crate) fn settled(register: u16) -> usize {
         offset_of!(Self, log) + offset_of!(Log, settled) + usize::from(register) * size_of::<u16>()
     }
@@ -172,6 +211,19 @@ impl Tia {
         }
     }
 
+    /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
+    pub(super) fn catch_up(&mut self, now: u32) {
+        let clock = (now as i32).wrapping_mul(3);
+        if self.is_logging() {
+            self.apply_log();
+            ByLines::extend_pending(self, clock);
+            ByLines::flush(self);
+        } else {
+            BySpans::extend_pending(self, clock);
+            BySpans::flush(self);
+        }
+    }
+
     /// Returns true if writes are logged instead of applied.
     pub(crate) fn is_logging(&self) -> bool {
         self.log.entries.is_some()
@@ -203,6 +255,7 @@ impl Tia {
         let settled = &mut self.log.settled;
         match logging(register) {
             Logging::UnlessSettled => {
+                let value = value & SIGNIFICANT[usize::from(register)];
                 let before = std::mem::replace(&mut settled[usize::from(register)], value.into());
                 if let Some(other) = Self::unsettles(register)
                     && before as u8 != value
@@ -231,7 +284,7 @@ impl Tia {
         }
         for &entry in logged {
             let entry = Entry(entry);
-            self.apply(entry.register(), entry.value(), entry.cycle());
+            self.apply::<ByLines>(entry.register(), entry.value(), entry.cycle());
         }
         self.log.entries = Some(entries);
     }
@@ -242,7 +295,10 @@ impl Tia {
         self.is_logging()
             && match logging(register) {
                 Logging::Never => true,
-                Logging::UnlessSettled => self.log.settled[usize::from(register)] == u16::from(value),
+                Logging::UnlessSettled => {
+                    let bits = value & SIGNIFICANT[usize::from(register)];
+                    self.log.settled[usize::from(register)] == bits.into()
+                }
                 Logging::ByCall | Logging::Always => false,
             }
     }

@@ -58,7 +58,7 @@ use collision::Objects;
 pub(crate) use draw::Drawing;
 use lines::Line;
 use log::Log;
-pub(crate) use log::{Logging, logging};
+pub(crate) use log::{Logging, SIGNIFICANT, logging};
 pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};

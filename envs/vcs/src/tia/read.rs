@@ -1,5 +1,7 @@
 //! Reads of the TIA's registers: collisions, paddles and buttons.
 
+use super::draw::Draw;
+use super::spans::BySpans;
 use super::{Tia, collision};
 use crate::controllers::{AnaloguePin, Inputs, Wiring};
 
@@ -16,16 +18,12 @@ impl Tia {
     ) -> u8 {
         let register = address & 0x0F;
         let bit = |set: bool| u8::from(set) << 7;
-        if register < 8 {
-            self.apply_log();
-        }
-        // The log comes first.
-        if register < 8 || !self.is_logging() {
-            self.extend_pending((now as i32).wrapping_mul(3));
+        if !self.is_logging() {
+            BySpans::extend_pending(self, (now as i32).wrapping_mul(3));
         }
         let driven = match register {
             0..=7 => {
-                self.flush();
+                self.catch_up(now);
                 collision::register(self.collisions, register)
             }
             8..=11 => bit(self.charged(wiring.analogue(usize::from(register - 8), inputs), now)),

@@ -5,9 +5,46 @@
 //! and latches.
 
 use super::collision::{self, Object};
-use super::draw::{COMB_END, PF};
+use super::draw::{COMB_END, Draw, PF};
 use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
+
+/// Drawing by spans.
+pub(super) struct BySpans;
+
+impl Draw for BySpans {
+    fn extend_pending(tia: &mut Tia, to: i32) {
+        let beam = &mut tia.beam;
+        let to = to.min(beam.display_stop);
+        if to > beam.pending_to {
+            beam.pending_before = beam.pending_to;
+            beam.pending_to = to;
+        }
+        // The pixels that HMOVE blanks in a span depend on the access times.
+        if tia.hmove_blank {
+            tia.draw_spans();
+        }
+    }
+
+    fn flush(tia: &mut Tia) {
+        tia.draw_spans();
+    }
+
+    fn flush_object(tia: &mut Tia, _: Object) {
+        tia.draw_spans();
+    }
+
+    fn flush_coloured(tia: &mut Tia, objects: u8) {
+        if objects == 0 || tia.active & objects != 0 {
+            tia.draw_spans();
+        }
+    }
+
+    fn comb(tia: &mut Tia, blanks: bool) {
+        tia.draw_spans();
+        tia.hmove_blank |= blanks;
+    }
+}
 
 impl Tia {
     /// Draws all pending pixels and latches their collisions. Outside the visible lines nothing happens: no

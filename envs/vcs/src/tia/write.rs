@@ -4,14 +4,16 @@
 //! pending pixels show, they are flushed first.
 
 use super::collision::Object;
+use super::draw::Draw;
 use super::motion::{self, CosmicArk};
-use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, distance, moved};
+use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, Player, distance, moved};
 use super::registers::{
     COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0,
     HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
     VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
 };
-use super::{Drawing, HBLANK, LINE, NEVER, Tia, WIDTH};
+use super::spans::BySpans;
+use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
 
 /// Colour clocks until a write takes effect on the screen. Those of the playfield depend on the cycle.
 const DELAYS: [u8; 64] = {
@@ -51,78 +53,80 @@ impl Tia {
             _ => {}
         }
         if !self.append(register, value, now) {
-            self.apply(register, value, now);
+            self.apply::<BySpans>(register, value, now);
         }
     }
 
     /// Applies a write that was made at CPU cycle `now` to the picture.
-    #[inline]
-    pub(super) fn apply(&mut self, register: u16, value: u8, now: u32) {
+    #[allow(clippy::inline_always)] // Once in each of two loops.
+    #[inline(always)]
+    pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32) {
         let clock = (now as i32).wrapping_mul(3);
         let delay = match register {
-            PF0..=PF2 => PLAYFIELD_DELAYS[(self.horizontal(clock) / 3 % 4) as usize],
+            PF0..=PF2 => PLAYFIELD_DELAYS[(clock.wrapping_sub(self.beam.frame_start) / 3 % 4) as usize],
             _ => DELAYS[usize::from(register)].into(),
         };
-        self.extend_pending(clock + delay);
+        D::extend_pending(self, clock + delay);
         let bit = |mask: u8| value & mask != 0;
         match register {
             VBLANK if self.vblank != value => {
-                self.flush();
+                D::flush(self);
                 self.vblank = value;
             }
-            NUSIZ0 | NUSIZ1 => self.write_nusiz(register - NUSIZ0, value),
+            NUSIZ0 | NUSIZ1 => self.write_nusiz::<D>(register - NUSIZ0, value),
             COLUP0..=COLUBK => {
                 let index = usize::from(register - COLUP0);
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
                 let colour = value & 0xFE | self.colours[index] & 1;
                 if self.colours[index] != colour {
-                    self.flush_colour(index);
+                    let objects = self.coloured(index);
+                    D::flush_coloured(self, objects);
                     self.colours[index] = colour;
                 }
             }
-            CTRLPF => self.write_ctrlpf(value, clock),
+            CTRLPF => self.write_ctrlpf::<D>(value, clock),
             REFP0 | REFP1 => {
                 let index = usize::from(register - REFP0);
-                self.change(|tia| &mut tia.players[index].reflected, bit(0x08), PLAYERS[index]);
+                self.change::<D, _>(|tia| &mut tia.players[index].reflected, bit(0x08), PLAYERS[index]);
             }
-            PF0 => self.change_cells(0, 0xF, value >> 4),
-            PF1 => self.change_cells(4, 0xFF, value.reverse_bits()),
-            PF2 => self.change_cells(12, 0xFF, value),
-            RESP0 | RESP1 => self.reset_player(register - RESP0, clock),
-            RESM0 | RESM1 => self.reset_missile(register - RESM0, clock),
+            PF0 => self.change_cells::<D>(0, 0xF, value >> 4),
+            PF1 => self.change_cells::<D>(4, 0xFF, value.reverse_bits()),
+            PF2 => self.change_cells::<D>(12, 0xFF, value),
+            RESP0 | RESP1 => self.reset_player::<D>(register - RESP0, clock),
+            RESM0 | RESM1 => self.reset_missile::<D>(register - RESM0, clock),
             RESBL => {
                 let position = self.strobed_ball(clock);
-                self.change(|tia| &mut tia.ball.position, position, Object::Bl);
+                self.change::<D, _>(|tia| &mut tia.ball.position, position, Object::Bl);
             }
             GRP0 => {
-                self.change_graphics(0, value, self.players[0].graphics_old);
-                self.change_graphics(1, self.players[1].graphics, self.players[1].graphics);
+                self.change_graphics::<D>(0, value);
+                self.copy_graphics::<D>(1);
             }
             GRP1 => {
-                self.change_graphics(1, value, self.players[1].graphics_old);
-                self.change_graphics(0, self.players[0].graphics, self.players[0].graphics);
+                self.change_graphics::<D>(1, value);
+                self.copy_graphics::<D>(0);
                 let enabled = self.ball.enabled;
-                self.change(|tia| &mut tia.ball.enabled_old, enabled, Object::Bl);
+                self.change::<D, _>(|tia| &mut tia.ball.enabled_old, enabled, Object::Bl);
             }
             ENAM0 | ENAM1 => {
                 let index = usize::from(register - ENAM0);
-                self.change(|tia| &mut tia.missiles[index].enabled, bit(0x02), MISSILES[index]);
+                self.change::<D, _>(|tia| &mut tia.missiles[index].enabled, bit(0x02), MISSILES[index]);
             }
-            ENABL => self.change(|tia| &mut tia.ball.enabled, bit(0x02), Object::Bl),
+            ENABL => self.change::<D, _>(|tia| &mut tia.ball.enabled, bit(0x02), Object::Bl),
             HMP0 | HMP1 => self.players[usize::from(register - HMP0)].motion = value >> 4,
-            HMM0 => self.write_hmm0(value >> 4, clock),
+            HMM0 => self.write_hmm0::<D>(value >> 4, clock),
             HMM1 => self.missiles[1].motion = value >> 4,
             HMBL => self.ball.motion = value >> 4,
             VDELP0 | VDELP1 => {
                 let index = usize::from(register - VDELP0);
-                self.change(|tia| &mut tia.players[index].delayed, bit(0x01), PLAYERS[index]);
+                self.change::<D, _>(|tia| &mut tia.players[index].delayed, bit(0x01), PLAYERS[index]);
             }
-            VDELBL => self.change(|tia| &mut tia.ball.delayed, bit(0x01), Object::Bl),
-            RESMP0 | RESMP1 => self.write_resmp(register - RESMP0, value),
-            HMOVE => self.write_hmove(clock),
+            VDELBL => self.change::<D, _>(|tia| &mut tia.ball.delayed, bit(0x01), Object::Bl),
+            RESMP0 | RESMP1 => self.write_resmp::<D>(register - RESMP0, value),
+            HMOVE => self.write_hmove::<D>(clock),
             HMCLR => self.clear_motion(),
             CXCLR => {
-                self.flush();
+                D::flush(self);
                 self.collisions = 0;
             }
             // VSYNC has had its effect. WSYNC holds the CPU, which the machine does. RSYNC and the sound
@@ -134,56 +138,70 @@ impl Tia {
     /// Changes a property of `object`, and flushes the object first if it is switched on before or after the
     /// change.
     #[inline]
-    fn change<T: Copy + PartialEq>(&mut self, part: impl Fn(&mut Self) -> &mut T, value: T, object: Object) {
+    fn change<D: Draw, T: Copy + PartialEq>(
+        &mut self,
+        part: impl Fn(&mut Self) -> &mut T,
+        value: T,
+        object: Object,
+    ) {
         if *part(self) == value {
             return;
         }
         let before = std::mem::replace(part(self), value);
         if self.is_active(object) || self.is_on(object) {
             *part(self) = before;
-            self.flush_object(object);
+            D::flush_object(self, object);
             *part(self) = value;
         }
         self.mark_stale(object);
     }
 
     #[inline]
-    fn change_cells(&mut self, first: u32, mask: u32, value: u8) {
+    fn change_cells<D: Draw>(&mut self, first: u32, mask: u32, value: u8) {
         let cells = self.playfield.cells & !(mask << first) | u32::from(value) << first;
-        self.change(|tia| &mut tia.playfield.cells, cells, Object::Pf);
+        self.change::<D, _>(|tia| &mut tia.playfield.cells, cells, Object::Pf);
     }
 
-    /// Changes a player's graphics and old graphics. A change of those that are not shown needs no flush.
+    /// Changes a player's graphics, which it shows unless it is delayed.
     #[inline]
-    fn change_graphics(&mut self, index: usize, graphics: u8, graphics_old: u8) {
-        let player = &self.players[index];
-        let shown = if player.delayed { graphics_old } else { graphics };
-        let changes = player.shown() != shown;
-        if changes {
-            self.flush_object(PLAYERS[index]);
+    fn change_graphics<D: Draw>(&mut self, index: usize, graphics: u8) {
+        if self.players[index].graphics == graphics {
+            return;
         }
-        let player = &mut self.players[index];
-        player.graphics = graphics;
-        player.graphics_old = graphics_old;
-        if changes {
+        let shows = !self.players[index].delayed;
+        if shows {
+            D::flush_object(self, PLAYERS[index]);
+        }
+        self.players[index].graphics = graphics;
+        if shows {
             self.mark_stale(PLAYERS[index]);
         }
     }
 
-    /// Flushes the pixels that have a colour, before it changes.
+    /// Copies a player's graphics to its old graphics, which it shows if it is delayed.
     #[inline]
-    fn flush_colour(&mut self, index: usize) {
+    fn copy_graphics<D: Draw>(&mut self, index: usize) {
+        let Player { graphics, graphics_old, delayed: shows, .. } = self.players[index];
+        if graphics == graphics_old {
+            return;
+        }
+        if shows {
+            D::flush_object(self, PLAYERS[index]);
+        }
+        self.players[index].graphics_old = graphics;
+        if shows {
+            self.mark_stale(PLAYERS[index]);
+        }
+    }
+
+    /// The objects that have a colour, one bit each; none for the background.
+    #[inline]
+    fn coloured(&self, index: usize) -> u8 {
         let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
-        let objects = match index {
+        match index {
             0 | 1 => 1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score),
             2 => field(true) | 1 << Object::Bl as u8,
             _ => 0,
-        };
-        match self.drawing {
-            Drawing::Spans if index == 3 || self.active & objects != 0 => self.draw_spans(),
-            Drawing::Lines if index == 3 => self.draw_line_so_far(),
-            Drawing::Lines => self.flush_coloured(objects),
-            Drawing::Spans | Drawing::CollisionsOnly => {}
         }
     }
 
@@ -209,10 +227,10 @@ impl Tia {
         self.dump = dump;
     }
 
-    fn write_nusiz(&mut self, index: u16, value: u8) {
+    fn write_nusiz<D: Draw>(&mut self, index: u16, value: u8) {
         let index = usize::from(index);
-        self.flush_object(PLAYERS[index]);
-        self.flush_object(MISSILES[index]);
+        D::flush_object(self, PLAYERS[index]);
+        D::flush_object(self, MISSILES[index]);
         let (player, missile) = (&mut self.players[index], &mut self.missiles[index]);
         player.copies = value & 7;
         player.first_suppressed = false;
@@ -223,8 +241,8 @@ impl Tia {
         self.mark_stale(MISSILES[index]);
     }
 
-    fn write_ctrlpf(&mut self, value: u8, clock: i32) {
-        self.flush();
+    fn write_ctrlpf<D: Draw>(&mut self, value: u8, clock: i32) {
+        D::flush(self);
         let field = &mut self.playfield;
         field.reflect = value & 0x01 != 0;
         field.score = value & 0x02 != 0;
@@ -239,7 +257,7 @@ impl Tia {
 
     /// Writes RESP0 or RESP1. The first copy depends on the player's old position: a copy that is being shown
     /// is completed first, and one that is about to begin still appears.
-    fn reset_player(&mut self, index: u16, clock: i32) {
+    fn reset_player<D: Draw>(&mut self, index: u16, clock: i32) {
         let index = usize::from(index);
         let position = match self.horizontal(clock) {
             horizontal if horizontal < HBLANK => 3,
@@ -252,16 +270,16 @@ impl Tia {
         let starting = copies.iter().any(|copy| (0..4).contains(&since(copy)));
         let showing = copies.iter().any(|copy| (4..4 + width).contains(&since(copy)));
         if showing {
-            self.extend_pending(clock + 11);
+            D::extend_pending(self, clock + 11);
         }
-        self.flush_object(PLAYERS[index]);
+        D::flush_object(self, PLAYERS[index]);
         let player = &mut self.players[index];
         player.position = position as u8;
         player.first_suppressed = !starting;
         self.mark_stale(PLAYERS[index]);
     }
 
-    fn reset_missile(&mut self, index: u16, clock: i32) {
+    fn reset_missile<D: Draw>(&mut self, index: u16, clock: i32) {
         let since_hmove = clock.wrapping_sub(self.last_hmove);
         let horizontal = self.horizontal(clock);
         let position = match (index, since_hmove, horizontal) {
@@ -271,7 +289,7 @@ impl Tia {
             _ => strobed(horizontal),
         };
         let index = usize::from(index);
-        self.flush_object(MISSILES[index]);
+        D::flush_object(self, MISSILES[index]);
         self.missiles[index].position = position;
         self.missiles[index].shape = MissileShape::Normal;
         self.mark_stale(MISSILES[index]);
@@ -289,13 +307,13 @@ impl Tia {
     }
 
     /// Locks a missile to its player, or releases it in the player's middle.
-    fn write_resmp(&mut self, index: u16, value: u8) {
+    fn write_resmp<D: Draw>(&mut self, index: u16, value: u8) {
         let index = usize::from(index);
         let lock = value & 0x02 != 0;
         if self.missiles[index].locked == lock {
             return;
         }
-        self.flush_object(MISSILES[index]);
+        D::flush_object(self, MISSILES[index]);
         let player = &self.players[index];
         let missile = &mut self.missiles[index];
         if !lock {
@@ -311,36 +329,30 @@ impl Tia {
         self.mark_stale(MISSILES[index]);
     }
 
-    fn write_hmm0(&mut self, motion: u8, clock: i32) {
+    fn write_hmm0<D: Draw>(&mut self, motion: u8, clock: i32) {
         let change = (self.missiles[0].motion, motion);
         if clock.wrapping_sub(self.last_hmove) == CosmicArk::TRIGGER && change == CosmicArk::CHANGE {
-            self.flush();
+            D::flush(self);
             self.cosmic_ark = CosmicArk { active: true, counter: 0 };
         }
         self.missiles[0].motion = motion;
     }
 
-    fn write_hmove(&mut self, clock: i32) {
+    fn write_hmove<D: Draw>(&mut self, clock: i32) {
         let cycle = (self.horizontal(clock) / 3) as u32;
         let blanks = self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75);
-        match self.drawing {
-            Drawing::Spans => {
-                self.draw_spans();
-                self.hmove_blank |= blanks;
-            }
-            _ => self.comb_line(blanks),
-        }
+        D::comb(self, blanks);
         let pixels = motion::hmove(cycle);
         for index in 0..2 {
             let distance = pixels[usize::from(self.players[index].motion)];
-            self.shift(|tia| &mut tia.players[index].position, distance, PLAYERS[index]);
+            self.shift::<D>(|tia| &mut tia.players[index].position, distance, PLAYERS[index]);
             let distance = pixels[usize::from(self.missiles[index].motion)];
-            self.shift(|tia| &mut tia.missiles[index].position, distance, MISSILES[index]);
+            self.shift::<D>(|tia| &mut tia.missiles[index].position, distance, MISSILES[index]);
         }
         let distance = pixels[usize::from(self.ball.motion)];
-        self.shift(|tia| &mut tia.ball.position, distance, Object::Bl);
+        self.shift::<D>(|tia| &mut tia.ball.position, distance, Object::Bl);
         if self.missiles[0].shape != MissileShape::Normal {
-            self.flush_object(Object::M0);
+            D::flush_object(self, Object::M0);
             self.missiles[0].shape = MissileShape::Normal;
             self.mark_stale(Object::M0);
         }
@@ -348,7 +360,7 @@ impl Tia {
         self.last_hmove = clock;
         for (index, object) in PLAYERS.into_iter().enumerate() {
             if self.players[index].first_suppressed {
-                self.flush_object(object);
+                D::flush_object(self, object);
             }
         }
         self.show_first_copies();
@@ -356,10 +368,10 @@ impl Tia {
 
     /// Moves an object to the right by `distance` pixels.
     #[inline]
-    fn shift(&mut self, position: impl Fn(&mut Self) -> &mut u8, distance: i8, object: Object) {
+    fn shift<D: Draw>(&mut self, position: impl Fn(&mut Self) -> &mut u8, distance: i8, object: Object) {
         if distance != 0 {
             let moved = moved(*position(self), distance.into());
-            self.change(position, moved, object);
+            self.change::<D, _>(position, moved, object);
         }
     }
 

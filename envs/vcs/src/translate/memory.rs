@@ -249,8 +249,7 @@ impl Emitter<'_> {
         self.store_ram(address, value);
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(tia);
-        let (address, value) = (self.zero_extend(address), self.zero_extend(value));
-        self.write_chip(instruction, callbacks::write, address, value);
+        self.write_any_register(instruction, address, value);
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(after);
     }

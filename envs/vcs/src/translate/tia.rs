@@ -11,7 +11,7 @@ use super::emit::{Emitter, TRUSTED};
 use super::instruction::Instruction;
 use crate::machine::Machine;
 use crate::tia::registers::{HMBL, HMCLR, HMP0, WSYNC};
-use crate::tia::{self, LINE, Logging, Tia};
+use crate::tia::{self, LINE, Logging, SIGNIFICANT, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
 const OPEN_BUS_OFFSET: i32 = offset_of!(Machine, open_bus) as i32;
@@ -55,22 +55,52 @@ impl Emitter<'_> {
     fn append_unless_settled(&mut self, register: u16, value: Value) {
         let [write, after] = std::array::from_fn(|_| self.code.create_block());
         let settled = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(register));
-        let value_16 = self.code.ins().ireduce(I16, value);
-        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, value_16);
+        let settled = self.code.ins().uextend(I32, settled);
+        let significant = SIGNIFICANT[usize::from(register)];
+        let value = match significant {
+            0xFF => value,
+            bits => self.code.ins().band_imm_s(value, i64::from(bits)),
+        };
+        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, value);
         self.code.ins().brif(changes, write, &[], after, &[]);
         self.code.switch_to_block(write);
         self.append(register, value);
+        let value_16 = self.code.ins().ireduce(I16, value);
         self.store_settled(register, value_16);
         if let Some(other) = Tia::unsettles(register) {
             // The upper byte is the mark.
-            let difference = self.code.ins().bxor(settled, value_16);
-            let difference = self.code.ins().ireduce(I8, difference);
+            let difference = self.code.ins().bxor(settled, value);
+            let difference = self.code.ins().band_imm_s(difference, 0xFF);
             let changed = self.code.ins().icmp_imm_s(IntCC::NotEqual, difference, 0);
             let mark = settled_offset(other) + 1;
             let marked = self.code.ins().load(I8, TRUSTED, self.machine, mark);
             let marked = self.code.ins().bor(marked, changed);
             self.code.ins().store(TRUSTED, marked, self.machine, mark);
         }
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
+    }
+
+    /// Emits the write of a register that is known at run time only.
+    pub(super) fn write_any_register(&mut self, instruction: Instruction, address: Value, value: Value) {
+        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
+        let (address, value) = (self.zero_extend(address), self.zero_extend(value));
+        let register = self.code.ins().band_imm_s(address, 0x3F);
+        let register = self.code.ins().uextend(I64, register);
+        let table = self.code.ins().iconst(I64, SIGNIFICANT.as_ptr() as i64);
+        let place = self.code.ins().iadd(table, register);
+        let significant = self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0);
+        let significant = self.zero_extend(significant);
+        let bits = self.code.ins().band(value, significant);
+        let place = self.code.ins().ishl_imm_u(register, 1);
+        let place = self.code.ins().iadd(self.machine, place);
+        let settled = self.code.ins().load(I16, TRUSTED, place, settled_offset(0));
+        let settled = self.code.ins().uextend(I32, settled);
+        let changes = self.code.ins().icmp(IntCC::NotEqual, settled, bits);
+        self.code.ins().brif(changes, write, &[], after, &[]);
+        self.code.switch_to_block(write);
+        self.write_chip(instruction, callbacks::write, address, value);
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(after);
     }
