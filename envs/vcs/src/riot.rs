@@ -1,12 +1,25 @@
 //! The 6532 (RIOT): timer and ports. Its 128 bytes of RAM belong to the machine; see
 //! [`Console::ram`](crate::Console::ram).
 
+use std::mem::offset_of;
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::Ports;
 
 /// Logarithms of the timer's four intervals, by the low two bits of the address that sets it.
 const SHIFTS: [u8; 4] = [0, 3, 6, 10];
+
+/// Offsets of what translated code reads.
+impl Riot {
+    /// Offset of a `u8`: the value last written to the timer.
+    pub(crate) const TIMER: usize = offset_of!(Self, timer);
+    /// Offset of a `u8`: the logarithm of the timer's interval.
+    pub(crate) const SHIFT: usize = offset_of!(Self, shift);
+    /// Offset of a `u32`: the CPU cycle at which the timer was written.
+    pub(crate) const SET_AT: usize = offset_of!(Self, set_at);
+}
 
 /// The interval timer and the data direction register of port A.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,9 +89,13 @@ impl Riot {
         i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
     }
 
-    /// The number of consecutive reads of the timer that find a count of at least `least`, the first at CPU
-    /// cycle `first` and one every `period` cycles. Such reads have no effect.
-    pub(crate) fn reads_before(&self, least: u8, first: u32, period: u32) -> u32 {
+    /// The number of consecutive reads of the timer that find a count within `counts`, the first at CPU cycle
+    /// `first` and one every `period` cycles. Such reads have no effect.
+    pub(crate) fn reads_within(&self, counts: RangeInclusive<u8>, first: u32, period: u32) -> u32 {
+        let (least, most) = (*counts.start(), *counts.end());
+        if self.count(first) > most.into() {
+            return 0;
+        }
         let elapsed = self.elapsed(first);
         // The first elapsed cycle with a smaller count.
         let end = u32::from(self.timer).saturating_sub(least.into()) << self.shift;

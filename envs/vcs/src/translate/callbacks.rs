@@ -36,23 +36,25 @@ pub(super) unsafe extern "C" fn read_riot(machine: *mut Machine, address: u32, _
     value.into()
 }
 
-/// Returns the number of iterations of a loop waiting for the timer that may be skipped: it continues for counts
-/// from `least` on, and takes `period` cycles.
+/// Returns the number of iterations of a loop waiting for the timer that may be skipped. An iteration takes
+/// `period` cycles. The lowest byte of `counts` is the least count for which the loop continues, the next one the
+/// greatest.
 pub(super) type IdleRounds =
-    unsafe extern "C" fn(*mut Machine, least: u32, period: u32, first_read: u32) -> u32;
+    unsafe extern "C" fn(*mut Machine, counts: u32, period: u32, first_read: u32) -> u32;
 
 /// # Safety
 /// `machine` is valid and not borrowed.
 pub(super) unsafe extern "C" fn idle_rounds(
     machine: *mut Machine,
-    least: u32,
+    counts: u32,
     period: u32,
     first_read: u32,
 ) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &*machine };
     let most = machine.tia.log_end().saturating_sub(first_read) / period;
-    machine.riot.reads_before(least as u8, first_read, period).min(most)
+    let [least, greatest, ..] = counts.to_le_bytes();
+    machine.riot.reads_within(least..=greatest, first_read, period).min(most)
 }
 
 /// # Safety

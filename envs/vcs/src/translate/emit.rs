@@ -209,7 +209,7 @@ impl Emitter<'_> {
         self.elapsed = 0;
         self.position = Position { pc, elapsed: 0, rest: rest(&basic_block.instructions) };
         if let Some(wait) = TimerWait::of(pc, basic_block) {
-            self.skip_rounds(wait);
+            self.skip_rounds(&wait);
         }
         self.interpret_if_late();
         for (index, &instruction) in basic_block.instructions.iter().enumerate() {
@@ -238,13 +238,14 @@ impl Emitter<'_> {
     }
 
     /// Skips the iterations of a wait loop that are certain to be followed by another one.
-    fn skip_rounds(&mut self, wait: TimerWait) {
+    fn skip_rounds(&mut self, wait: &TimerWait) {
         let cycles = self.code.use_var(self.registers.cycles);
         let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
         let function =
             self.code.ins().iconst(I64, callbacks::idle_rounds as callbacks::IdleRounds as usize as i64);
-        let (least, period) = (self.int(wait.least.into()), self.int(wait.period));
-        let arguments = [self.machine, least, period, first_read];
+        let counts = u32::from_le_bytes([*wait.counts.start(), *wait.counts.end(), 0, 0]);
+        let (counts, period) = (self.int(counts), self.int(wait.period));
+        let arguments = [self.machine, counts, period, first_read];
         let call = self.code.ins().call_indirect(self.signatures.access, function, &arguments);
         let rounds = self.code.inst_results(call)[0];
         let time = self.code.ins().imul_imm_u(rounds, i64::from(wait.period));

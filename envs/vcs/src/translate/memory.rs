@@ -12,6 +12,7 @@ use super::instruction::Instruction;
 use crate::cart::{Cartridge, Mapping};
 use crate::cpu::{Mode, Opcode};
 use crate::machine::{Machine, RAM};
+use crate::riot::Riot;
 
 /// Offset of RAM in the machine.
 const RAM_OFFSET: i32 = offset_of!(Machine, ram) as i32;
@@ -184,10 +185,42 @@ impl Emitter<'_> {
                 RAM_OFFSET + i32::from(address % RAM as u16),
             );
         }
+        let is_riot = address & 0x1280 == 0x0280;
+        if is_riot && matches!(address & 7, 4 | 6) {
+            return self.read_timer(address);
+        }
         let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
-        let function = if address & 0x1280 == 0x0280 { callbacks::read_riot } else { callbacks::read };
+        let function = if is_riot { callbacks::read_riot } else { callbacks::read };
         let (address, open_bus) = (self.int(address.into()), self.int(open_bus.into()));
         self.read_chip(function, address, open_bus)
+    }
+
+    /// Emits a read of the timer's count. A callback reads it once it has run out.
+    fn read_timer(&mut self, address: u16) -> Value {
+        let [expired, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(after, I8);
+        let field = |offset: usize| (offset_of!(Machine, riot) + offset) as i32;
+        let timer = self.code.ins().load(I8, TRUSTED, self.machine, field(Riot::TIMER));
+        let timer = self.zero_extend(timer);
+        let shift = self.code.ins().load(I8, TRUSTED, self.machine, field(Riot::SHIFT));
+        let set_at = self.code.ins().load(I32, TRUSTED, self.machine, field(Riot::SET_AT));
+        let now = self.now();
+        let elapsed = self.code.ins().isub(now, set_at);
+        let elapsed = self.code.ins().iadd_imm_s(elapsed, -1);
+        let intervals = self.code.ins().ushr(elapsed, shift);
+        let count = self.code.ins().isub(timer, intervals);
+        let count = self.code.ins().iadd_imm_s(count, -1);
+        let value = self.code.ins().ireduce(I8, count);
+        self.code.ins().store(TRUSTED, value, self.machine, offset_of!(Machine, open_bus) as i32);
+        let negative = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, count, 0);
+        self.code.ins().brif(negative, expired, &[], after, &[value.into()]);
+        self.code.switch_to_block(expired);
+        self.code.set_cold_block(expired);
+        let (address, open_bus) = (self.int(address.into()), self.int(0));
+        let value = self.read_chip(callbacks::read_riot, address, open_bus);
+        self.code.ins().jump(after, &[value.into()]);
+        self.code.switch_to_block(after);
+        self.code.block_params(after)[0]
     }
 
     fn read_chip(&mut self, function: callbacks::Access, address: Value, open_bus: Value) -> Value {

@@ -1,19 +1,19 @@
 //! Loops that wait for the timer. They take a sixth of all instructions.
 
+use std::ops::RangeInclusive;
+
 use super::region::BasicBlock;
 use crate::cpu::{Mode, Operation};
 
 /// A loop that reads the timer until it has counted down far enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TimerWait {
-    /// The loop continues while the count is at least this.
-    pub(super) least: u8,
+    /// The loop continues while the count is one of these.
+    pub(super) counts: RangeInclusive<u8>,
     /// CPU cycles from the start of an iteration to its read of the timer.
     pub(super) read_after: u8,
     /// CPU cycles of an iteration.
     pub(super) period: u32,
-    /// Instructions of an iteration.
-    pub(super) instructions: u8,
 }
 
 impl TimerWait {
@@ -38,24 +38,20 @@ impl TimerWait {
             | (O::Ldy, Some((O::Cpy, limit))) => Some(limit),
             _ => return None,
         };
-        let least = match (Read::of(load.operand)?, limit, branch.opcode.operation) {
-            (Read::Count, None, O::Bne) if loads != O::Bit => 1,
-            (Read::Count, None, O::Bmi) => 0x80,
+        let counts = match (Read::of(load.operand)?, limit, branch.opcode.operation) {
+            (Read::Count, None, O::Bne) if loads != O::Bit => 1..=0xFF,
+            (Read::Count, None, O::Bmi) => 0x80..=0xFF,
+            (Read::Count, None, O::Bpl) => 0..=0x7F,
             // The flag is clear while the count has not run out.
-            (Read::Flag, None, O::Bpl) => 0,
-            (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?,
-            (Read::Count, Some(limit), O::Bcs) => limit,
+            (Read::Flag, None, O::Bpl) => 0..=0xFF,
+            (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?..=0xFF,
+            (Read::Count, Some(limit), O::Bcs) => limit..=0xFF,
             _ => return None,
         };
         let cycles: u32 =
             block.instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles)).sum();
         let taken = if (start ^ branch.next()) & 0xFF00 == 0 { 1 } else { 2 };
-        Some(Self {
-            least,
-            read_after: load.opcode.cycles,
-            period: cycles + taken,
-            instructions: block.instructions.len() as u8,
-        })
+        Some(Self { counts, read_after: load.opcode.cycles, period: cycles + taken })
     }
 }
 
@@ -100,14 +96,15 @@ mod tests {
     #[test]
     fn recognises_loops_that_wait_for_the_timer() {
         let wait = |bytes: &[u8]| TimerWait::of(0xF000, &first_block(bytes));
-        let expected =
-            |least, period, instructions| Some(TimerWait { least, read_after: 4, period, instructions });
+        let expected = |counts, period| Some(TimerWait { counts, read_after: 4, period });
         // LDA INTIM, BNE
-        assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0xFB]), expected(1, 7, 2));
+        assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0xFB]), expected(1..=0xFF, 7));
         // BIT INSTAT, BPL
-        assert_eq!(wait(&[0x2C, 0x85, 0x02, 0x10, 0xFB]), expected(0, 7, 2));
+        assert_eq!(wait(&[0x2C, 0x85, 0x02, 0x10, 0xFB]), expected(0..=0xFF, 7));
         // LDX INTIM, CPX #5, BCS
-        assert_eq!(wait(&[0xAE, 0x84, 0x02, 0xE0, 0x05, 0xB0, 0xF9]), expected(5, 9, 3));
+        assert_eq!(wait(&[0xAE, 0x84, 0x02, 0xE0, 0x05, 0xB0, 0xF9]), expected(5..=0xFF, 9));
+        // LDA INTIM, BPL
+        assert_eq!(wait(&[0xAD, 0x84, 0x02, 0x10, 0xFB]), expected(0..=0x7F, 7));
         // BIT INTIM, BNE depends on the accumulator; LDA SWCHA, BNE on the player; the last branch leads
         // elsewhere.
         assert_eq!(wait(&[0x2C, 0x84, 0x02, 0xD0, 0xFB]), None);
