@@ -12,7 +12,7 @@ use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::replay::{FrameStart, Replays};
 use crate::riot::Riot;
-use crate::tia::{Drawing, Geometry, LINE, Tia};
+use crate::tia::{ALL_LATCHES, Drawing, Geometry, LINE, Tia};
 use crate::translate::{Execution, Translation};
 
 /// Seed of the generator that fills RAM at power-up.
@@ -122,9 +122,11 @@ pub struct Console {
     /// The native code of the program, shared with all clones. `None` if all code is interpreted.
     #[serde(skip)]
     translation: Option<Arc<Translation>>,
-    /// The frames that draw the two screens.
+    /// The last frames of the two screens.
     #[serde(skip)]
     replays: Replays,
+    #[serde(skip)]
+    wanted: WantedLatches,
 }
 
 impl Console {
@@ -152,6 +154,7 @@ impl Console {
             tv: TvFormat::Ntsc,
             translation,
             replays: Replays::default(),
+            wanted: WantedLatches::default(),
         };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
@@ -193,17 +196,16 @@ impl Console {
     pub fn run_frame(&mut self) {
         if self.is_within_frame() {
             self.draw_screens();
-            self.request(Drawing::Spans);
+            self.request(Drawing::Spans, NONE);
             return self.replays.clear(self.machine.tia.current_screen());
         }
-        let start = FrameStart::of(&self.cpu, &mut self.machine);
-        self.request(Drawing::Lines);
+        let start = self.run(Drawing::Lines);
         let screen = self.machine.tia.current_screen();
         let beneath = self.replays.take_undrawn(screen);
         if self.machine.tia.covers_screen() {
             self.replays.set_drawn(screen, start);
         } else {
-            self.draw_over(beneath, &start);
+            self.draw_over(beneath, start);
         }
     }
 
@@ -214,13 +216,12 @@ impl Console {
         if self.is_within_frame() {
             return self.run_frame();
         }
-        let start = FrameStart::of(&self.cpu, &mut self.machine);
-        self.request(Drawing::CollisionsOnly);
+        let start = self.run(Drawing::CollisionsOnly);
         let tia = &self.machine.tia;
         let screen = tia.current_screen();
         let beneath = self.replays.take_undrawn(screen);
         if tia.is_unfinished() || beneath.is_some() && !tia.covers_screen() {
-            self.draw_over(beneath, &start);
+            self.draw_over(beneath, start);
         } else {
             self.replays.set_undrawn(screen, start);
         }
@@ -232,8 +233,12 @@ impl Console {
     }
 
     /// Draws both screens where undrawn: the last one, and the one before it, which shows through below a
-    /// short frame.
+    /// short frame. Also finds the collisions that were left open.
     pub fn draw_screens(&mut self) {
+        if self.machine.tia.open_latches() != 0 {
+            let latches = self.latches_after(self.machine.tia.current_screen());
+            self.machine.tia.settle_latches(latches);
+        }
         for screen in [0, 1] {
             self.draw(screen);
         }
@@ -248,9 +253,9 @@ impl Console {
         }
     }
 
-    /// Returns true if any screen is undrawn.
+    /// Returns true if any screen is undrawn, or if collisions were left open.
     pub fn has_undrawn_screens(&self) -> bool {
-        self.replays.has_undrawn()
+        self.replays.has_undrawn() || self.machine.tia.open_latches() != 0
     }
 
     /// Frees the memory of the screens, about half of a console's memory. They count as undrawn afterwards. A
@@ -263,14 +268,60 @@ impl Console {
         }
     }
 
+    /// Begins and runs a frame. Returns its start.
+    ///
+    /// The frame looks only for the collisions that the program is known to read. It runs again, after the
+    /// frames before it that left collisions open, if the program reads those or does not clear them for long.
+    fn run(&mut self, drawing: Drawing) -> FrameStart {
+        let mut start = FrameStart::of(&self.cpu, &mut self.machine);
+        let unwanted = self.wanted.unwanted();
+        self.request(drawing, unwanted);
+        let (due, age) = (self.machine.tia.due_latches(), self.machine.tia.age_of_open_latches());
+        if due != 0 || age > OLDEST {
+            self.wanted.learn(due);
+            self.settle(&mut start);
+            start.restore(&mut self.cpu, &mut self.machine);
+            self.request(drawing, NONE);
+        }
+        start
+    }
+
+    /// Finds the latches that are open at the start of the current frame.
+    fn settle(&mut self, start: &mut FrameStart) {
+        if start.has_open_latches() {
+            let latches = self.latches_after(1 - self.machine.tia.current_screen());
+            start.settle_latches(latches);
+        }
+    }
+
+    /// Returns the latches after the last frame of a screen. Without that frame, those that are set now.
+    fn latches_after(&mut self, screen: usize) -> u16 {
+        let Some(mut start) = self.replays.start(screen).cloned() else {
+            return self.machine.tia.latches();
+        };
+        let now = FrameStart::of(&self.cpu, &mut self.machine);
+        start.restore(&mut self.cpu, &mut self.machine);
+        self.request(Drawing::CollisionsOnly, NONE);
+        if self.machine.tia.age_of_open_latches() > 0 {
+            // The frame before had left them open. None are older.
+            start.settle_latches(self.latches_after(1 - screen));
+            start.restore(&mut self.cpu, &mut self.machine);
+            self.request(Drawing::CollisionsOnly, NONE);
+        }
+        let latches = self.machine.tia.latches();
+        now.restore(&mut self.cpu, &mut self.machine);
+        latches
+    }
+
     /// Draws the frame that began at `start`. Where it draws nothing, the screen shows an older frame,
     /// `beneath`, which is drawn first if it is undrawn.
-    fn draw_over(&mut self, beneath: Option<FrameStart>, start: &FrameStart) {
+    fn draw_over(&mut self, beneath: Option<FrameStart>, mut start: FrameStart) {
         if let Some(beneath) = beneath {
             self.replay(&beneath);
         }
+        self.settle(&mut start);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Spans);
+        self.request(Drawing::Spans, NONE);
         self.replays.clear(self.machine.tia.current_screen());
     }
 
@@ -278,26 +329,27 @@ impl Console {
     fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::of(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Lines);
+        self.request(Drawing::Lines, NONE);
         let covers = self.machine.tia.covers_screen();
         if !covers {
             start.restore(&mut self.cpu, &mut self.machine);
-            self.request(Drawing::Spans);
+            self.request(Drawing::Spans, NONE);
         }
         now.restore(&mut self.cpu, &mut self.machine);
         covers
     }
 
     /// Runs the CPU until the frame ends or the limit is reached. Unless `drawing` is [`Drawing::Spans`], a
-    /// frame that remains unfinished must be replayed with it.
-    fn request(&mut self, drawing: Drawing) {
+    /// frame that remains unfinished must be replayed with it. The frame does not look for the collision latches
+    /// `unwanted`, one bit each.
+    fn request(&mut self, drawing: Drawing, unwanted: u16) {
         let machine = &mut self.machine;
         if machine.tia.is_unfinished() {
             machine.tia.resume_frame();
         } else {
             let phase = machine.tia.horizontal(machine.clock());
             machine.rebase();
-            machine.tia.start_frame(phase, drawing);
+            machine.tia.start_frame(phase, drawing, unwanted);
         }
         match &self.translation {
             // Where access times matter, the interpreter accounts for all of them.
@@ -404,8 +456,54 @@ impl Console {
         theirs.cartridge.attach(&mine.cartridge);
         theirs.tia.refresh();
         state.translation.clone_from(&self.translation);
+        state.wanted = self.wanted;
         *self = state;
         Ok(())
+    }
+}
+
+/// No latches.
+const NONE: u16 = 0;
+
+/// The number of frames for which latches may stay open: those whose starts are known.
+const OLDEST: u8 = 1;
+
+/// The collision latches that a program reads, as far as known.
+#[derive(Clone, Copy, Debug, Default)]
+struct WantedLatches {
+    /// One bit each.
+    read: u16,
+    /// Number of frames for which all latches are wanted, because the program does not clear them.
+    all_for: u32,
+    /// The last such number.
+    last_all_for: u32,
+    /// Number of frames since then.
+    frames: u32,
+}
+
+impl WantedLatches {
+    /// The latches that the next frame need not look for.
+    fn unwanted(&mut self) -> u16 {
+        if self.all_for > 0 {
+            self.all_for -= 1;
+            return NONE;
+        }
+        self.frames = self.frames.saturating_add(1);
+        ALL_LATCHES & !self.read
+    }
+
+    /// Learns from a frame that read the open latches `due`, or if there are none, that did not clear the open
+    /// latches for too long. If that happens again and again, all latches are wanted for longer and longer.
+    fn learn(&mut self, due: u16) {
+        const SHORTEST: u32 = 4;
+        const LONGEST: u32 = 4096;
+        self.read |= due;
+        if due == 0 {
+            let again = self.frames <= SHORTEST;
+            self.all_for = if again { (2 * self.last_all_for).clamp(SHORTEST, LONGEST) } else { SHORTEST };
+            self.last_all_for = self.all_for;
+            self.frames = 0;
+        }
     }
 }
 

@@ -161,7 +161,7 @@ impl Bus for Machine {
 
     #[inline]
     fn stops(&self) -> bool {
-        !self.tia.is_unfinished()
+        !self.tia.is_unfinished() || self.tia.due_latches() != 0
     }
 
     #[inline]

@@ -35,6 +35,16 @@ impl FrameStart {
         }
     }
 
+    /// Returns true if latches were open when the frame began.
+    pub(crate) fn has_open_latches(&self) -> bool {
+        self.tia.open_latches() != 0
+    }
+
+    /// Sets all latches of the start.
+    pub(crate) fn settle_latches(&mut self, latches: u16) {
+        self.tia.settle_latches(latches);
+    }
+
     pub(crate) fn restore(&self, cpu: &mut Cpu, machine: &mut Machine) {
         cpu.clone_from(&self.cpu);
         machine.cycles = self.cycles;
@@ -47,31 +57,47 @@ impl FrameStart {
     }
 }
 
-/// A frame that can be replayed, and whether its screen is drawn.
+/// What a screen shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// Nothing yet: the frame covers the screen but was not drawn.
+    Undrawn,
+    /// The frame.
+    Drawn,
+    /// Something that a replay of the frame would not draw.
+    Other,
+}
+
+/// The last frame that was begun on a screen.
 #[derive(Clone, Debug)]
 struct Replay {
     start: FrameStart,
-    drawn: bool,
+    shown: Shown,
 }
 
-/// For each of the two screens the frame that covers it. `None` if that frame cannot be replayed.
+/// The last frame of each of the two screens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replays([Option<Replay>; 2]);
 
 impl Replays {
     /// Returns true if any screen is undrawn.
     pub(crate) fn has_undrawn(&self) -> bool {
-        self.0.iter().flatten().any(|replay| !replay.drawn)
+        self.0.iter().flatten().any(|replay| replay.shown == Shown::Undrawn)
+    }
+
+    /// The start of the last frame that was begun on a screen.
+    pub(crate) fn start(&self, screen: usize) -> Option<&FrameStart> {
+        self.0[screen].as_ref().map(|replay| &replay.start)
     }
 
     /// Records that the screen is undrawn and that the frame covers it.
     pub(crate) fn set_undrawn(&mut self, screen: usize, start: FrameStart) {
-        self.0[screen] = Some(Replay { start, drawn: false });
+        self.0[screen] = Some(Replay { start, shown: Shown::Undrawn });
     }
 
     /// Records that the screen is drawn and that the frame covers it.
     pub(crate) fn set_drawn(&mut self, screen: usize, start: FrameStart) {
-        self.0[screen] = Some(Replay { start, drawn: true });
+        self.0[screen] = Some(Replay { start, shown: Shown::Drawn });
     }
 
     /// Records that the screen holds something that cannot be replayed.
@@ -79,14 +105,17 @@ impl Replays {
         self.0[screen] = None;
     }
 
-    /// Returns the frame that draws the screen if it is undrawn, and forgets it.
+    /// Returns the start of the frame that draws the screen if it is undrawn. The screen then counts as holding
+    /// something else.
     pub(crate) fn take_undrawn(&mut self, screen: usize) -> Option<FrameStart> {
-        self.0[screen].take_if(|replay| !replay.drawn).map(|replay| replay.start)
+        let replay = self.0[screen].as_mut().filter(|replay| replay.shown == Shown::Undrawn)?;
+        replay.shown = Shown::Other;
+        Some(replay.start.clone())
     }
 
     /// Marks a drawn screen as undrawn. Returns false if its frame cannot be replayed.
     pub(crate) fn free(&mut self, screen: usize) -> bool {
-        let drawn = self.0[screen].as_mut().filter(|replay| replay.drawn);
-        drawn.map(|replay| replay.drawn = false).is_some()
+        let drawn = self.0[screen].as_mut().filter(|replay| replay.shown == Shown::Drawn);
+        drawn.map(|replay| replay.shown = Shown::Undrawn).is_some()
     }
 }

@@ -44,6 +44,30 @@ const PAIRS: [(u8, Object, Object); 15] = {
     ]
 };
 
+/// All latches.
+pub(crate) const ALL: u16 = {
+    let mut all = 0;
+    let mut pair = 0;
+    while pair < PAIRS.len() {
+        all |= 1 << PAIRS[pair].0;
+        pair += 1;
+    }
+    all
+};
+
+/// The latches of each object.
+pub(super) const OF_OBJECT: [u16; 6] = {
+    let mut table = [0; 6];
+    let mut pair = 0;
+    while pair < PAIRS.len() {
+        let (latch, first, second) = PAIRS[pair];
+        table[first as usize] |= 1 << latch;
+        table[second as usize] |= 1 << latch;
+        pair += 1;
+    }
+    table
+};
+
 /// Returns the latches that active objects, one bit each, could set.
 #[inline]
 pub(super) fn possible(active: u8) -> u16 {
@@ -70,6 +94,9 @@ static POSSIBLE: [u16; 64] = {
 /// Returns those of the latches `missing` that objects with these pixels set within `place`.
 #[inline]
 pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
+    if missing == 0 {
+        return 0;
+    }
     let (mut all, mut overlaps) = (Mask::EMPTY, Mask::EMPTY);
     for object in Object::ALL {
         overlaps |= all & pixels(object);
@@ -79,16 +106,20 @@ pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16
     if !overlaps.intersects(place) {
         return 0;
     }
-    let (mut latches, mut rest) = (0, missing);
-    while rest != 0 {
-        let latch = rest.trailing_zeros();
-        let (first, second) = BY_LATCH[latch as usize];
-        if (pixels(first) & place).intersects(pixels(second)) {
-            latches |= 1 << latch;
-        }
-        rest &= rest - 1;
-    }
-    latches
+    pairs(missing)
+        .filter(|&(_, first, second)| (pixels(first) & place).intersects(pixels(second)))
+        .fold(0, |latches, (latch, ..)| latches | latch)
+}
+
+/// The latches in a set, each as its bit, with the objects that set it.
+#[inline]
+pub(super) fn pairs(mut latches: u16) -> impl Iterator<Item = (u16, Object, Object)> {
+    std::iter::from_fn(move || {
+        let latch = latches.trailing_zeros();
+        let &(first, second) = BY_LATCH.get(latch as usize)?;
+        latches &= latches - 1;
+        Some((1 << latch, first, second))
+    })
 }
 
 /// The pair of each latch. Latch 12 does not exist and is never missing.
@@ -102,6 +133,11 @@ const BY_LATCH: [(Object, Object); 16] = {
     }
     table
 };
+
+/// The latches of collision register `register` (0 to 7).
+pub(super) fn latches_of(register: u16) -> u16 {
+    (3 << (2 * register)) & ALL
+}
 
 /// Returns bits 7 and 6 of collision register `register` (0 to 7).
 pub(super) fn register(latches: u16, register: u16) -> u8 {

@@ -98,11 +98,10 @@ impl Tia {
             let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
             if lines > 0 && steady && !self.line.combed {
                 // All possible collisions of identical lines have been latched with the first one.
-                let same = plain && self.stale == 0;
-                if self.drawing == Drawing::Lines && same {
+                if self.drawing == Drawing::Lines && plain && self.stale == 0 {
                     self.repeat_row(lines);
                     self.skip_lines(lines);
-                } else if self.drawing == Drawing::CollisionsOnly && (same || self.latches_nothing()) {
+                } else if self.drawing == Drawing::CollisionsOnly && (plain || self.latches_nothing()) {
                     self.skip_lines(lines);
                 }
             }
@@ -139,7 +138,7 @@ impl Tia {
     /// The latches that the objects of this line could still set.
     #[inline]
     fn missing_collisions(&self) -> u16 {
-        collision::possible(self.line.active) & !self.collisions
+        collision::possible(self.line.active) & !self.collisions & !self.debt.unwanted
     }
 
     /// Returns true if no collision can be latched until a register changes.
@@ -154,10 +153,15 @@ impl Tia {
         if x <= self.line.drawn {
             return;
         }
-        if self.drawing == Drawing::CollisionsOnly && self.latches_nothing() {
-            self.line.drawn = x;
-            self.line.active = self.active;
-            return;
+        if self.drawing == Drawing::CollisionsOnly {
+            if self.latches_nothing() {
+                self.line.drawn = x;
+                self.line.active = self.active;
+                return;
+            }
+            if collision::OF_OBJECT[object as usize] & !self.collisions & !self.debt.unwanted == 0 {
+                return;
+            }
         }
         // In score mode with priority, the playfield's colour depends on the other active objects.
         if self.playfield.score && self.playfield.priority {
@@ -226,8 +230,8 @@ impl Tia {
             }
             return;
         }
-        if !painted && missing == 0 {
-            return;
+        if !painted {
+            return self.latch_line(Mask::span(start, end), missing, changed);
         }
         self.refresh_objects();
         self.complete_saved(changed);
@@ -236,16 +240,33 @@ impl Tia {
             if changed >> index & 1 == 1 { self.line.saved[index] } else { self.objects[index] }
         };
         let latches = collision::latches(pixels, Mask::span(start, end), missing);
-        if painted {
-            let layers = self.layers(pixels);
-            self.paint(&layers, start, end);
-            if self.line.combed
-                && let Some(row) = self.row()
-            {
-                row[start.min(COMB)..end.min(COMB)].fill(0);
-            }
+        let layers = self.layers(pixels);
+        self.paint(&layers, start, end);
+        if self.line.combed
+            && let Some(row) = self.row()
+        {
+            row[start.min(COMB)..end.min(COMB)].fill(0);
         }
         self.collisions |= latches;
+    }
+
+    /// Latches those of the collisions `missing` that happen in `place`, without painting. `changed` has one
+    /// bit for each object with saved pixels.
+    fn latch_line(&mut self, place: Mask, missing: u16, changed: u8) {
+        for (latch, first, second) in collision::pairs(missing) {
+            let [first, second] = [first, second].map(|object| {
+                self.refresh_object(object);
+                let index = object as usize;
+                let now = self.objects[index];
+                if changed >> index & 1 == 0 {
+                    return now;
+                }
+                self.line.saved[index] | now & Mask::span(self.line.changed_at[index], WIDTH)
+            });
+            if (first & place).intersects(second) {
+                self.collisions |= latch;
+            }
+        }
     }
 
     /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each.

@@ -33,6 +33,7 @@
 //! that the objects had before a change (`Line::saved`). The third way is `lines` without painting.
 
 mod collision;
+mod debt;
 #[cfg(test)]
 mod dots;
 mod draw;
@@ -54,7 +55,9 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use collision::ALL as ALL_LATCHES;
 use collision::Objects;
+use debt::Debt;
 pub(crate) use draw::Drawing;
 use lines::Line;
 use log::Log;
@@ -151,6 +154,8 @@ pub(crate) struct Tia {
     ball: Ball,
     playfield: Playfield,
     collisions: u16,
+    #[serde(skip)]
+    debt: Debt,
 
     /// The capacitors of the paddles are being discharged (VBLANK bit 7).
     dump: bool,
@@ -198,6 +203,7 @@ impl Tia {
             ball: Ball::default(),
             playfield: Playfield::default(),
             collisions: 0,
+            debt: Debt::default(),
             dump: false,
             dump_end: 0,
             objects: Objects::default(),
@@ -301,8 +307,8 @@ impl Tia {
     }
 
     /// Begins a frame. The caller has just rebased the time; `phase` is the colour clock's position in its
-    /// line.
-    pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing) {
+    /// line. The frame does not look for the latches `unwanted`, one bit each.
+    pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing, unwanted: u16) {
         self.current = !self.current;
         let display_start = LINE * self.geometry.ystart - phase;
         self.beam = Beam {
@@ -322,6 +328,7 @@ impl Tia {
             self.colours = self.colours.map(|colour| colour & 0xFE | parity);
         }
         self.drawing = drawing;
+        self.debt.start_frame(unwanted);
         let screen = &mut self.screens[usize::from(self.current)];
         if drawing != Drawing::CollisionsOnly && screen.is_empty() {
             *screen = spare::take(self.geometry.pixels());

@@ -24,6 +24,7 @@ impl Tia {
         let driven = match register {
             0..=7 => {
                 self.catch_up(now);
+                self.debt.ask_for(collision::latches_of(register) & !self.collisions);
                 collision::register(self.collisions, register)
             }
             8..=11 => bit(self.charged(wiring.analogue(usize::from(register - 8), inputs), now)),

@@ -69,9 +69,9 @@ impl Bench {
         self.lines.clone_from(&self.fast);
         self.unpainted.clone_from(&self.fast);
         if begins {
-            self.fast.start_frame(phase, Drawing::Spans);
-            self.lines.start_frame(phase, Drawing::Lines);
-            self.unpainted.start_frame(phase, Drawing::CollisionsOnly);
+            self.fast.start_frame(phase, Drawing::Spans, 0);
+            self.lines.start_frame(phase, Drawing::Lines, 0);
+            self.unpainted.start_frame(phase, Drawing::CollisionsOnly, 0);
             self.slow.start_frame(phase);
         }
     }

@@ -128,6 +128,7 @@ impl Tia {
             CXCLR => {
                 D::flush(self);
                 self.collisions = 0;
+                self.debt.forgive();
             }
             // VSYNC has had its effect. WSYNC holds the CPU, which the machine does. RSYNC and the sound
             // registers have no effect.
