@@ -256,21 +256,21 @@ impl Emitter<'_> {
     /// Exits unless the rest of the basic block, from the current instruction on, is certain to be over before
     /// the log ends.
     fn interpret_if_late(&mut self) {
-        let now = self.now();
-        let latest = self.code.ins().iadd_imm_s(now, i64::from(self.position.rest));
-        let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
-        let late = self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end);
+        let late = self.is_late();
         self.interpret_if(late);
+    }
+
+    /// True unless the instructions after the current one are certain to be over before the log ends.
+    fn is_late(&mut self) -> Value {
+        let latest = self.later(self.elapsed + self.position.rest);
+        let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
+        self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end)
     }
 
     /// The same after the current instruction, which has waited.
     pub(super) fn interpret_next_if_late(&mut self, next: u16) {
-        let now = self.now();
-        let latest = self.code.ins().iadd_imm_s(now, i64::from(self.position.rest));
-        let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
-        let late = self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end);
-        let (pc, flags) = (self.int(next.into()), self.int(0));
-        self.exit_if(late, [pc, now, flags]);
+        let late = self.is_late();
+        self.exit_if(late, next, self.elapsed, 0);
     }
 
     /// Ends a basic block with a jump to `pc`, inside or outside of the region.
@@ -295,34 +295,38 @@ impl Emitter<'_> {
     /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
     /// the instruction may have happened yet.
     pub(super) fn interpret_if(&mut self, condition: Value) {
-        let (pc, elapsed) = (self.position.pc, self.position.elapsed);
-        let cycles = self.code.use_var(self.registers.cycles);
-        let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
-        let pc = self.int(pc.into());
-        let flags = self.int(INTERPRET);
-        self.exit_if(condition, [pc, cycles, flags]);
+        self.exit_if(condition, self.position.pc, self.position.elapsed, INTERPRET);
     }
 
     /// Exits after the current instruction if the `result` of a callback says that the frame has ended.
     pub(super) fn stop_if(&mut self, result: Value, next: u16) {
         let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
-        let cycles = self.now();
-        let pc = self.int(next.into());
-        let flags = self.int(0);
-        self.exit_if(stopped, [pc, cycles, flags]);
+        self.exit_if(stopped, next, self.elapsed, 0);
     }
 
-    /// Jumps to the exit with these arguments if `condition` holds.
-    fn exit_if(&mut self, condition: Value, arguments: [Value; 3]) {
-        let after = self.code.create_block();
-        self.code.ins().brif(condition, self.exit, &arguments.map(BlockArg::from), after, &[]);
+    /// Exits to `pc`, `elapsed` cycles after the start of the basic block, if `condition` holds.
+    fn exit_if(&mut self, condition: Value, pc: u16, elapsed: u32, flags: u32) {
+        // The exit's arguments are made off the hot path.
+        let [leave, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.ins().brif(condition, leave, &[], after, &[]);
+        self.code.switch_to_block(leave);
+        self.code.set_cold_block(leave);
+        let cycles = self.code.use_var(self.registers.cycles);
+        let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
+        let arguments = [self.int(pc.into()), cycles, self.int(flags)].map(BlockArg::from);
+        self.code.ins().jump(self.exit, &arguments);
         self.code.switch_to_block(after);
     }
 
     /// The time at the end of the current instruction.
     pub(super) fn now(&mut self) -> Value {
+        self.later(self.elapsed)
+    }
+
+    /// The time `elapsed` cycles after the start of the basic block.
+    fn later(&mut self, elapsed: u32) -> Value {
         let cycles = self.code.use_var(self.registers.cycles);
-        self.code.ins().iadd_imm_s(cycles, i64::from(self.elapsed))
+        if elapsed == 0 { cycles } else { self.code.ins().iadd_imm_s(cycles, i64::from(elapsed)) }
     }
 
     /// Makes `cycles` the time at the end of the current instruction.

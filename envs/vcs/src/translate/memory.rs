@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I32, I64};
+use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::callbacks;
@@ -144,8 +144,9 @@ impl Emitter<'_> {
 
     /// The word at `address` and the next one of the zero page, both in RAM.
     pub(super) fn pointer(&mut self, address: u8) -> Value {
-        let (low, high) = (self.byte(address), self.byte(address.wrapping_add(1)));
-        self.load_word(low, high)
+        let place = Self::ram_offset(address.into());
+        let word = self.code.ins().load(I16, TRUSTED, self.machine, place);
+        self.code.ins().uextend(I32, word)
     }
 
     /// The word from two addresses in RAM.
@@ -154,6 +155,11 @@ impl Emitter<'_> {
         let (low, high) = (self.zero_extend(low), self.zero_extend(high));
         let high = self.code.ins().ishl_imm_u(high, 8);
         self.code.ins().bor(low, high)
+    }
+
+    /// The offset in the machine of the byte of RAM at a fixed address.
+    pub(super) fn ram_offset(address: u16) -> i32 {
+        RAM_OFFSET + i32::from(address % RAM as u16)
     }
 
     /// The byte of RAM at an address from $80 to $FF.
@@ -178,12 +184,7 @@ impl Emitter<'_> {
             return self.byte(byte);
         }
         if is_ram_address(address) {
-            return self.code.ins().load(
-                I8,
-                TRUSTED,
-                self.machine,
-                RAM_OFFSET + i32::from(address % RAM as u16),
-            );
+            return self.code.ins().load(I8, TRUSTED, self.machine, Self::ram_offset(address));
         }
         let is_riot = address & 0x1280 == 0x0280;
         if is_riot && matches!(address & 7, 4 | 6) {
@@ -211,7 +212,6 @@ impl Emitter<'_> {
         let count = self.code.ins().isub(timer, intervals);
         let count = self.code.ins().iadd_imm_s(count, -1);
         let value = self.code.ins().ireduce(I8, count);
-        self.code.ins().store(TRUSTED, value, self.machine, offset_of!(Machine, open_bus) as i32);
         let negative = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, count, 0);
         self.code.ins().brif(negative, expired, &[], after, &[value.into()]);
         self.code.switch_to_block(expired);
@@ -247,8 +247,7 @@ impl Emitter<'_> {
 
     fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
         if is_ram_address(address) {
-            let place = RAM_OFFSET + i32::from(address % RAM as u16);
-            self.code.ins().store(TRUSTED, value, self.machine, place);
+            self.code.ins().store(TRUSTED, value, self.machine, Self::ram_offset(address));
             return;
         }
         if address & 0x1080 == 0 {
@@ -289,14 +288,21 @@ impl Emitter<'_> {
 
     /// Emits an indexed read from a fixed base.
     fn read_table(&mut self, base: u16, index: Value) -> Value {
-        let start = self.table(base);
-        let address = if start.is_some() {
-            self.int(0)
-        } else {
-            let base = self.int(base.into());
-            let address = self.indexed(base, index);
-            self.interpret_unless_simple(address);
-            address
+        let table = self.table(base);
+        let address = match table {
+            Some((_, 0xFF)) => self.int(0),
+            Some((_, last)) => {
+                let outside =
+                    self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, index, i64::from(last));
+                self.interpret_if(outside);
+                self.int(0)
+            }
+            None => {
+                let base = self.int(base.into());
+                let address = self.indexed(base, index);
+                self.interpret_unless_simple(address);
+                address
+            }
         };
         let space = 0xFF - i64::from(base & 0xFF);
         if space < 0xFF {
@@ -304,7 +310,7 @@ impl Emitter<'_> {
             let crossed = self.code.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, index, space);
             self.charge(crossed);
         }
-        if let Some(start) = start {
+        if let Some((start, _)) = table {
             let start = self.code.ins().iconst(I64, start as i64);
             let index = self.code.ins().uextend(I64, index);
             let place = self.code.ins().iadd(start, index);
@@ -314,15 +320,18 @@ impl Emitter<'_> {
         self.read_simple(address, open_bus)
     }
 
-    /// Returns the host address of a table of 256 bytes if all of it is plain ROM of this unit.
-    fn table(&self, base: u16) -> Option<*const u8> {
-        let last = base.checked_add(0xFF)?;
-        let whole = self.unit.constant(self.rom, base).is_some()
-            && self.unit.constant(self.rom, last).is_some()
-            && usize::from(base & 0xFFF) % self.unit.image.len() + 0xFF < self.unit.image.len()
-            && base & 0xF000 == last & 0xF000;
+    /// Returns the host address of a table in plain ROM of this unit, and its last index, up to 255. `None` if the
+    /// unit ends so soon that indices outside of the table are likely.
+    fn table(&self, base: u16) -> Option<(*const u8, u8)> {
+        const SHORTEST: u8 = 16;
         let offset = self.unit.offset(base)?;
-        whole.then(|| self.rom[offset..].as_ptr())
+        let follows = |&index: &u8| {
+            let address = base.checked_add(index.into());
+            address.is_some_and(|address| self.unit.offset(address) == Some(offset + usize::from(index)))
+                && offset + usize::from(index) < self.rom.len()
+        };
+        let last = (0..=0xFF).take_while(follows).last()?;
+        (base & 0x1000 != 0 && last >= SHORTEST - 1).then(|| (self.rom[offset..].as_ptr(), last))
     }
 
     /// Emits a read of an address known at run time only, which has passed `interpret_unless_simple`.

@@ -10,7 +10,6 @@ use cranelift_frontend::Variable;
 use super::emit::{Emitter, TRUSTED, Unsupported};
 use super::instruction::Instruction;
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
-use crate::machine::RAM;
 
 impl Emitter<'_> {
     /// Emits an instruction that does not jump.
@@ -206,7 +205,13 @@ impl Emitter<'_> {
                 self.interpret_if(outside);
                 address
             }
-            Mode::ZeroPage | Mode::Absolute => self.byte(operand as u8 | RAM as u8),
+            Mode::ZeroPage | Mode::Absolute => {
+                let place = Self::ram_offset(operand);
+                let value = self.code.ins().load(I8, TRUSTED, self.machine, place);
+                let value = self.modified(opcode, value)?;
+                self.code.ins().store(TRUSTED, value, self.machine, place);
+                return Ok(());
+            }
             _ => return Err(Unsupported(opcode)),
         };
         let value = self.load_ram(address);

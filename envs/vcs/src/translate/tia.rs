@@ -14,7 +14,6 @@ use crate::tia::registers::{HMBL, HMCLR, HMP0, WSYNC};
 use crate::tia::{self, LINE, Logging, SIGNIFICANT, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
-const OPEN_BUS_OFFSET: i32 = offset_of!(Machine, open_bus) as i32;
 /// CPU cycles per line.
 const LINE_CYCLES: u32 = LINE as u32 / 3;
 
@@ -26,7 +25,6 @@ fn settled_offset(register: u16) -> i32 {
 impl Emitter<'_> {
     /// Emits the write of a register: an entry of the log, or for WSYNC the wait for the end of the line.
     pub(super) fn write_tia(&mut self, instruction: Instruction, register: u16, value: Value) {
-        self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
         let wide = self.zero_extend(value);
         match tia::logging(register) {
             Logging::Never if register == WSYNC => {
@@ -84,7 +82,6 @@ impl Emitter<'_> {
     /// Emits the write of a register that is known at run time only.
     pub(super) fn write_any_register(&mut self, instruction: Instruction, address: Value, value: Value) {
         let [write, after] = std::array::from_fn(|_| self.code.create_block());
-        self.code.ins().store(TRUSTED, value, self.machine, OPEN_BUS_OFFSET);
         let (address, value) = (self.zero_extend(address), self.zero_extend(value));
         let register = self.code.ins().band_imm_s(address, 0x3F);
         let register = self.code.ins().uextend(I64, register);
