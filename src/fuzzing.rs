@@ -151,6 +151,13 @@ mod tests {
         }
     }
 
+    /// Inputs that have crashed a target.
+    #[test]
+    fn former_crashes_are_errors() {
+        // An observation space so large that no memory holds the network.
+        checkpoint(&[6, 3, 97, 0, 6, 1, 97, 0, 255, 15, 255, 15]);
+    }
+
     #[test]
     fn random_damage_does_not_panic() {
         let mut rng = ChaCha8Rng::seed_from_u64(rand::rng().random());

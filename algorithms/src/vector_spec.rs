@@ -176,10 +176,17 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Returns true if every environment has a task and every task an environment. False for a damaged
-    /// specification.
-    pub(crate) fn is_consistent(&self) -> bool {
-        self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
+    /// Returns true if every environment has a task and every task an environment, and if a state of
+    /// `state_len` bytes may hold a network for the observations. False for a damaged specification.
+    pub(crate) fn is_consistent(&self, state_len: usize) -> bool {
+        // Every network has at least one weight, four bytes, for each element.
+        let shape: &[usize] = match &self.observation_space {
+            Space::Box { shape, .. } => shape,
+            _ => &[],
+        };
+        let weights = shape.iter().try_fold(4_usize, |bytes, &extent| bytes.checked_mul(extent));
+        weights.is_some_and(|bytes| bytes <= state_len)
+            && self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }

@@ -73,7 +73,7 @@ impl Dqn {
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         let (config, policy) = (state.config.clone(), state.policy.clone());
-        Self::restored(state, config, policy, ReplayStorage::UNLIMITED, device)
+        Self::restored(state, bytes.len(), config, policy, ReplayStorage::UNLIMITED, device)
     }
 
     /// Like [`from_state`](Self::from_state), with the replay buffer in `storage`, and with settings that may differ from
@@ -95,18 +95,19 @@ impl Dqn {
         if config.total_steps != state.config.total_steps {
             ConfigError::unless(is_possible, "total_steps", &total_steps, allowed)?;
         }
-        Self::restored(state, config, policy, storage, device)
+        Self::restored(state, bytes.len(), config, policy, storage, device)
     }
 
     fn restored(
         state: State,
+        state_len: usize,
         config: DqnConfig,
         policy: PolicyConfig,
         storage: ReplayStorage,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        if !state.spec.is_consistent() {
-            return Err(bad("the environments and the tasks do not match"));
+        if !state.spec.is_consistent(state_len) {
+            return Err(bad("the environments, the tasks and the network do not match"));
         }
         // The seed has no effect: everything derived from it is replaced.
         let mut dqn = Self::with_storage(config, policy, state.spec, storage, device, 0)?;

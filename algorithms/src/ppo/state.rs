@@ -46,7 +46,7 @@ impl Ppo {
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         let (config, policy) = (state.config.clone(), state.policy.clone());
-        Self::restored(state, config, policy, device)
+        Self::restored(state, bytes.len(), config, policy, device)
     }
 
     /// Like [`from_state`](Self::from_state), with settings that may differ from those in the state unless they are
@@ -60,19 +60,20 @@ impl Ppo {
         let state: State = HEADER.decode(bytes)?;
         config.check_change(&state.config)?;
         policy.check_change(&state.policy)?;
-        let ppo = Self::restored(state, config, policy, device)?;
+        let ppo = Self::restored(state, bytes.len(), config, policy, device)?;
         ppo.on_policy.check_total()?;
         Ok(ppo)
     }
 
     fn restored(
         state: State,
+        state_len: usize,
         config: PpoConfig,
         policy: PolicyConfig,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        if !state.spec.is_consistent() {
-            return Err(bad("the environments and the tasks do not match"));
+        if !state.spec.is_consistent(state_len) {
+            return Err(bad("the environments, the tasks and the network do not match"));
         }
         // The seed has no effect: everything derived from it is replaced.
         let mut ppo = Self::new(config, policy, state.spec, device, 0)?;

@@ -43,7 +43,7 @@ impl Pqn {
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         let (config, policy) = (state.config.clone(), state.policy.clone());
-        Self::restored(state, config, policy, device)
+        Self::restored(state, bytes.len(), config, policy, device)
     }
 
     /// Like [`from_state`](Self::from_state), with settings that may differ from those in the state unless they are
@@ -57,19 +57,20 @@ impl Pqn {
         let state: State = HEADER.decode(bytes)?;
         config.check_change(&state.config)?;
         policy.check_change(&state.policy)?;
-        let pqn = Self::restored(state, config, policy, device)?;
+        let pqn = Self::restored(state, bytes.len(), config, policy, device)?;
         pqn.on_policy.check_total()?;
         Ok(pqn)
     }
 
     fn restored(
         state: State,
+        state_len: usize,
         config: PqnConfig,
         policy: PolicyConfig,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        if !state.spec.is_consistent() {
-            return Err(bad("the environments and the tasks do not match"));
+        if !state.spec.is_consistent(state_len) {
+            return Err(bad("the environments, the tasks and the network do not match"));
         }
         // The seed has no effect: everything derived from it is replaced.
         let mut pqn = Self::new(config, policy, state.spec, device, 0)?;

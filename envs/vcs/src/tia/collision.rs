@@ -94,18 +94,6 @@ static POSSIBLE: [u16; 64] = {
 /// Returns those of the latches `missing` that objects with these pixels set within `place`.
 #[inline]
 pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
-    if missing == 0 {
-        return 0;
-    }
-    let (mut all, mut overlaps) = (Mask::EMPTY, Mask::EMPTY);
-    for object in Object::ALL {
-        overlaps |= all & pixels(object);
-        all |= pixels(object);
-    }
-    // On most lines nothing overlaps.
-    if !overlaps.intersects(place) {
-        return 0;
-    }
     pairs(missing)
         .filter(|&(_, first, second)| (pixels(first) & place).intersects(pixels(second)))
         .fold(0, |latches, (latch, ..)| latches | latch)

@@ -234,20 +234,37 @@ impl Tia {
             return self.latch_line(Mask::span(start, end), missing, changed);
         }
         self.refresh_objects();
-        self.complete_saved(changed);
-        let pixels = |object: Object| {
-            let index = object as usize;
-            if changed >> index & 1 == 1 { self.line.saved[index] } else { self.objects[index] }
-        };
-        let latches = collision::latches(pixels, Mask::span(start, end), missing);
-        let layers = self.layers(pixels);
+        // In most lines no object has changed.
+        if changed == 0 {
+            self.paint_line(start, end, missing, |tia, object| tia.objects[object as usize]);
+        } else {
+            self.complete_saved(changed);
+            self.paint_line(start, end, missing, |tia, object| {
+                let index = object as usize;
+                if changed >> index & 1 == 1 { tia.line.saved[index] } else { tia.objects[index] }
+            });
+        }
+    }
+
+    /// Paints the pixels `start..end` and latches those of the collisions `missing` that happen there.
+    #[allow(clippy::inline_always)] // Each caller's way to get the pixels is simple.
+    #[inline(always)]
+    fn paint_line(
+        &mut self,
+        start: usize,
+        end: usize,
+        missing: u16,
+        pixels: impl Fn(&Self, Object) -> Mask,
+    ) {
+        self.collisions |=
+            collision::latches(|object| pixels(self, object), Mask::span(start, end), missing);
+        let layers = self.layers(|object| pixels(self, object));
         self.paint(&layers, start, end);
         if self.line.combed
             && let Some(row) = self.row()
         {
             row[start.min(COMB)..end.min(COMB)].fill(0);
         }
-        self.collisions |= latches;
     }
 
     /// Latches those of the collisions `missing` that happen in `place`, without painting. `changed` has one

@@ -344,14 +344,17 @@ impl Tia {
         let blanks = self.geometry.hmove_blanks && (cycle <= 20 || cycle == 75);
         D::comb(self, blanks);
         let pixels = motion::hmove(cycle);
-        for index in 0..2 {
-            let distance = pixels[usize::from(self.players[index].motion)];
-            self.shift::<D>(|tia| &mut tia.players[index].position, distance, PLAYERS[index]);
-            let distance = pixels[usize::from(self.missiles[index].motion)];
-            self.shift::<D>(|tia| &mut tia.missiles[index].position, distance, MISSILES[index]);
+        // Many programs write HMOVE in every line and rarely move anything.
+        if pixels[0] != 0 || self.has_motion() {
+            for index in 0..2 {
+                let distance = pixels[usize::from(self.players[index].motion)];
+                self.shift::<D>(|tia| &mut tia.players[index].position, distance, PLAYERS[index]);
+                let distance = pixels[usize::from(self.missiles[index].motion)];
+                self.shift::<D>(|tia| &mut tia.missiles[index].position, distance, MISSILES[index]);
+            }
+            let distance = pixels[usize::from(self.ball.motion)];
+            self.shift::<D>(|tia| &mut tia.ball.position, distance, Object::Bl);
         }
-        let distance = pixels[usize::from(self.ball.motion)];
-        self.shift::<D>(|tia| &mut tia.ball.position, distance, Object::Bl);
         if self.missiles[0].shape != MissileShape::Normal {
             D::flush_object(self, Object::M0);
             self.missiles[0].shape = MissileShape::Normal;
@@ -374,6 +377,15 @@ impl Tia {
             let moved = moved(*position(self), distance.into());
             self.change::<D, _>(position, moved, object);
         }
+    }
+
+    /// Returns true if a motion register is not 0.
+    #[inline]
+    fn has_motion(&self) -> bool {
+        let [first, second] = &self.players;
+        let [first_missile, second_missile] = &self.missiles;
+        let players = first.motion | second.motion;
+        players | first_missile.motion | second_missile.motion | self.ball.motion != 0
     }
 
     fn clear_motion(&mut self) {
