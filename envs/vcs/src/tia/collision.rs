@@ -18,6 +18,10 @@ impl Object {
     pub(super) const ALL: [Self; 6] = [Self::P0, Self::P1, Self::M0, Self::M1, Self::Bl, Self::Pf];
 }
 
+/// The players and missiles by their numbers.
+pub(super) const PLAYERS: [Object; 2] = [Object::P0, Object::P1];
+pub(super) const MISSILES: [Object; 2] = [Object::M0, Object::M1];
+
 /// A mask for each object.
 pub(super) type Objects = [Mask; 6];
 

@@ -34,6 +34,9 @@ pub(super) trait Draw {
     /// Flushes or saves an object's pixels before one of its registers changes.
     fn flush_object(tia: &mut Tia, object: Object);
 
+    /// Flushes or saves a player's pixels before its graphics change, but nothing else.
+    fn flush_graphics(tia: &mut Tia, index: usize);
+
     /// Flushes the pending pixels of a colour before it changes: those of `objects`, one bit each, or of the
     /// background if there are none.
     fn flush_coloured(tia: &mut Tia, objects: u8);

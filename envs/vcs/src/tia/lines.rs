@@ -4,7 +4,7 @@
 //! consists of its saved and its current pixels. A change of a colour splits the line only if pixels of that
 //! colour have been shown.
 
-use super::collision::{self, Object, Objects};
+use super::collision::{self, Object, Objects, PLAYERS};
 use super::draw::{COMB_END, Draw, Drawing};
 use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
@@ -43,6 +43,11 @@ impl Draw for ByLines {
     #[inline]
     fn flush_object(tia: &mut Tia, object: Object) {
         tia.save_pixels(object);
+    }
+
+    #[inline]
+    fn flush_graphics(tia: &mut Tia, index: usize) {
+        tia.save_graphics(index);
     }
 
     #[inline]
@@ -93,7 +98,9 @@ impl Tia {
             let plain = self.line.drawn == 0 && self.line.changed == 0 && !self.line.combed;
             self.draw_line(WIDTH);
             let steady = !self.has_pending_line_end();
-            self.end_line();
+            if !steady {
+                self.end_line();
+            }
             self.next_line();
             let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
             if lines > 0 && steady && !self.line.combed {
@@ -180,6 +187,17 @@ impl Tia {
         line.changed |= bit;
     }
 
+    /// Saves a player's pixels so far, before its graphics change.
+    fn save_graphics(&mut self, index: usize) {
+        let x = self.advance();
+        let coloured_by_others = self.playfield.score && self.playfield.priority;
+        // Most programs change the graphics before the beam reaches the player.
+        if self.players[index].begins_at_or_after(x) && !coloured_by_others {
+            return;
+        }
+        self.save_pixels(PLAYERS[index]);
+    }
+
     /// Draws all pending pixels.
     fn draw_line_so_far(&mut self) {
         let x = self.advance();
@@ -260,10 +278,17 @@ impl Tia {
             collision::latches(|object| pixels(self, object), Mask::span(start, end), missing);
         let layers = self.layers(|object| pixels(self, object));
         self.paint(&layers, start, end);
-        if self.line.combed
-            && let Some(row) = self.row()
-        {
-            row[start.min(COMB)..end.min(COMB)].fill(0);
+        if self.line.combed && start < COMB {
+            self.blank_comb(start, end.min(COMB));
+        }
+    }
+
+    /// Blanks the pixels `start..end` of those that HMOVE blanks.
+    fn blank_comb(&mut self, start: usize, end: usize) {
+        if let Some(pixels) = self.row().and_then(|row| row.first_chunk_mut::<COMB>()) {
+            // Not a loop, which would become a call.
+            let kept = u64::from_le_bytes(*pixels) & !(byte_span(end) & !byte_span(start));
+            *pixels = kept.to_le_bytes();
         }
     }
 
@@ -310,6 +335,11 @@ impl Tia {
         }
         self.drawing = Drawing::Spans;
     }
+}
+
+/// All bits of the first `bytes` bytes, up to eight.
+fn byte_span(bytes: usize) -> u64 {
+    if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
 }
 
 /// Number of pixels that HMOVE blanks.

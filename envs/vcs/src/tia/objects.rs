@@ -13,6 +13,20 @@ pub(super) const COPIES: [&[u8]; 8] =
 /// stretched forms begin one pixel late.
 pub(super) const PLAYER_WIDTH: [u8; 8] = [8, 8, 8, 8, 8, 16, 8, 32];
 
+/// Pixels from a player's position to the end of its last copy, by the low three bits of NUSIZ.
+const EXTENT: [u8; 8] = {
+    let mut extent = [0; 8];
+    let mut nusiz = 0;
+    while nusiz < 8 {
+        let copies = COPIES[nusiz];
+        // The stretched forms begin one pixel late.
+        let late = if PLAYER_WIDTH[nusiz] > 8 { 1 } else { 0 };
+        extent[nusiz] = copies[copies.len() - 1] + late + PLAYER_WIDTH[nusiz];
+        nusiz += 1;
+    }
+    extent
+};
+
 /// Returns `to - from` modulo the line.
 pub(super) fn distance(from: u8, to: i32) -> i32 {
     (to - i32::from(from)).rem_euclid(WIDTH as i32)
@@ -87,6 +101,13 @@ impl Player {
             _ => bits.into(),
         };
         copies(pattern, self.position, self.shown_copies())
+    }
+
+    /// Returns true if the player cannot cover pixels to the left of `x`, whatever its graphics.
+    #[inline]
+    pub(super) fn begins_at_or_after(&self, x: usize) -> bool {
+        let position = usize::from(self.position);
+        position >= x && position + usize::from(EXTENT[usize::from(self.copies)]) <= WIDTH
     }
 
     /// All pixels that the player could cover with any graphics.

@@ -34,6 +34,10 @@ impl Draw for BySpans {
         tia.draw_spans();
     }
 
+    fn flush_graphics(tia: &mut Tia, _: usize) {
+        tia.draw_spans();
+    }
+
     fn flush_coloured(tia: &mut Tia, objects: u8) {
         if objects == 0 || tia.active & objects != 0 {
             tia.draw_spans();

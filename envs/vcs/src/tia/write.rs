@@ -3,7 +3,7 @@
 //! A write takes effect at once or, in a frame that is logged, when the [log](super::log) is applied. It extends the pending pixels up to the clock at which it takes effect. If it changes a value that
 //! pending pixels show, they are flushed first.
 
-use super::collision::Object;
+use super::collision::{MISSILES, Object, PLAYERS};
 use super::draw::Draw;
 use super::motion::{self, CosmicArk};
 use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, Player, distance, moved};
@@ -35,9 +35,6 @@ const PLAYFIELD_DELAYS: [i32; 4] = [4, 5, 2, 3];
 
 /// CTRLPF's reflection bit takes effect immediately only before this colour clock of a line.
 const LAST_REFLECTION: i32 = 147;
-
-const PLAYERS: [Object; 2] = [Object::P0, Object::P1];
-const MISSILES: [Object; 2] = [Object::M0, Object::M1];
 
 impl Tia {
     /// Writes register `address & 0x3F` at CPU cycle `now`.
@@ -171,7 +168,7 @@ impl Tia {
         }
         let shows = !self.players[index].delayed;
         if shows {
-            D::flush_object(self, PLAYERS[index]);
+            D::flush_graphics(self, index);
         }
         self.players[index].graphics = graphics;
         if shows {
@@ -187,7 +184,7 @@ impl Tia {
             return;
         }
         if shows {
-            D::flush_object(self, PLAYERS[index]);
+            D::flush_graphics(self, index);
         }
         self.players[index].graphics_old = graphics;
         if shows {
