@@ -1,8 +1,8 @@
 //! From the console's screens to observations: colours, maximum of two frames, area resize, frame stack.
 //!
-//! Every step processes the whole screen in one pass over its rows. Results of the previous step are not cached for
-//! reuse: beside the frame buffers of other environments they would not fit the processor's caches. A row that equals
-//! the row above is processed once.
+//! Every step processes the whole screen in one pass over its rows. A row that equals the row above is resized once,
+//! and a row of the result is copied from the one before if nothing has changed that it shows: three quarters of them
+//! on average.
 
 mod avx2;
 mod avx512;
@@ -59,6 +59,10 @@ pub(crate) struct Preprocessor {
     pool: Pool,
     resizer: Resizer,
     stack: FrameStack,
+    /// The newest frame of the stack shows the pooled image.
+    is_current: bool,
+    /// Memory for a row of the pooled image.
+    scratch: Box<[u8]>,
 }
 
 /// The state that an exact continuation needs; everything else is derived.
@@ -81,6 +85,8 @@ impl Preprocessor {
                 settings.stack_num,
                 settings.target.height * settings.target.width * settings.channels(),
             ),
+            is_current: false,
+            scratch: vec![0; SCREEN_WIDTH * settings.channels()].into(),
             settings,
         }
     }
@@ -88,6 +94,7 @@ impl Preprocessor {
     /// Starts an episode: clears the stack and pushes this screen, which has no previous frame.
     pub(crate) fn restart(&mut self, screen: &[u8]) {
         self.stack.clear();
+        self.is_current = false;
         self.process(Some(screen), None);
     }
 
@@ -106,12 +113,22 @@ impl Preprocessor {
             return self.stack.repeat_newest();
         }
         let previous = previous.map(rows);
+        let (before, newest) = self.stack.push_after();
+        let before = before.filter(|_| self.is_current);
+        self.is_current = true;
         let Some(last) = last.map(rows) else {
             self.pooled.pool_again(&self.pool, previous.unwrap_or_default());
-            return self.resizer.resize(&mut self.pooled, self.stack.push());
+            return self.resizer.resize(&mut self.pooled, None, newest);
         };
-        let mut frames = Frames { last, previous, pool: &self.pool, pooled: &mut self.pooled };
-        self.resizer.resize(&mut frames, self.stack.push());
+        let mut frames = Frames {
+            last,
+            previous,
+            pool: &self.pool,
+            pooled: &mut self.pooled,
+            scratch: &mut self.scratch,
+            above_unchanged: false,
+        };
+        self.resizer.resize(&mut frames, before, newest);
     }
 
     /// Writes the observation: the frames of the stack, oldest first.
@@ -139,6 +156,7 @@ impl Preprocessor {
     pub(crate) fn restore(&mut self, state: &PreprocessorState) {
         self.pooled.set(&state.pooled);
         self.stack.read(&state.stack);
+        self.is_current = false;
     }
 }
 

@@ -1,5 +1,5 @@
 use super::pool::Pool;
-use super::resize::Rows;
+use super::resize::{Rows, Sameness};
 use super::screen::Row;
 
 /// The pooled image before the resize, in greyscale or RGB.
@@ -45,14 +45,23 @@ impl Pooled {
         }
     }
 
+    /// The pixels of a row.
+    fn pixels_of(&self, row: usize) -> &[u8] {
+        self.held(self.holders[row])
+    }
+
     fn held(&self, holder: u16) -> &[u8] {
         &self.rows[usize::from(holder) * self.row_len..][..self.row_len]
     }
 }
 
 impl Rows for Pooled {
-    fn row(&mut self, row: usize) -> Option<&[u8]> {
-        Some(self.held(self.holders[row]))
+    fn produce(&mut self, _: usize) -> Sameness {
+        Sameness::default()
+    }
+
+    fn pixels(&self, row: usize) -> &[u8] {
+        self.pixels_of(row)
     }
 }
 
@@ -62,18 +71,50 @@ pub(super) struct Frames<'a> {
     pub(super) previous: Option<&'a [Row]>,
     pub(super) pool: &'a Pool,
     pub(super) pooled: &'a mut Pooled,
+    /// Memory for one row.
+    pub(super) scratch: &'a mut [u8],
+    /// The row above is unchanged.
+    pub(super) above_unchanged: bool,
+}
+
+impl Frames<'_> {
+    /// Produces a row that equals the one above. Returns true if it is unchanged.
+    fn repeat(&mut self, row: usize) -> bool {
+        let Pooled { rows, row_len, holders } = &mut *self.pooled;
+        let (above, before) = (usize::from(holders[row - 1]), usize::from(holders[row]));
+        let pixels = |holder: usize| &rows[holder * *row_len..][..*row_len];
+        if before == row && pixels(row) == pixels(above) {
+            return true;
+        }
+        holders[row] = above as u16;
+        // Otherwise it has equalled the one above before, too.
+        before != row && self.above_unchanged
+    }
+
+    /// Produces a row from the frames. Returns true if it is unchanged.
+    fn pool(&mut self, row: usize) -> bool {
+        let Pooled { rows, row_len, holders } = &mut *self.pooled;
+        let pixels = &mut rows[row * *row_len..][..*row_len];
+        self.pool.row(Some(&self.last[row]), self.previous.map(|previous| &previous[row]), self.scratch);
+        let was_own = usize::from(std::mem::replace(&mut holders[row], row as u16)) == row;
+        let unchanged = was_own && *pixels == *self.scratch;
+        if !unchanged {
+            pixels.copy_from_slice(self.scratch);
+        }
+        unchanged
+    }
 }
 
 impl Rows for Frames<'_> {
-    fn row(&mut self, row: usize) -> Option<&[u8]> {
-        let repeats = |rows: &[Row]| rows[row] == rows[row - 1];
-        if row > 0 && repeats(self.last) && self.previous.is_none_or(repeats) {
-            self.pooled.holders[row] = self.pooled.holders[row - 1];
-            return None;
-        }
-        self.pooled.holders[row] = row as u16;
-        let pooled = &mut self.pooled.rows[row * self.pooled.row_len..][..self.pooled.row_len];
-        self.pool.row(Some(&self.last[row]), self.previous.map(|previous| &previous[row]), pooled);
-        Some(pooled)
+    fn produce(&mut self, row: usize) -> Sameness {
+        let repeats = |rows: &[Row]| row > 0 && rows[row] == rows[row - 1];
+        let repeats = repeats(self.last) && self.previous.is_none_or(repeats);
+        let unchanged = if repeats { self.repeat(row) } else { self.pool(row) };
+        self.above_unchanged = unchanged;
+        Sameness { repeats, unchanged }
+    }
+
+    fn pixels(&self, row: usize) -> &[u8] {
+        self.pooled.pixels_of(row)
     }
 }

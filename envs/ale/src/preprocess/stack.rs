@@ -20,8 +20,21 @@ impl FrameStack {
 
     /// Turns the oldest frame into the newest and returns it for overwriting.
     pub(crate) fn push(&mut self) -> &mut [u8] {
-        self.newest = (self.newest + 1) % (self.frames.len() / self.frame_bytes);
-        &mut self.frames[self.newest * self.frame_bytes..][..self.frame_bytes]
+        self.push_after().1
+    }
+
+    /// Like [`push`](Self::push). Also returns the frame that was the newest, unless the stack has only one.
+    pub(crate) fn push_after(&mut self) -> (Option<&[u8]>, &mut [u8]) {
+        let length = self.frame_bytes;
+        let last = self.frames.len() / length - 1;
+        if self.newest < last {
+            self.newest += 1;
+            let (older, newest) = self.frames.split_at_mut(self.newest * length);
+            return (Some(&older[(self.newest - 1) * length..]), &mut newest[..length]);
+        }
+        self.newest = 0;
+        let (newest, others) = self.frames.split_at_mut(length);
+        (last.checked_sub(1).map(|before| &others[before * length..]), newest)
     }
 
     /// Replaces the oldest frame by a copy of the newest.
@@ -70,7 +83,9 @@ mod tests {
         stack.push().copy_from_slice(&[1, 1]);
         stack.write(&mut frames);
         assert_eq!(frames, [0, 0, 0, 0, 1, 1]);
-        stack.push().copy_from_slice(&[2, 1]);
+        let (before, newest) = stack.push_after();
+        assert_eq!(before, Some([1, 1].as_slice()));
+        newest.copy_from_slice(&[2, 1]);
         stack.repeat_newest();
         stack.push().copy_from_slice(&[2, 3]);
         stack.write(&mut frames);
@@ -87,5 +102,8 @@ mod tests {
         stack.fill_with_newest();
         stack.write(&mut frames);
         assert_eq!(frames, [7; 6]);
+        let mut single = FrameStack::new(1, 2);
+        let (before, newest) = single.push_after();
+        assert_eq!((before, newest.len()), (None, 2));
     }
 }

@@ -1,3 +1,5 @@
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use vcs::TvFormat;
 
 use super::*;
@@ -84,6 +86,55 @@ fn max_pools_each_colour_channel() {
     assert_eq!(observation[..3], red);
     assert_eq!(observation[3 * PIXELS..3 * PIXELS + 3], expected);
     assert_eq!(observation[6 * PIXELS - 3..], expected);
+}
+
+/// A preprocessor that has just restored its state has nothing to copy unchanged rows from.
+#[test]
+fn copies_of_unchanged_rows_equal_computed_ones() {
+    const ROWS: usize = 210;
+    let seed: u64 = rand::random();
+    println!("seed {seed}");
+    let mut random = StdRng::seed_from_u64(seed);
+    for (grayscale, stack_num, side) in [(true, 4, 84), (true, 1, 84), (false, 2, 50), (true, 3, 105)] {
+        let settings = Preprocessing {
+            screen_height: ROWS,
+            palette: Palette::of(TvFormat::Ntsc),
+            grayscale,
+            maxpool: true,
+            target: Size { height: side, width: side },
+            stack_num,
+        };
+        let mut original = Preprocessor::new(settings.clone());
+        let mut screens = [vec![0; ROWS * SCREEN_WIDTH], vec![0; ROWS * SCREEN_WIDTH]];
+        original.restart(&screens[0]);
+        for step in 0..60 {
+            let screen = random.random_range(0..2);
+            for _ in 0..random.random_range(0..4) {
+                let first = random.random_range(0..ROWS);
+                let last = (first + random.random_range(0..20)).min(ROWS);
+                let bytes = &mut screens[screen][first * SCREEN_WIDTH..last * SCREEN_WIDTH];
+                match random.random_range(0..3) {
+                    0 => bytes.fill(2 * random.random_range(0..4_u8)),
+                    1 => bytes.iter_mut().for_each(|byte| *byte = random.random::<u8>() & 0x0E),
+                    _ => bytes.iter_mut().skip(first).step_by(31).for_each(|byte| *byte ^= 0x10),
+                }
+            }
+            if random.random_bool(0.1) {
+                original.restart(&screens[0]);
+            }
+            let mut computed = Preprocessor::new(settings.clone());
+            computed.restore(&original.state());
+            let (last, previous) = (random.random_bool(0.9), random.random_bool(0.8));
+            let mut observations = [&mut original, &mut computed].map(|preprocessor| {
+                preprocessor.process(last.then_some(&*screens[0]), previous.then_some(&*screens[1]));
+                let mut observation = vec![0; preprocessor.stack.byte_len()];
+                preprocessor.observe(&mut observation);
+                (observation, preprocessor.state().pooled)
+            });
+            let [original, computed] = &mut observations;
+            assert!(original == computed, "step {step}, {side} pixels");
+        }
+    }
 }
 
 #[test]

@@ -118,23 +118,63 @@ impl Area {
         Self { sums: RowSums::new(&tables), tables }
     }
 
-    pub(super) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
+    pub(super) fn resize(&mut self, source: &mut impl Rows, previous: Option<&[u8]>, target: &mut [u8]) {
         let Self { tables, sums } = self;
+        let mut produced = Produced::default();
         // The source row that was summed last, and the place of its sums.
         let mut newest = None;
-        for (taps, target) in tables.vertical.iter().zip(target.chunks_exact_mut(tables.target_len)) {
+        for (index, target) in target.chunks_exact_mut(tables.target_len).enumerate() {
+            let taps = &tables.vertical[index];
+            let unchanged = produced.all_unchanged(source, taps.sources.clone());
+            if let Some(previous) = previous.filter(|_| unchanged) {
+                target.copy_from_slice(&previous[index * tables.target_len..][..tables.target_len]);
+                newest = None;
+                continue;
+            }
             for (place, row) in taps.sources.clone().enumerate() {
-                // Two target rows may share a source row.
-                let pixels = if newest.is_some_and(|(made, _)| made == row) { None } else { source.row(row) };
-                match (pixels, newest) {
-                    (Some(pixels), _) => sums.sum_row(tables, pixels, place),
-                    (None, Some((_, from))) if from != place => sums.copy(tables, from, place),
-                    _ => {}
+                match newest {
+                    // Two target rows may share a source row, and a source row may equal the one above.
+                    Some((made, from)) if made == row || made + 1 == row && produced.repeats(row) => {
+                        if from != place {
+                            sums.copy(tables, from, place);
+                        }
+                    }
+                    _ => sums.sum_row(tables, source.pixels(row), place),
                 }
                 newest = Some((row, place));
             }
             sums.sum_columns(tables, &taps.weights, target);
         }
+    }
+}
+
+/// The newest source rows that have been produced.
+#[derive(Default)]
+struct Produced {
+    /// Their number.
+    rows: usize,
+    /// For each of the newest 64 rows a bit, the newest in bit 0.
+    repeating: u64,
+    unchanged: u64,
+}
+
+impl Produced {
+    /// Produces some rows, unless that has been done. Returns true if all of them are unchanged.
+    fn all_unchanged(&mut self, source: &mut impl Rows, rows: Range<usize>) -> bool {
+        while self.rows < rows.end {
+            let row = source.produce(self.rows);
+            self.repeating = self.repeating << 1 | u64::from(row.repeats);
+            self.unchanged = self.unchanged << 1 | u64::from(row.unchanged);
+            self.rows += 1;
+        }
+        // A target row of a tall image may cover more rows than have a bit; it is then computed.
+        rows.len() < 64 && !self.unchanged & ((1 << rows.len()) - 1) == 0
+    }
+
+    /// Returns true if a row equals the one above, as far as known.
+    fn repeats(&self, row: usize) -> bool {
+        let age = self.rows - 1 - row;
+        age < 64 && self.repeating >> age & 1 == 1
     }
 }
 
@@ -222,7 +262,7 @@ mod tests {
             let mut resized = |change: fn(&mut Area)| {
                 change(&mut area);
                 let mut target = vec![0; 84 * 84 * channels];
-                area.resize(&mut Image::new(&source, 160 * channels), &mut target);
+                area.resize(&mut Image::new(&source, 160 * channels), None, &mut target);
                 target
             };
             let widest = resized(|_| ());
@@ -240,7 +280,7 @@ mod tests {
         let byte = |i: usize| ((i / 160 * 13 / 31) * 7 + i % 160 * (i % 160)) as u8;
         let source: Vec<u8> = (0..210 * 160).map(byte).collect();
         let mut target = vec![0; 84 * 84];
-        area.resize(&mut Image::new(&source, 160), &mut target);
+        area.resize(&mut Image::new(&source, 160), None, &mut target);
         let mut sums = vec![0.0; 210 * area.tables.sums_len];
         for (pixels, sums) in source.chunks_exact(160).zip(sums.chunks_exact_mut(area.tables.sums_len)) {
             scalar::sum_row(

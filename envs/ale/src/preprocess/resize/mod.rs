@@ -19,7 +19,7 @@ use area::Area;
 use axis::Axis;
 use blocks::Blocks;
 use linear::Linear;
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Rows, Sameness};
 
 /// The height and width of an image in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +59,13 @@ impl Resizer {
         Self { kernel }
     }
 
-    /// Resizes an image.
-    pub(crate) fn resize(&mut self, source: &mut impl Rows, target: &mut [u8]) {
+    /// Resizes an image. `previous` is the result for the image before, if it is known: rows of the target may be
+    /// copied from there.
+    pub(crate) fn resize(&mut self, source: &mut impl Rows, previous: Option<&[u8]>, target: &mut [u8]) {
         match &mut self.kernel {
             Kernel::Copy { row_len } => copy(source, target, *row_len),
             Kernel::Blocks(blocks) => blocks.resize(source, target),
-            Kernel::Area(area) => area.resize(source, target),
+            Kernel::Area(area) => area.resize(source, previous, target),
             Kernel::Linear(linear) => linear.resize(source, target),
         }
     }
