@@ -426,6 +426,22 @@ impl Console {
         self.translation.as_ref().map_or(0, |translation| translation.executed())
     }
 
+    /// Looks for all collisions from now on.
+    #[cfg(test)]
+    pub(crate) fn want_all_latches(&mut self) {
+        self.wanted.read = ALL_LATCHES;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn open_latches(&self) -> u16 {
+        self.machine.tia.open_latches()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn latches(&self) -> u16 {
+        self.machine.tia.latches()
+    }
+
     /// The CPU's registers.
     pub fn cpu(&self) -> &Cpu {
         &self.cpu

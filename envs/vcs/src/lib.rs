@@ -9,6 +9,8 @@ mod controllers;
 mod cpu;
 mod machine;
 mod mt19937;
+#[cfg(test)]
+mod open_latches;
 mod replay;
 mod riot;
 mod tia;

@@ -1,0 +1,128 @@
+//! Programs that read and clear collisions now and then, on a console that looks for few of them and on one that
+//! looks for all.
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+use crate::tia::registers::{
+    CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMOVE, HMP0, NUSIZ0, PF0, PF1, PF2, RESBL, RESM0, RESM1,
+    RESP0, RESP1, VBLANK, VSYNC, WSYNC,
+};
+use crate::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
+
+/// RAM that counts frames, and the first byte that collects what was read.
+const FRAME: u8 = 0x80;
+const READ: u8 = 0x90;
+
+/// A program of 4 KB.
+struct Program(Vec<u8>);
+
+impl Program {
+    /// Stores a constant in a register.
+    fn store(&mut self, register: u16, value: u8) {
+        self.0.extend([0xA9, value, 0x85, register as u8]);
+    }
+
+    /// Executes `code` in the frames whose number has a zero in each bit of `mask`.
+    fn in_some_frames(&mut self, mask: u8, code: &[u8]) {
+        self.0.extend([0xA5, FRAME, 0x29, mask, 0xD0, code.len() as u8]);
+        self.0.extend(code);
+    }
+
+    /// A few lines of a frame with random objects, reads of the collision registers in `reads`, and clears.
+    fn line(&mut self, random: &mut StdRng, reads: &[u8]) {
+        const OBJECTS: [u16; 18] = [
+            GRP0, GRP1, ENAM0, ENAM1, ENABL, PF0, PF1, PF2, RESP0, RESP1, RESM0, RESM1, RESBL, NUSIZ0, CTRLPF,
+            HMP0, HMOVE, VBLANK,
+        ];
+        self.0.extend([0x85, WSYNC as u8]);
+        for _ in 0..random.random_range(0..4) {
+            let register = *OBJECTS.choose(random).expect("the list is not empty");
+            let value = random.random::<u8>() & random.random::<u8>();
+            self.store(register, if register == VBLANK { value & 0xC0 } else { value });
+        }
+        let mask = *[0, 0, 1, 3, 0x1F].choose(random).expect("the list is not empty");
+        if random.random_bool(0.1) {
+            self.in_some_frames(mask, &[0x85, CXCLR as u8]);
+        }
+        if random.random_bool(0.1) && !reads.is_empty() {
+            let register = *reads.choose(random).expect("the list is not empty");
+            let place = READ + random.random_range(0..32);
+            // LDA register, ADC place, STA place
+            self.in_some_frames(mask, &[0xA5, register, 0x65, place, 0x85, place]);
+        }
+    }
+
+    fn random(random: &mut StdRng) -> Vec<u8> {
+        const BLOCKS: usize = 3;
+        let reads: Vec<u8> =
+            (0..random.random_range(0..5)).map(|_| random.random_range(0..8)).collect();
+        let mut program = Self(vec![0xD8]);
+        let frame = program.0.len();
+        program.0.extend([0xE6, FRAME]);
+        program.store(VSYNC, 2);
+        program.0.extend([0x85, WSYNC as u8, 0x85, WSYNC as u8]);
+        program.store(VSYNC, 0);
+        for _ in 0..BLOCKS {
+            program.0.extend([0xA2, random.random_range(5..9)]);
+            let repeated = program.0.len();
+            for _ in 0..random.random_range(5..12) {
+                program.line(random, &reads);
+            }
+            // DEX, BEQ over a JMP back
+            let [low, high] = (0xF000 + repeated as u16).to_le_bytes();
+            program.0.extend([0xCA, 0xF0, 0x03, 0x4C, low, high]);
+        }
+        let [low, high] = (0xF000 + frame as u16).to_le_bytes();
+        program.0.extend([0x4C, low, high]);
+        assert!(program.0.len() < 4092, "{} bytes", program.0.len());
+        program.0.resize(4092, 0xEA);
+        program.0.extend([0x00, 0xF0, 0x00, 0xF0]);
+        program.0
+    }
+}
+
+#[test]
+fn programs_read_the_same_collisions_whether_all_are_looked_for_or_few() {
+    const PROGRAMS: u64 = 60;
+    const FRAMES: u32 = 120;
+    let first: u64 = rand::random();
+    let (mut settled, mut left_open) = (0, 0);
+    for seed in (0..PROGRAMS).map(|program| first.wrapping_add(program)) {
+        println!("seed {seed}");
+        let mut random = StdRng::seed_from_u64(seed);
+        let cartridge = Cartridge::detect(Program::random(&mut random).into()).expect("the image has 4 KB");
+        let execution = *[Execution::WhenHot, Execution::Eager, Execution::Interpreted]
+            .choose(&mut random)
+            .expect("the list is not empty");
+        let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), execution, ..ConsoleOptions::default() };
+        let mut few = Console::new(cartridge, &options);
+        let mut all = few.clone();
+        all.want_all_latches();
+        for frame in 0..FRAMES {
+            if random.random() {
+                few.run_frame();
+                all.run_frame();
+                assert!(few.screen() == all.screen(), "screen after frame {frame}");
+            } else {
+                few.run_frame_undrawn();
+                all.run_frame_undrawn();
+            }
+            assert_eq!(few.ram(), all.ram(), "RAM after frame {frame}");
+            assert_eq!(few.cpu(), all.cpu(), "registers after frame {frame}");
+            left_open += u32::from(few.open_latches() != 0);
+            if random.random_bool(0.1) {
+                settled += u32::from(few.open_latches() != 0);
+                few.draw_screens();
+                all.draw_screens();
+                assert_eq!(few.open_latches(), 0);
+                assert_eq!(few.latches(), all.latches(), "latches after frame {frame}");
+                assert!(few.screen() == all.screen(), "screen drawn after frame {frame}");
+            }
+        }
+        assert_eq!(all.open_latches(), 0);
+    }
+    println!("{settled} times settled, {left_open} frames left latches open");
+    assert!(settled > 100 && left_open > FRAMES * PROGRAMS as u32 / 4, "{settled}, {left_open}");
+}
