@@ -432,6 +432,12 @@ impl Console {
         self.wanted.read = ALL_LATCHES;
     }
 
+    /// Forgets which collisions the program reads.
+    #[cfg(test)]
+    pub(crate) fn forget_wanted_latches(&mut self) {
+        self.wanted = WantedLatches::default();
+    }
+
     #[cfg(test)]
     pub(crate) fn open_latches(&self) -> u16 {
         self.machine.tia.open_latches()

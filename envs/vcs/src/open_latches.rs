@@ -30,8 +30,8 @@ impl Program {
         self.0.extend(code);
     }
 
-    /// A few lines of a frame with random objects, reads of the collision registers in `reads`, and clears.
-    fn line(&mut self, random: &mut StdRng, reads: &[u8]) {
+    /// A line with random objects, reads of the collision registers in `reads`, and a fraction of `clears`.
+    fn line(&mut self, random: &mut StdRng, reads: &[u8], clears: f64) {
         const OBJECTS: [u16; 18] = [
             GRP0, GRP1, ENAM0, ENAM1, ENABL, PF0, PF1, PF2, RESP0, RESP1, RESM0, RESM1, RESBL, NUSIZ0, CTRLPF,
             HMP0, HMOVE, VBLANK,
@@ -42,8 +42,8 @@ impl Program {
             let value = random.random::<u8>() & random.random::<u8>();
             self.store(register, if register == VBLANK { value & 0xC0 } else { value });
         }
-        let mask = *[0, 0, 1, 3, 0x1F].choose(random).expect("the list is not empty");
-        if random.random_bool(0.1) {
+        let mask = *[0, 1, 3, 7, 0x1F].choose(random).expect("the list is not empty");
+        if random.random_bool(clears) {
             self.in_some_frames(mask, &[0x85, CXCLR as u8]);
         }
         if random.random_bool(0.1) && !reads.is_empty() {
@@ -56,8 +56,11 @@ impl Program {
 
     fn random(random: &mut StdRng) -> Vec<u8> {
         const BLOCKS: usize = 3;
+        /// Three blocks cover the screen, and end before a write ends the frame.
+        const LINES: u8 = 84;
         let reads: Vec<u8> =
             (0..random.random_range(0..5)).map(|_| random.random_range(0..8)).collect();
+        let clears = *[0.01, 0.02, 0.05, 0.2].choose(random).expect("the list is not empty");
         let mut program = Self(vec![0xD8]);
         let frame = program.0.len();
         program.0.extend([0xE6, FRAME]);
@@ -65,10 +68,11 @@ impl Program {
         program.0.extend([0x85, WSYNC as u8, 0x85, WSYNC as u8]);
         program.store(VSYNC, 0);
         for _ in 0..BLOCKS {
-            program.0.extend([0xA2, random.random_range(5..9)]);
+            let lines = random.random_range(5..12);
+            program.0.extend([0xA2, LINES.div_ceil(lines)]);
             let repeated = program.0.len();
-            for _ in 0..random.random_range(5..12) {
-                program.line(random, &reads);
+            for _ in 0..lines {
+                program.line(random, &reads, clears);
             }
             // DEX, BEQ over a JMP back
             let [low, high] = (0xF000 + repeated as u16).to_le_bytes();
@@ -101,6 +105,9 @@ fn programs_read_the_same_collisions_whether_all_are_looked_for_or_few() {
         let mut all = few.clone();
         all.want_all_latches();
         for frame in 0..FRAMES {
+            if random.random_bool(0.2) {
+                few.forget_wanted_latches();
+            }
             if random.random() {
                 few.run_frame();
                 all.run_frame();
