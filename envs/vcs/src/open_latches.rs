@@ -33,8 +33,8 @@ impl Program {
     /// A line with random objects, reads of the collision registers in `reads`, and a fraction of `clears`.
     fn line(&mut self, random: &mut StdRng, reads: &[u8], clears: f64) {
         const OBJECTS: [u16; 18] = [
-            GRP0, GRP1, ENAM0, ENAM1, ENABL, PF0, PF1, PF2, RESP0, RESP1, RESM0, RESM1, RESBL, NUSIZ0, CTRLPF,
-            HMP0, HMOVE, VBLANK,
+            GRP0, GRP1, ENAM0, ENAM1, ENABL, PF0, PF1, PF2, RESP0, RESP1, RESM0, RESM1, RESBL, NUSIZ0,
+            CTRLPF, HMP0, HMOVE, VBLANK,
         ];
         self.0.extend([0x85, WSYNC as u8]);
         for _ in 0..random.random_range(0..4) {
@@ -58,8 +58,7 @@ impl Program {
         const BLOCKS: usize = 3;
         /// Three blocks cover the screen, and end before a write ends the frame.
         const LINES: u8 = 84;
-        let reads: Vec<u8> =
-            (0..random.random_range(0..5)).map(|_| random.random_range(0..8)).collect();
+        let reads: Vec<u8> = (0..random.random_range(0..5)).map(|_| random.random_range(0..8)).collect();
         let clears = *[0.01, 0.02, 0.05, 0.2].choose(random).expect("the list is not empty");
         let mut program = Self(vec![0xD8]);
         let frame = program.0.len();

@@ -267,15 +267,8 @@ impl Tia {
     /// Paints the pixels `start..end` and latches those of the collisions `missing` that happen there.
     #[allow(clippy::inline_always)] // Each caller's way to get the pixels is simple.
     #[inline(always)]
-    fn paint_line(
-        &mut self,
-        start: usize,
-        end: usize,
-        missing: u16,
-        pixels: impl Fn(&Self, Object) -> Mask,
-    ) {
-        self.collisions |=
-            collision::latches(|object| pixels(self, object), Mask::span(start, end), missing);
+    fn paint_line(&mut self, start: usize, end: usize, missing: u16, pixels: impl Fn(&Self, Object) -> Mask) {
+        self.collisions |= collision::latches(|object| pixels(self, object), Mask::span(start, end), missing);
         let layers = self.layers(|object| pixels(self, object));
         self.paint(&layers, start, end);
         if self.line.combed && start < COMB {

@@ -12,13 +12,13 @@
 
 use std::mem::offset_of;
 
-use super::registers::{
-    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
-    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, REFP0, REFP1, RESBL, RESMP0, RESMP1, RESP0, RSYNC, VBLANK, VDELBL,
-    VDELP0, VDELP1, VSYNC, WSYNC,
-};
 use super::draw::Draw;
 use super::lines::ByLines;
+use super::registers::{
+    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
+    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, REFP0, REFP1, RESBL, RESMP0, RESMP1, RESP0, RSYNC, VBLANK,
+    VDELBL, VDELP0, VDELP1, VSYNC, WSYNC,
+};
 use super::spans::BySpans;
 use super::{Drawing, LINE, Tia, spare};
 
@@ -191,7 +191,8 @@ impl Tia {
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
         let [first, second] = &self.players;
         let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
-        let settled = |holds: bool, value: u8| if holds { value.into() } else { UNSETTLED | u16::from(value) };
+        let settled =
+            |holds: bool, value: u8| if holds { value.into() } else { UNSETTLED | u16::from(value) };
         let log = &mut self.log;
         log.settled[usize::from(GRP0)] = settled(is_copied(second), first.graphics);
         let is_ball_copied = self.ball.enabled == self.ball.enabled_old;

@@ -4,33 +4,36 @@
 //! and the screen shows the objects' colours by priority (`paint`). Time is counted in colour clocks from the
 //! start of the frame, three per CPU cycle and 228 per scanline.
 //!
-//! # Drawing is lazy
-//!
-//! An access to a register makes all pixels up to its colour clock *pending*: they will be drawn with the
-//! present values of the registers. Nothing else happens until the pixels are *flushed*, that is drawn and
-//! their collisions latched: before a value changes that they show, when a collision is read, and when the
-//! frame ends.
+//! # From a write to a pixel
 //!
 //! ```text
-//!              access at a later clock                  flush
-//!   future ---------------------------> pending ------------------------> drawn
-//!   pixels                              pixels   a shown value changes,   pixels
-//!                                                a collision is read,
-//!                                                the frame ends
+//!            write                 a collision is read,            a shown value changes,
+//!                                  the frame ends                  the line ends
+//!   program --------> log (`log`) ----------------------> pending ------------------------> drawn
+//!                                                         pixels
 //! ```
 //!
-//! The same idea appears on three more levels:
+//! A frame's writes go into a log, and nothing else happens until the log is *applied*, in the order of the
+//! writes. Each write makes all pixels up to its colour clock *pending*: they will be drawn with the values of
+//! the registers before the write. They are *flushed*, that is drawn and their collisions latched, only before
+//! a value changes that they show, when a collision is read, and when the frame ends.
 //!
-//! * A change of an object's register makes the object's mask *stale*. The next flush that needs it refreshes
-//!   it.
-//! * A write that changes nothing is *redundant*. Translated code skips it without a call (`redundant`).
+//! What is not needed is left out:
+//!
+//! * Most writes change nothing. Translated code does not log them (`log`).
+//! * Most masks remain the same from line to line. A change of an object's register makes its mask *stale*, and
+//!   the next flush that needs the mask refreshes it (`draw`).
+//! * Programs read few of the fifteen collision latches. The others stay *open* (`debt`).
 //! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the
 //!   frame if the screen is needed after all (`crate::replay`).
 //!
-//! A frame is drawn in one of three ways ([`Drawing`]). `spans` flushes the span of pixels between two
-//! accesses at a time, exactly like the reference. `lines` flushes a line at a time and gives the same result
-//! for a frame that is not cut off, because access times within a line then matter only through the pixels
-//! that the objects had before a change (`Line::saved`). The third way is `lines` without painting.
+//! # Lines and spans
+//!
+//! A frame is drawn in one of three ways ([`Drawing`]). `lines` flushes a line at a time, since access times
+//! within a line matter only through the pixels that the objects had before a change (`Line::saved`). The second
+//! way is the same without painting. A frame that is cut off, or that continues one, shows more of its access
+//! times: `spans` applies its writes at once and flushes the span of pixels between two accesses at a time,
+//! exactly like the reference.
 
 mod collision;
 mod debt;

@@ -120,9 +120,7 @@ pub(super) fn emit(
     function.signature = signature(&[pointer, pointer]);
     let mut context = FunctionBuilderContext::new();
     let mut code = FunctionBuilder::new(&mut function, &mut context);
-    let signatures = Signatures {
-        access: code.import_signature(signature(&[pointer, I32, I32, I32])),
-    };
+    let signatures = Signatures { access: code.import_signature(signature(&[pointer, I32, I32, I32])) };
     let start = code.create_block();
     code.append_block_params_for_function_params(start);
     code.switch_to_block(start);

@@ -292,8 +292,7 @@ impl Emitter<'_> {
         let address = match table {
             Some((_, 0xFF)) => self.int(0),
             Some((_, last)) => {
-                let outside =
-                    self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, index, i64::from(last));
+                let outside = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, index, i64::from(last));
                 self.interpret_if(outside);
                 self.int(0)
             }

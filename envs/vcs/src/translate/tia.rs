@@ -113,7 +113,8 @@ impl Emitter<'_> {
         let time = self.code.ins().ishl_imm_u(now, i64::from(shift));
         let entry = self.code.ins().bor_imm_s(value, i64::from(bits));
         let entry = self.code.ins().bor(entry, time);
-        let entries = self.code.ins().load(I64, TRUSTED, self.machine, (TIA_OFFSET + Tia::LOG_ENTRIES) as i32);
+        let entries =
+            self.code.ins().load(I64, TRUSTED, self.machine, (TIA_OFFSET + Tia::LOG_ENTRIES) as i32);
         let length_offset = (TIA_OFFSET + Tia::LOG_LENGTH) as i32;
         let length = self.code.ins().load(I32, TRUSTED, self.machine, length_offset);
         let place = self.code.ins().uextend(I64, length);
