@@ -30,6 +30,7 @@ pub(super) fn give(screen: Vec<u8>) {
 }
 
 /// Returns memory for a log, whose contents are unspecified.
+#[allow(clippy::large_stack_arrays)] // Once per thread.
 pub(super) fn take_log() -> Entries {
     SPARE_LOG.take().unwrap_or_else(|| Box::new([0; CAPACITY]))
 }
