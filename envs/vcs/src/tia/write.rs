@@ -227,16 +227,37 @@ impl Tia {
 
     fn write_nusiz<D: Draw>(&mut self, index: u16, value: u8) {
         let index = usize::from(index);
-        D::flush_object(self, PLAYERS[index]);
-        D::flush_object(self, MISSILES[index]);
-        let (player, missile) = (&mut self.players[index], &mut self.missiles[index]);
-        player.copies = value & 7;
-        player.first_suppressed = false;
-        missile.copies = value & 7;
-        missile.size = value >> 4 & 3;
-        missile.shape = MissileShape::Normal;
-        self.mark_stale(PLAYERS[index]);
-        self.mark_stale(MISSILES[index]);
+        let (copies, size) = (value & 7, value >> 4 & 3);
+        if self.has_pending_line_end() {
+            // The ends of lines before this write come first.
+            D::flush_object(self, PLAYERS[index]);
+            D::flush_object(self, MISSILES[index]);
+        }
+        let player = &self.players[index];
+        if player.copies != copies || player.first_suppressed {
+            self.flush_active::<D>(PLAYERS[index]);
+            let player = &mut self.players[index];
+            player.copies = copies;
+            player.first_suppressed = false;
+            self.mark_stale(PLAYERS[index]);
+        }
+        let missile = &self.missiles[index];
+        if missile.copies != copies || missile.size != size || missile.shape != MissileShape::Normal {
+            self.flush_active::<D>(MISSILES[index]);
+            let missile = &mut self.missiles[index];
+            missile.copies = copies;
+            missile.size = size;
+            missile.shape = MissileShape::Normal;
+            self.mark_stale(MISSILES[index]);
+        }
+    }
+
+    /// Flushes or saves an object's pixels if it is switched on.
+    #[inline]
+    fn flush_active<D: Draw>(&mut self, object: Object) {
+        if self.is_active(object) {
+            D::flush_object(self, object);
+        }
     }
 
     fn write_ctrlpf<D: Draw>(&mut self, value: u8, clock: i32) {
