@@ -131,6 +131,8 @@ pub(crate) enum Logging {
     Always,
     /// If the register's settled value is another one.
     UnlessSettled,
+    /// If the settled value of a motion register is not 0: HMCLR.
+    UnlessStill,
 }
 
 /// Returns how writes of a register are logged.
@@ -139,7 +141,8 @@ pub(crate) fn logging(register: u16) -> Logging {
         VSYNC | VBLANK => Logging::ByCall,
         WSYNC | RSYNC => Logging::Never,
         // RESPx and the Cosmic Ark effect change the effect of NUSIZx, and the time that of CTRLPF.
-        NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE | HMCLR | CXCLR => Logging::Always,
+        NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE | CXCLR => Logging::Always,
+        HMCLR => Logging::UnlessStill,
         // The sound registers.
         _ if (0x15..=0x1A).contains(&register) || register > CXCLR => Logging::Never,
         _ => Logging::UnlessSettled,
@@ -264,7 +267,7 @@ impl Tia {
                     settled[usize::from(other)] |= UNSETTLED;
                 }
             }
-            Logging::Always if register == HMCLR => {
+            Logging::UnlessStill => {
                 settled[usize::from(HMP0)..=usize::from(HMBL)].fill(0);
             }
             Logging::Always | Logging::ByCall | Logging::Never => {}
@@ -299,6 +302,10 @@ impl Tia {
                 Logging::UnlessSettled => {
                     let bits = value & SIGNIFICANT[usize::from(register)];
                     self.log.settled[usize::from(register)] == bits.into()
+                }
+                Logging::UnlessStill => {
+                    let motions = &self.log.settled[usize::from(HMP0)..=usize::from(HMBL)];
+                    motions.iter().all(|&motion| motion == 0)
                 }
                 Logging::ByCall | Logging::Always => false,
             }

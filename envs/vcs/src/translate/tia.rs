@@ -10,7 +10,7 @@ use super::callbacks;
 use super::emit::{Emitter, TRUSTED};
 use super::instruction::Instruction;
 use crate::machine::Machine;
-use crate::tia::registers::{HMBL, HMCLR, HMP0, WSYNC};
+use crate::tia::registers::{HMBL, HMP0, WSYNC};
 use crate::tia::{self, LINE, Logging, SIGNIFICANT, Tia};
 
 const TIA_OFFSET: usize = offset_of!(Machine, tia);
@@ -37,15 +37,8 @@ impl Emitter<'_> {
                 let register = self.int(register.into());
                 self.write_chip(instruction, callbacks::write, register, wide);
             }
-            Logging::Always => {
-                self.append(register, wide);
-                if register == HMCLR {
-                    let nothing = self.code.ins().iconst(I16, 0);
-                    for motion in HMP0..=HMBL {
-                        self.store_settled(motion, nothing);
-                    }
-                }
-            }
+            Logging::Always => self.append(register, wide),
+            Logging::UnlessStill => self.append_unless_still(register, wide),
             Logging::UnlessSettled => self.append_unless_settled(register, wide),
         }
     }
@@ -74,6 +67,25 @@ impl Emitter<'_> {
             let marked = self.code.ins().load(I8, TRUSTED, self.machine, mark);
             let marked = self.code.ins().bor(marked, changed);
             self.code.ins().store(TRUSTED, marked, self.machine, mark);
+        }
+        self.code.ins().jump(after, &[]);
+        self.code.switch_to_block(after);
+    }
+
+    /// Emits the write of HMCLR.
+    fn append_unless_still(&mut self, register: u16, value: Value) {
+        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        // The five motion registers follow each other.
+        let four = self.code.ins().load(I64, TRUSTED, self.machine, settled_offset(HMP0));
+        let last = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(HMBL));
+        let last = self.code.ins().uextend(I64, last);
+        let any = self.code.ins().bor(four, last);
+        self.code.ins().brif(any, write, &[], after, &[]);
+        self.code.switch_to_block(write);
+        self.append(register, value);
+        let nothing = self.code.ins().iconst(I16, 0);
+        for motion in HMP0..=HMBL {
+            self.store_settled(motion, nothing);
         }
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(after);
