@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use rl_env::{AutoresetMode, Space, VectorEnv};
+use rl_env::{AutoresetMode, Dtype, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -179,13 +179,15 @@ impl VectorSpec {
     /// Returns true if every environment has a task and every task an environment, and if a state of
     /// `state_len` bytes may hold a network for the observations. False for a damaged specification.
     pub(crate) fn is_consistent(&self, state_len: usize) -> bool {
-        // Every network has at least one weight, four bytes, for each element.
-        let shape: &[usize] = match &self.observation_space {
-            Space::Box { shape, .. } => shape,
-            _ => &[],
+        // A linear layer has at least one weight for each element, and a convolution with its strides and the
+        // layer after it have at least a few for each block of 16 by 16 pixels.
+        let (shape, most): (&[usize], _) = match &self.observation_space {
+            Space::Box { shape, dtype: Dtype::U8, .. } => (shape, state_len.saturating_mul(16)),
+            Space::Box { shape, .. } => (shape, state_len / size_of::<f32>()),
+            _ => (&[], state_len),
         };
-        let weights = shape.iter().try_fold(4_usize, |bytes, &extent| bytes.checked_mul(extent));
-        weights.is_some_and(|bytes| bytes <= state_len)
+        let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
+        elements.is_some_and(|elements| elements <= most)
             && self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
