@@ -226,7 +226,11 @@ impl Emitter<'_> {
                 (Operation::Rti, _) => self.return_from_interrupt(),
                 _ => {
                     self.instruction(instruction)?;
-                    continue;
+                    if !region::is_special(self.unit, self.rom, instruction) {
+                        continue;
+                    }
+                    let next = self.int(instruction.next().into());
+                    self.exit_to(next);
                 }
             }
             return Ok(());

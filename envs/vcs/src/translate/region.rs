@@ -33,7 +33,7 @@ impl Region {
         let blocks = leaders
             .iter()
             .filter(|leader| code.contains_key(leader))
-            .map(|&leader| (leader, basic_block(&code, &leaders, leader)))
+            .map(|&leader| (leader, basic_block(unit, rom, &code, &leaders, leader)))
             .collect();
         Some(Self { entry, blocks })
     }
@@ -66,7 +66,7 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
             let targets = targets(unit, rom, instruction);
             leaders.extend(&targets);
             open.extend(&targets);
-            if instruction.is_jump() {
+            if instruction.is_jump() || is_special(unit, rom, instruction) {
                 break;
             }
             pc = instruction.next();
@@ -88,7 +88,13 @@ fn targets(unit: &Unit, rom: &[u8], instruction: Instruction) -> Vec<u16> {
     }
 }
 
-fn basic_block(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leader: u16) -> BasicBlock {
+fn basic_block(
+    unit: &Unit,
+    rom: &[u8],
+    code: &BTreeMap<u16, Instruction>,
+    leaders: &BTreeSet<u16>,
+    leader: u16,
+) -> BasicBlock {
     let mut block = BasicBlock { next: leader, ..BasicBlock::default() };
     while let Some(&instruction) = code.get(&block.next) {
         if block.next != leader && leaders.contains(&block.next) {
@@ -96,11 +102,24 @@ fn basic_block(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leade
         }
         block.instructions.push(instruction);
         block.next = instruction.next();
-        if instruction.is_branch() || instruction.is_jump() {
+        if instruction.is_branch() || instruction.is_jump() || is_special(unit, rom, instruction) {
             break;
         }
     }
     block
+}
+
+/// Returns true if the instruction accesses a fixed address of the cartridge that is not plain, such as one that
+/// switches banks. What follows may be other code, so it ends the region.
+pub(super) fn is_special(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+    use Operation as O;
+    let Instruction { opcode, operand, .. } = instruction;
+    let accesses = !matches!(opcode.operation, O::Jmp | O::Jsr);
+    let writes = matches!(opcode.operation, O::Sta | O::Stx | O::Sty | O::Sax);
+    accesses
+        && opcode.mode == Mode::Absolute
+        && operand & 0x1000 != 0
+        && (writes || unit.constant(rom, operand).is_none())
 }
 
 /// Returns true if the translator supports the instruction. The interpreter executes the others, all of them
@@ -108,7 +127,6 @@ fn basic_block(code: &BTreeMap<u16, Instruction>, leaders: &BTreeSet<u16>, leade
 fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
-    let constant = |address: u16| unit.constant(rom, address).is_some();
     let is_ram = |address: u16| address & 0x1280 == 0x0080;
     let is_chip = |address: u16| address & 0x1000 == 0;
     // A pointer whose two bytes are in RAM.
@@ -123,7 +141,6 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         // Pong and breakout call subroutines with BRK.
         O::Brk => break_target(unit, rom).is_some(),
         O::Sta | O::Stx | O::Sty | O::Sax => match opcode.mode {
-            Mode::Absolute => is_chip(operand),
             Mode::IndirectY => is_pointer(operand),
             Mode::IndirectX => false,
             _ => true,
@@ -146,7 +163,6 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         | O::Cmp
         | O::Cpx
         | O::Cpy => match opcode.mode {
-            Mode::Absolute => is_chip(operand) || constant(operand),
             Mode::IndirectY => is_pointer(operand),
             _ => true,
         },
