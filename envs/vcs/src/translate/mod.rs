@@ -159,7 +159,8 @@ impl Translation {
 
     #[cold]
     fn compile(&self, entry: &Entry, pc: u16, machine: &Machine) -> Option<*const ()> {
-        let mut native = self.compiler.lock().ok()?;
+        // While another thread compiles, this one goes on interpreting.
+        let mut native = self.compiler.try_lock().ok()?;
         let code = entry.code.load(Ordering::Acquire);
         if !code.is_null() {
             return Some(code);
