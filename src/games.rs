@@ -99,31 +99,23 @@ fn print_others(out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
+/// Prints a table of at most 80 columns. Everything else about the games is in the JSON.
 fn print_games(games: &[&Game], out: &mut impl Write) -> Result<()> {
-    writeln!(
-        out,
-        "{:18} {:34} {:18} {:>4}  {:>7} {:>5} {:>12}  {:>9} {:>9}  sets",
-        "id", "title", "publisher", "year", "actions", "modes", "difficulties", "random", "human"
-    )?;
+    writeln!(out, "{:18} {:>7}  {:>5}  {:>8}  {:>7}  sets", "id", "actions", "modes", "random", "human")?;
     for game in games {
         let score = |score: Option<f64>| score.map_or_else(|| "-".to_owned(), |score| score.to_string());
-        let shorten = |text: &str, width| text.chars().take(width).collect::<String>();
-        writeln!(
-            out,
-            "{:18} {:34} {:18} {:>4}  {:>7} {:>5} {:>12}  {:>9} {:>9}  {}",
+        let line = format!(
+            "{:18} {:>7}  {:>5}  {:>8}  {:>7}  {}",
             game.id,
-            shorten(game.title, 34),
-            shorten(game.publisher.unwrap_or("-"), 18),
-            game.year.map_or_else(|| "-".to_owned(), |year| year.to_string()),
             game.minimal_actions.len(),
             game.modes.len(),
-            game.difficulties.len(),
             score(game.random_score),
             score(game.human_score),
             sets_of(game).join(" "),
-        )?;
+        );
+        writeln!(out, "{}", line.trim_end())?;
     }
-    writeln!(out, "{}", counted(games.len(), "game"))?;
+    writeln!(out, "{}; titles, years and more: --json", counted(games.len(), "game"))?;
     Ok(())
 }
 
@@ -149,4 +141,18 @@ fn row(game: &Game) -> Value {
         "sets": sets_of(game),
         "note": game.note,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_all_games_fits_80_columns() {
+        let mut out = Vec::new();
+        print_games(&ale::games().iter().collect::<Vec<_>>(), &mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert_eq!(table.lines().count(), ale::games().len() + 2);
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    }
 }

@@ -491,7 +491,9 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
     for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
-        let mut command = ale_train();
+        // The tests themselves may run under nohup.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(ale_train().get_program());
         command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
         let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
         // Opening blocks until the program reads the pipe.
