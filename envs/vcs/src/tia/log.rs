@@ -248,7 +248,7 @@ impl Tia {
         entries[log.length as usize] = Entry::new(register, value, now).0;
         log.length += 1;
         self.settle(register, value);
-        if self.log.length as usize == CAPACITY - APPENDED {
+        if self.log.length as usize >= CAPACITY - APPENDED {
             self.apply_log();
         }
         true
