@@ -398,6 +398,9 @@ fn the_second_signal_ends_the_run_at_once() {
     let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    // A run that has just been saved has nothing to do after the first signal.
+    let saved = updates(&run);
+    wait_for(&mut stopped, "update after the checkpoint", || updates(&run) > saved);
     // Both signals wait for the stopped process, so that no checkpoint can be written between them.
     let kill = format!("kill -STOP {0}; kill -INT {0}; kill -TERM {0}; kill -CONT {0}", stopped.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
