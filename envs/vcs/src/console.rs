@@ -12,8 +12,9 @@ use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::replay::{FrameStart, Replays};
 use crate::riot::Riot;
-use crate::tia::{ALL_LATCHES, Drawing, Geometry, LINE, Tia};
+use crate::tia::{Drawing, Geometry, LINE, Tia};
 use crate::translate::{Execution, Translation};
+use crate::wanted::WantedLatches;
 
 /// Seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
@@ -429,7 +430,7 @@ impl Console {
     /// Looks for all collisions from now on.
     #[cfg(test)]
     pub(crate) fn want_all_latches(&mut self) {
-        self.wanted.read = ALL_LATCHES;
+        self.wanted = WantedLatches::all();
     }
 
     /// Forgets which collisions the program reads.
@@ -489,45 +490,6 @@ const NONE: u16 = 0;
 
 /// The number of frames for which latches may stay open: those whose starts are known.
 const OLDEST: u8 = 1;
-
-/// The collision latches that a program reads, as far as known.
-#[derive(Clone, Copy, Debug, Default)]
-struct WantedLatches {
-    /// One bit each.
-    read: u16,
-    /// Number of frames for which all latches are wanted, because the program does not clear them.
-    all_for: u32,
-    /// The last such number.
-    last_all_for: u32,
-    /// Number of frames since then.
-    frames: u32,
-}
-
-impl WantedLatches {
-    /// The latches that the next frame need not look for.
-    fn unwanted(&mut self) -> u16 {
-        if self.all_for > 0 {
-            self.all_for -= 1;
-            return NONE;
-        }
-        self.frames = self.frames.saturating_add(1);
-        ALL_LATCHES & !self.read
-    }
-
-    /// Learns from a frame that read the open latches `due`, or if there are none, that did not clear the open
-    /// latches for too long. If that happens again and again, all latches are wanted for longer and longer.
-    fn learn(&mut self, due: u16) {
-        const SHORTEST: u32 = 4;
-        const LONGEST: u32 = 4096;
-        self.read |= due;
-        if due == 0 {
-            let again = self.frames <= SHORTEST;
-            self.all_for = if again { (2 * self.last_all_for).clamp(SHORTEST, LONGEST) } else { SHORTEST };
-            self.last_all_for = self.all_for;
-            self.frames = 0;
-        }
-    }
-}
 
 /// Draws the timer's value after a reset, which differs from reset to reset.
 fn timer_start(random: &mut Mt19937) -> u8 {

@@ -15,6 +15,7 @@ mod replay;
 mod riot;
 mod tia;
 mod translate;
+mod wanted;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
 pub use console::{Console, ConsoleOptions, ForeignSnapshot, SYSTEM_SEED, TvFormat};

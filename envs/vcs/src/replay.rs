@@ -57,7 +57,7 @@ impl FrameStart {
     }
 }
 
-/// What a screen shows.
+/// The contents of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     /// Nothing yet: the frame covers the screen but was not drawn.

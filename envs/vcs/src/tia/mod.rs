@@ -18,7 +18,7 @@
 //! the registers before the write. They are *flushed*, that is drawn and their collisions latched, only before
 //! a value changes that they show, when a collision is read, and when the frame ends.
 //!
-//! What is not needed is left out:
+//! The chip skips unneeded work:
 //!
 //! * Most writes change nothing. Translated code does not log them (`log`).
 //! * Most masks remain the same from line to line. A change of an object's register makes its mask *stale*, and

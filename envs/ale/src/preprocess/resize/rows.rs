@@ -1,4 +1,4 @@
-/// What a row of an image has in common with others.
+/// The other rows that a row of an image equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sameness {
     /// It equals the row above.
