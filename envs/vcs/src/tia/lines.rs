@@ -76,8 +76,12 @@ impl Tia {
 
     /// Writes HMOVE, which may blank eight pixels: of this line, or of the next one if they have passed.
     fn comb_line(&mut self, blanks: bool) {
-        self.advance();
+        let x = self.advance();
         let passed = self.beam.pending_to - self.beam.drawn_to >= COMB_END;
+        if blanks && !passed {
+            // Pixels that a write of RESPx has already made pending are not blanked.
+            self.draw_line(x);
+        }
         self.line.combed |= blanks && !passed;
         self.hmove_blank |= blanks && passed;
     }

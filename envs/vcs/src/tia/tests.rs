@@ -7,8 +7,8 @@ use rand::{Rng, SeedableRng};
 use super::collision::{self, Objects};
 use super::dots::Dots;
 use super::registers::{
-    COLUBK, COLUP0, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1, PF0,
-    PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
+    COLUBK, COLUP0, COLUP1, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1,
+    PF0, PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
 use super::{Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
@@ -299,4 +299,29 @@ fn equals_the_dot_by_dot_chip_on_random_programs() {
     println!("compared by lines, and collisions only: {compared:?}");
     // Frames that end within the screen or began with an earlier request are compared by spans only.
     assert!(compared.iter().all(|&compared| compared > GAMES * FRAMES / 4), "{compared:?}");
+}
+
+#[test]
+fn hmove_does_not_blank_pixels_that_a_strobe_of_a_player_has_completed() {
+    let geometry = Geometry { ystart: 0, height: 8, last_line: 80, hmove_blanks: true, colour_loss: false };
+    let mut bench = Bench::new(geometry);
+    bench.begin_request();
+    // The player's last pixel is the first one of the line.
+    for (cycle, register, value) in [
+        (4, COLUP1, 0x44),
+        (8, COLUBK, 0x66),
+        (12, GRP1, 0xFF),
+        (72, RESP1, 0),
+        (2 * 76 + 20, RESP1, 0),
+        (2 * 76 + 20, HMOVE, 0),
+        (12 * 76, VSYNC, 2),
+        (14 * 76, VSYNC, 0),
+    ] {
+        bench.now = cycle;
+        bench.write(register, value);
+    }
+    let row = 2 * super::WIDTH;
+    bench.end_request();
+    assert_eq!(bench.fast.screen()[row..row + 9], [0x44, 0x66, 0x66, 0, 0, 0, 0, 0, 0x66]);
+    assert_eq!(bench.compared, [1, 1]);
 }
