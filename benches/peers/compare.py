@@ -21,11 +21,12 @@ GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
   reset         a reset of one environment, including no-ops
   seeded-reset  a reset with a seed, for which ale-py reloads the ROM
 
-Vector environments use the standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4).
-Actions are drawn at random from the minimal action set. Rates count emulated frames, or resets. The
-sides run strictly in turn, round by round. All environments stay alive between the rounds, so that
-startup and warm-up are not measured, and the first round is discarded. Machines are noisy: read the
-ratios, not the rates.
+ale-train is driven from Python, as its peers are, and from Rust, as its trainer drives it; its act
+loop only from Rust. Vector environments use the standard preprocessing (frame skip 4, 84x84 grey,
+max-pool, stack of 4). Actions are drawn at random from the minimal action set. Rates count emulated
+frames, or resets. The sides run strictly in turn, round by round. All environments stay alive between
+the rounds, so that startup and warm-up are not measured, and the first round is discarded. Machines are
+noisy: read the ratios, not the rates.
 
 Examples:
   benches/peers/run pong breakout --seconds 1
@@ -77,6 +78,9 @@ def options():
     )
     parser.add_argument("--shapes", type=shapes, default=shapes("32x2,1x1,32x2/8"), help="[default: 32x2,1x1,32x2/8]")
     parser.add_argument(
+        "--drivers", type=listed(work.DRIVERS), default=work.DRIVERS, help="languages that drive ale-train [default: python,rust]"
+    )
+    parser.add_argument(
         "--peers", type=listed(sides.NAMES), default=sides.NAMES, help="packages to compare with [default: all]"
     )
     parser.add_argument("--rounds", type=positive(int), default=5, help="rounds after the discarded first one [default: 5]")
@@ -86,6 +90,7 @@ def options():
     )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    chosen.kinds = [kind for kind in chosen.kinds if "rust" in chosen.drivers or kind in sides.OURS]
     chosen.games = work.atari57() if chosen.games == ["atari57"] else chosen.games or work.GAMES
     return chosen
 
@@ -99,7 +104,8 @@ class Progress:
     def show(self, measured):
         self.done += 1
         elapsed = time.monotonic() - self.start
-        ratios = ", ".join(f"{ratio.median:.2f} {peer}" for peer, ratio in measured.ratios().items())
+        ours = measured.ours()[0]
+        ratios = ", ".join(f"{ratio.median:.2f} {peer}" for peer, ratio in measured.ratios(ours).items())
         what = f"{measured.work.kind} {measured.work.subject} {measured.work.shape or ''}".strip()
         whole = elapsed / self.done * self.total
         print(
@@ -113,17 +119,25 @@ def clock(seconds):
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def measure(ours, index, piece, chosen):
+def sides_of(piece, rust, chosen):
+    """Returns the sides that do this work, by name. `rust` is ale-train's side in Rust, or None."""
+    found = {}
+    if "python" in chosen.drivers and piece.kind in sides.OURS:
+        found[report.OURS["python"]] = sides.OURS[piece.kind](piece)
+    if rust:
+        found[report.OURS["rust"]] = rust
+    return found | {name: side(piece) for name, side in sides.PEERS[piece.kind].items() if name in chosen.peers}
+
+
+def measure(piece, chosen_sides, chosen):
     """Returns the rates of all sides in every round but the first."""
-    peers = {name: side(piece) for name, side in sides.PEERS[piece.kind].items() if name in chosen.peers}
-    rates = {name: [] for name in [report.OURS, *peers]}
+    rates = {name: [] for name in chosen_sides}
     for round_ in range(chosen.rounds + 1):
-        found = {report.OURS: ours.rate(index, chosen.seconds)}
-        found |= {name: side.rate(chosen.seconds) for name, side in peers.items()}
-        if round_ > 0:
-            for name, rate in found.items():
+        for name, side in chosen_sides.items():
+            rate = side.rate(chosen.seconds)
+            if round_ > 0:
                 rates[name].append(rate)
-    for side in peers.values():
+    for side in chosen_sides.values():
         side.close()
     return report.Measured(piece, rates)
 
@@ -146,11 +160,13 @@ def main():
     measured = []
     try:
         for works in lists:
-            ours = sides.AleTrain(chosen.program, works)
+            process = sides.RustProcess(chosen.program, works) if "rust" in chosen.drivers else None
             for index, piece in enumerate(works):
-                measured.append(measure(ours, index, piece, chosen))
+                rust = process and sides.RustSide(process, index)
+                measured.append(measure(piece, sides_of(piece, rust, chosen), chosen))
                 progress.show(measured[-1])
-            ours.close()
+            if process:
+                process.close()
     except KeyboardInterrupt:
         print("interrupted; these are the measurements so far", file=sys.stderr)
     report.tables(measured)

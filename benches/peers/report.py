@@ -13,7 +13,8 @@ import subprocess
 
 import work
 
-OURS = "ale-train"
+# The names of ale-train's sides, by driver.
+OURS = {"python": "ale-train (Python)", "rust": "ale-train (Rust)"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,32 +36,41 @@ class Ratio:
 @dataclasses.dataclass(frozen=True)
 class Measured:
     work: work.Work
-    # The rates of each side, one per round.
+    # The rates of each side, one per round: ale-train's sides, then the peers.
     rates: dict
 
-    def by_round(self, peer):
-        return [mine / theirs for mine, theirs in zip(self.rates[OURS], self.rates[peer])]
+    def ours(self):
+        return [side for side in self.rates if side in OURS.values()]
 
-    def ratios(self):
-        return {peer: Ratio.of(self.by_round(peer)) for peer in self.rates if peer != OURS}
+    def peers(self, ours):
+        """Returns the sides that one of ale-train's is compared with: those after it."""
+        sides = list(self.rates)
+        return sides[sides.index(ours) + 1 :]
+
+    def by_round(self, ours, peer):
+        return [mine / theirs for mine, theirs in zip(self.rates[ours], self.rates[peer])]
+
+    def ratios(self, ours):
+        return {peer: Ratio.of(self.by_round(ours, peer)) for peer in self.peers(ours)}
 
 
 def groups(measured):
-    """Groups work that differs only in its games."""
-    key = [work.title for work in (one.work for one in measured)]
-    for title in dict.fromkeys(key):
-        yield title, [one for one, its in zip(measured, key) if its == title]
+    """Groups work that differs only in its games, for each of ale-train's sides."""
+    for ours in OURS.values():
+        titles = dict.fromkeys(one.work.title for one in measured if ours in one.rates)
+        for title in titles:
+            yield title, ours, [one for one in measured if one.work.title == title]
 
 
 def tables(measured):
-    for title, group in groups(measured):
-        peers = list(group[0].ratios())
+    for title, ours, group in groups(measured):
+        peers = group[0].peers(ours)
         unit = group[0].work.unit
-        rows = [["", OURS, *itertools.chain.from_iterable((peer, "ratio") for peer in peers)]]
+        rows = [["", ours, *itertools.chain.from_iterable((peer, "ratio") for peer in peers)]]
         for one in group:
-            ratios = one.ratios()
+            ratios = one.ratios(ours)
             cells = [(rate(one, peer), str(ratios[peer])) for peer in peers]
-            rows.append([one.work.subject, rate(one, OURS), *itertools.chain.from_iterable(cells)])
+            rows.append([one.work.subject, rate(one, ours), *itertools.chain.from_iterable(cells)])
         print(f"\n{title} [{unit}]")
         print_columns(rows)
 
@@ -71,14 +81,14 @@ def rate(one, side):
 
 
 def summary(measured):
-    rows = [["", "peer", "minimum", "geometric mean", "maximum"]]
-    for title, group in groups(measured):
-        for peer in group[0].ratios():
-            medians = sorted((one.ratios()[peer].median, one.work.subject) for one in group)
+    rows = [["", "ratio", "minimum", "geometric mean", "maximum"]]
+    for title, ours, group in groups(measured):
+        for peer in group[0].peers(ours):
+            medians = sorted((one.ratios(ours)[peer].median, one.work.subject) for one in group)
             (least, slowest), (most, fastest) = medians[0], medians[-1]
-            rounds = zip(*(one.by_round(peer) for one in group))
+            rounds = zip(*(one.by_round(ours, peer) for one in group))
             mean = Ratio.of([geometric_mean(ratios) for ratios in rounds])
-            rows.append([title, peer, f"{least:.2f} {slowest}", str(mean), f"{most:.2f} {fastest}"])
+            rows.append([title, f"{ours} / {peer}", f"{least:.2f} {slowest}", str(mean), f"{most:.2f} {fastest}"])
     print("\nover all games: median of the rounds (minimum to maximum)")
     print_columns(rows)
 
@@ -114,7 +124,10 @@ def write_json(measured, chosen):
                     "shape": str(one.work.shape) if one.work.shape else None,
                     "unit": one.work.unit,
                     "rates": one.rates,
-                    "ratios": {peer: dataclasses.asdict(ratio) for peer, ratio in one.ratios().items()},
+                    "ratios": {
+                        ours: {peer: dataclasses.asdict(ratio) for peer, ratio in one.ratios(ours).items()}
+                        for ours in one.ours()
+                    },
                 }
                 for one in measured
             ],

@@ -7,14 +7,20 @@ import time
 
 import numpy as np
 
+from work import Shape
+
 # Batches before the first measurement. The first round, which is discarded, completes the warm-up.
 WARM_UP = 10
+# Frames of each game, and resets, before ale-train's first measurement, as in envs/vector/examples: hot code is translated
+# by then.
+WARM_UP_FRAMES = 12_000
+WARM_UP_RESETS = 60
 # The number of actions drawn in advance for each environment.
 DRAWN = 1024
 
 
-class AleTrain:
-    """The process of ale-train, which keeps the environments of several pieces of work alive."""
+class RustProcess:
+    """ale-train driven from Rust: a process that keeps the environments of several pieces of work alive."""
 
     def __init__(self, program, works):
         command = [program] + [work.argument for work in works]
@@ -34,6 +40,19 @@ class AleTrain:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+class RustSide:
+    """One piece of work of a `RustProcess`."""
+
+    def __init__(self, process, index):
+        self.process, self.index = process, index
+
+    def rate(self, seconds):
+        return self.process.rate(self.index, seconds)
+
+    def close(self):
+        """The process ends with the last piece of its work."""
 
 
 class Loop:
@@ -79,11 +98,11 @@ class AleEmulator(Loop):
 class Batches(Loop):
     """A vector environment: `step(actions)` sends one batch of actions and waits for the next batch."""
 
-    def __init__(self, action_counts):
+    def __init__(self, action_counts, warm_up=WARM_UP):
         random = np.random.default_rng(1)
         self.actions = random.integers(action_counts, size=(DRAWN, len(action_counts)), dtype=np.int32)
         self.turn = 0
-        for _ in range(WARM_UP):
+        for _ in range(warm_up):
             self.some()
 
     def some(self):
@@ -91,6 +110,22 @@ class Batches(Loop):
         actions = self.actions[self.turn % DRAWN]
         self.step(actions)
         return 4 * len(actions)
+
+
+class AleTrain(Batches):
+    """ale-train's AtariVectorEnv: `num_envs` environments of one game, or one of each of several."""
+
+    def __init__(self, work):
+        self.env = ale_train_vector(work)
+        self.env.reset(seed=1)
+        batch_size = self.env.batch_size
+        super().__init__(self.env.num_actions[:batch_size], WARM_UP_FRAMES * len(work.games) // (4 * batch_size) + 1)
+
+    def step(self, actions):
+        self.env.step(actions)
+
+    def close(self):
+        self.env.close()
 
 
 class AleVector(Batches):
@@ -193,19 +228,34 @@ class GymnasiumAsync(Batches):
         self.env.close()
 
 
-class AleReset(Loop):
-    """Resets of ale-py's AtariVectorEnv. With a seed it reloads the ROM."""
+class Resets(Loop):
+    """Resets of one environment, with a new seed each time if `seeded`."""
 
-    def __init__(self, work):
-        self.env = ale_vector(work.games[0], 1, 1, 0)
-        self.seed = 1 if work.kind == "seeded-reset" else None
-        self.some()
+    def __init__(self, env, seeded, warm_up=1):
+        self.env = env
+        self.seed = 1 if seeded else None
+        for _ in range(warm_up):
+            self.some()
 
     def some(self):
         self.env.reset(seed=self.seed)
         if self.seed is not None:
             self.seed += 1
         return 1
+
+
+class AleTrainReset(Resets):
+    """Resets of ale-train's AtariVectorEnv."""
+
+    def __init__(self, work):
+        super().__init__(ale_train_vector(work), work.kind == "seeded-reset", WARM_UP_RESETS)
+
+
+class AleReset(Resets):
+    """Resets of ale-py's AtariVectorEnv. With a seed it reloads the ROM."""
+
+    def __init__(self, work):
+        super().__init__(ale_vector(work.games[0], 1, 1, 0), work.kind == "seeded-reset")
 
 
 class EnvPoolReset(Loop):
@@ -220,7 +270,8 @@ class EnvPoolReset(Loop):
         return 1
 
 
-# For each kind of work, the sides that implement it.
+# For each kind of work, the sides in this process that implement it. ale-train has no act loop in Python.
+OURS = {"together": AleTrain, "vector": AleTrain, "reset": AleTrainReset, "seeded-reset": AleTrainReset}
 PEERS = {
     "together": {"ale-py": AleSeveral, "envpool": EnvPoolSeveral, "gymnasium": GymnasiumAsync},
     "emulator": {"ale-py": AleEmulator},
@@ -229,6 +280,15 @@ PEERS = {
     "seeded-reset": {"ale-py": AleReset},
 }
 NAMES = ["ale-py", "envpool", "gymnasium"]
+
+
+def ale_train_vector(work):
+    from ale_train.vector_env import AtariVectorEnv
+
+    shape = work.shape or Shape(1, 1, 1)
+    sizes = {"num_envs": shape.num_envs // len(work.games), "batch_size": shape.batch_size, "num_threads": shape.num_threads}
+    games = {"game": work.games[0]} if len(work.games) == 1 else {"games": work.games}
+    return AtariVectorEnv(**games, **sizes)
 
 
 def ale_vector(game, num_envs, num_threads, batch_size):

@@ -7,6 +7,8 @@ import tomllib
 ROOT = pathlib.Path(__file__).parents[2]
 # Slow and fast games, with few and with many objects.
 GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert", "beam_rider", "enduro"]
+# The languages from which ale-train is driven. The peers are always driven from Python.
+DRIVERS = ["python", "rust"]
 KINDS = ["together", "emulator", "vector", "reset", "seeded-reset"]
 
 
