@@ -464,6 +464,12 @@ impl Console {
         self.machine.inputs = inputs;
     }
 
+    /// Brings the console into a state that [`restore`](Self::restore) refuses: to draw player 0 panics.
+    #[cfg(feature = "testing")]
+    pub fn damage(&mut self) {
+        self.machine.tia.damage();
+    }
+
     /// Restores a deserialised state and keeps this console's ROM image. A snapshot of another game or a
     /// damaged one is an error and leaves the console unchanged.
     pub fn restore(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {

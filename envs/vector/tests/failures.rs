@@ -11,6 +11,7 @@ use rl_env::{
     Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv, VectorError,
 };
 use stub::Stub;
+use vcs::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
 /// Builds environments of which number 3 calls `on_step` at its steps.
@@ -56,6 +57,37 @@ fn returns_a_panic_as_an_error_within_a_second() {
         assert_eq!(env.snapshot().unwrap_err(), error);
         assert_eq!(env.restore(&[]).unwrap_err(), error);
     }
+}
+
+/// Runs a translated program that shows player 0 and asks for its collisions, which panics in the second frame.
+fn play_on_a_damaged_console() {
+    let program = [
+        0xE8, 0x86, 0x1B, // INX, STX GRP0
+        0x85, 0x02, 0xA5, 0x02, // STA WSYNC, LDA CXP0FB
+        0x4C, 0x00, 0xF0, // JMP to the INX
+    ];
+    let mut rom = vec![0xEA; 4096];
+    rom[..program.len()].copy_from_slice(&program);
+    rom[0xFFC..0xFFE].copy_from_slice(&[0x00, 0xF0]);
+    let cartridge = Cartridge::detect(rom.into()).unwrap();
+    let options =
+        ConsoleOptions { tv: Some(TvFormat::Ntsc), execution: Execution::Eager, ..ConsoleOptions::default() };
+    let mut console = Console::new(cartridge, &options);
+    console.run_frame();
+    console.damage();
+    console.run_frame();
+}
+
+#[test]
+fn returns_a_panic_below_native_code_as_an_error() {
+    let mut env = faulty(2, |_| {
+        play_on_a_damaged_console();
+        Ok(())
+    });
+    env.reset(ResetSeeds::From(1)).unwrap();
+    env.send(Actions::Discrete(&[0; 6])).unwrap();
+    let error = env.recv().unwrap_err().to_string();
+    assert!(error.starts_with("environment 3 panicked: index out of bounds"), "{error}");
 }
 
 #[test]

@@ -215,6 +215,12 @@ impl Tia {
         }
     }
 
+    /// Empties the log, whose memory a panic may have freed, and makes it end at once.
+    pub(super) fn abandon_log(&mut self) {
+        self.log.entries.get_or_insert_with(spare::take_log);
+        (self.log.length, self.log.end) = (0, 0);
+    }
+
     /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
     pub(super) fn catch_up(&mut self, now: u32) {
         let clock = (now as i32).wrapping_mul(3);

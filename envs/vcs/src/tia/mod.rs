@@ -347,6 +347,20 @@ impl Tia {
         self.unfinished = true;
     }
 
+    /// Makes drawing player 0 panic.
+    #[cfg(feature = "testing")]
+    pub(crate) fn damage(&mut self) {
+        self.players[0].copies = u8::MAX;
+    }
+
+    /// Ends the frame after a panic. Its state is unspecified, but translated code may go on to append a few writes
+    /// until it finds that the log has ended.
+    #[cold]
+    pub(crate) fn abandon_frame(&mut self) {
+        self.unfinished = false;
+        self.abandon_log();
+    }
+
     /// Ends a request for a frame at the colour clock `now`. `greys` is true if an unfinished frame is to be
     /// greyed out.
     pub(crate) fn end_request(&mut self, now: i32, greys: bool) {

@@ -3,8 +3,41 @@
 // Translated code enters these functions and holds the machine by a raw pointer; see `translate::enter`.
 #![allow(unsafe_code)]
 
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use crate::cpu::Bus;
 use crate::machine::Machine;
+
+thread_local! {
+    /// The payload of the first panic in a callback since the last call of [`resume_panic`].
+    static PANIC: Cell<Option<Box<dyn Any + Send>>> = const { Cell::new(None) };
+}
+
+/// Continues a panic of a callback. A panic cannot unwind through translated code, which has no unwind
+/// information. Instead, it ends the frame, so that the code leaves by its usual exit.
+pub(super) fn resume_panic() {
+    if let Some(payload) = PANIC.take() {
+        resume_unwind(payload);
+    }
+}
+
+/// Calls a function. If it panics, abandons the frame and returns 0.
+#[inline(always)]
+#[allow(clippy::inline_always)] // The callbacks are called for most accesses to the chips.
+fn guard(machine: &mut Machine, access: impl FnOnce(&mut Machine) -> u32) -> u32 {
+    catch_unwind(AssertUnwindSafe(|| access(machine))).unwrap_or_else(|payload| {
+        abandon(machine, payload);
+        0
+    })
+}
+
+#[cold]
+fn abandon(machine: &mut Machine, payload: Box<dyn Any + Send>) {
+    machine.tia.abandon_frame();
+    PANIC.set(PANIC.take().or(Some(payload)));
+}
 
 /// Flag in a result: the frame has ended, and the CPU stops after the current instruction.
 pub(super) const STOP: u32 = 1 << 31;
@@ -19,9 +52,11 @@ pub(super) type Access = unsafe extern "C" fn(*mut Machine, address: u32, value:
 pub(super) unsafe extern "C" fn read(machine: *mut Machine, address: u32, open_bus: u32, cycles: u32) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
-    machine.cycles = cycles;
-    machine.open_bus = open_bus as u8;
-    machine.read(address as u16).into()
+    guard(machine, |machine| {
+        machine.cycles = cycles;
+        machine.open_bus = open_bus as u8;
+        machine.read(address as u16).into()
+    })
 }
 
 /// Reads a register of the RIOT.
@@ -31,9 +66,11 @@ pub(super) unsafe extern "C" fn read(machine: *mut Machine, address: u32, open_b
 pub(super) unsafe extern "C" fn read_riot(machine: *mut Machine, address: u32, _: u32, cycles: u32) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
-    let value = machine.read_riot(address as u16, cycles);
-    machine.open_bus = value;
-    value.into()
+    guard(machine, |machine| {
+        let value = machine.read_riot(address as u16, cycles);
+        machine.open_bus = value;
+        value.into()
+    })
 }
 
 /// Returns the number of iterations of a loop waiting for the timer that may be skipped. An iteration takes
@@ -51,10 +88,12 @@ pub(super) unsafe extern "C" fn idle_rounds(
     first_read: u32,
 ) -> u32 {
     // SAFETY: by the function's contract.
-    let machine = unsafe { &*machine };
-    let most = machine.tia.log_end().saturating_sub(first_read) / period;
-    let [least, greatest, ..] = counts.to_le_bytes();
-    machine.riot.reads_within(least..=greatest, first_read, period).min(most)
+    let machine = unsafe { &mut *machine };
+    guard(machine, |machine| {
+        let most = machine.tia.log_end().saturating_sub(first_read) / period;
+        let [least, greatest, ..] = counts.to_le_bytes();
+        machine.riot.reads_within(least..=greatest, first_read, period).min(most)
+    })
 }
 
 /// # Safety
@@ -62,8 +101,11 @@ pub(super) unsafe extern "C" fn idle_rounds(
 pub(super) unsafe extern "C" fn write(machine: *mut Machine, address: u32, value: u32, cycles: u32) -> u32 {
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
-    machine.cycles = cycles;
-    machine.write(address as u16, value as u8);
+    guard(machine, |machine| {
+        machine.cycles = cycles;
+        machine.write(address as u16, value as u8);
+        0
+    });
     machine.cycles | stop(machine)
 }
 

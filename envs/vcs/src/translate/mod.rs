@@ -111,7 +111,7 @@ impl Translation {
     }
 
     /// Executes a frame whose writes are logged. Stops when it ends, when the CPU is jammed, or after at most
-    /// `instructions` instructions.
+    /// `instructions` instructions. A panic in a callback unwinds from here.
     pub(crate) fn run(&self, cpu: &mut Cpu, machine: &mut Machine, instructions: u32) {
         let end = machine.tia.log_end();
         // No instruction takes less than two cycles.
@@ -128,12 +128,13 @@ impl Translation {
                 let result = enter(code, cpu, machine);
                 #[cfg(test)]
                 self.executed.fetch_add((machine.cycles - before).into(), Ordering::Relaxed);
-                if result & INTERPRET == 0 {
+                if result & INTERPRET == 0 || machine.stops() {
                     continue;
                 }
             }
             cpu.step(machine);
         }
+        callbacks::resume_panic();
     }
 
     /// Returns the native code at an address. Counts the visit, and compiles the code if it is hot.
