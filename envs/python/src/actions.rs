@@ -1,16 +1,10 @@
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::FromPyObject;
+use numpy::ndarray::Dimension;
+use numpy::{Element, PyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
 use rl_env::Actions;
 
-/// An array of actions from Python: indices of either integer type that ale-py accepts, or rows of continuous actions.
-#[derive(FromPyObject)]
-pub(crate) enum ActionArray<'py> {
-    Int32(PyReadonlyArray1<'py, i32>),
-    Int64(PyReadonlyArray1<'py, i64>),
-    Float32(PyReadonlyArray2<'py, f32>),
-}
-
-/// A copy of the actions that Python threads cannot change.
+/// A copy of an array of actions, which Python threads cannot change: indices, or rows of continuous actions.
 pub(crate) enum OwnActions {
     Discrete(Vec<i32>),
     Continuous(Vec<f32>),
@@ -25,17 +19,28 @@ impl OwnActions {
     }
 }
 
-impl ActionArray<'_> {
-    /// Copies the actions.
-    pub(crate) fn to_own(&self) -> OwnActions {
-        match self {
-            Self::Int32(indices) => OwnActions::Discrete(indices.as_array().to_vec()),
+impl<'py> FromPyObject<'_, 'py> for OwnActions {
+    type Error = PyErr;
+
+    /// Copies an array of one of the types that ale-py accepts.
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(indices) = array.cast::<PyArray1<i32>>() {
+            Ok(Self::Discrete(elements(&indices)))
+        } else if let Ok(indices) = array.cast::<PyArray1<i64>>() {
             // Saturation keeps an invalid action invalid, while truncation could make it valid.
-            Self::Int64(indices) => {
-                let saturated = |&index: &i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-                OwnActions::Discrete(indices.as_array().iter().map(saturated).collect())
-            }
-            Self::Float32(values) => OwnActions::Continuous(values.as_array().iter().copied().collect()),
+            let saturated = |index: i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+            Ok(Self::Discrete(elements(&indices).into_iter().map(saturated).collect()))
+        } else if let Ok(values) = array.cast::<PyArray2<f32>>() {
+            Ok(Self::Continuous(elements(&values)))
+        } else {
+            Err(PyTypeError::new_err("actions must be an array of int32 or int64, or rows of float32"))
         }
     }
+}
+
+/// Copies the elements of an array in the order of its rows.
+fn elements<T: Element + Copy, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> Vec<T> {
+    // Reading in place is the quick case. Its condition excludes arrays in the order of columns, which `to_vec` accepts.
+    let in_place = array.is_c_contiguous().then(|| array.to_vec());
+    in_place.and_then(Result::ok).unwrap_or_else(|| array.readonly().as_array().iter().copied().collect())
 }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 use rl_env::{ResetSeeds, VectorEnv, VectorError};
 use vector::AtariVectorEnv;
 
-use crate::actions::ActionArray;
+use crate::actions::OwnActions;
 use crate::received::{self, Spares};
 use crate::settings::Settings;
 use crate::{errors, info};
@@ -103,11 +103,10 @@ impl AtariPool {
     fn send(
         &self,
         py: Python<'_>,
-        actions: ActionArray<'_>,
+        actions: OwnActions,
         env_ids: Option<Vec<usize>>,
         lengths: Option<Vec<usize>>,
     ) -> PyResult<()> {
-        let actions = actions.to_own();
         let env = &mut *self.lock(py);
         wait(py, env, |env| {
             let actions = actions.as_actions();
@@ -132,20 +131,14 @@ impl AtariPool {
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
         let env = &mut *self.lock(py);
         wait(py, env, |env| env.recv().map(drop))?;
-        let info = self.info(py, env)?;
-        let batch = env.batch();
-        if batch.final_observations.rows() > 0
-            && (0..batch.len()).any(|row| batch.terminated[row] || batch.truncated[row])
-        {
-            info.set_item(
-                intern!(py, "final_obs"),
-                received::copy(py, &batch.final_observations, &self.shape)?,
-            )?;
-        }
-        let rewards = received::whole_numbers(py, &batch.rewards);
-        let terminated = PyArray1::from_slice(py, &batch.terminated);
-        let truncated = PyArray1::from_slice(py, &batch.truncated);
-        Ok((self.observations(py, env)?, rewards, terminated, truncated, info))
+        self.step_batch(py, env)
+    }
+
+    /// Sends one action to each environment of the last batch and waits for the next batch.
+    fn step<'py>(&self, py: Python<'py>, actions: OwnActions) -> PyResult<StepBatch<'py>> {
+        let env = &mut *self.lock(py);
+        wait(py, env, |env| env.step(actions.as_actions()).map(drop))?;
+        self.step_batch(py, env)
     }
 
     /// Returns the complete state of all or some environments.
@@ -197,6 +190,24 @@ impl AtariPool {
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, AtariVectorEnv> {
         // A panic while the lock was held leaves the environments in a valid state, as an error does.
         self.env.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the last batch.
+    fn step_batch<'py>(&self, py: Python<'py>, env: &mut AtariVectorEnv) -> PyResult<StepBatch<'py>> {
+        let info = self.info(py, env)?;
+        let batch = env.batch();
+        if batch.final_observations.rows() > 0
+            && (0..batch.len()).any(|row| batch.terminated[row] || batch.truncated[row])
+        {
+            info.set_item(
+                intern!(py, "final_obs"),
+                received::copy(py, &batch.final_observations, &self.shape)?,
+            )?;
+        }
+        let rewards = received::whole_numbers(py, &batch.rewards);
+        let terminated = PyArray1::from_slice(py, &batch.terminated);
+        let truncated = PyArray1::from_slice(py, &batch.truncated);
+        Ok((self.observations(py, env)?, rewards, terminated, truncated, info))
     }
 
     /// Moves the observations of the last batch to a NumPy array, which owns their memory from now on.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::ndarray::{ArrayView, IxDyn};
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use rl_env::ObservationBuffer;
 
@@ -87,7 +87,15 @@ fn with_rows(rows: usize, shape: &[usize]) -> Vec<usize> {
     [&[rows], shape].concat()
 }
 
+/// Returns an array of these values. NumPy's own memory costs less than an object that owns a `Vec`.
+pub(crate) fn column<T: Element>(
+    py: Python<'_>,
+    values: impl IntoIterator<Item = T>,
+) -> Bound<'_, PyArray1<T>> {
+    PyArray1::from_slice(py, &values.into_iter().collect::<Vec<_>>())
+}
+
 /// Converts rewards to integers, as in ale-py.
 pub(crate) fn whole_numbers<'py>(py: Python<'py>, rewards: &[f32]) -> Bound<'py, PyArray1<i32>> {
-    PyArray1::from_iter(py, rewards.iter().map(|&reward| reward as i32))
+    column(py, rewards.iter().map(|&reward| reward as i32))
 }

@@ -176,3 +176,10 @@ def test_continuous_thresholds_are_strict_and_paddles_turn_by_the_radius() -> No
     for radius, angle, fire in ((0.6, 0, 1), (0.6, 3, 0), (0.5, 0, 0.5), (4.347826e-05, 0, 0), (1, 2, 1), (0.6, -1, 0)):
         for _ in range(5):
             beside.step(np.array([[radius, angle, fire], [fire, angle, radius]], np.float32))
+
+
+def test_continuous_actions_in_any_layout() -> None:
+    beside = Beside("seaquest", 4, continuous=True)
+    beside.reset(seed=1)
+    for actions in np.random.default_rng(1).uniform(-1, 1, (50, 4, 3)).astype(np.float32):
+        beside.step(np.asfortranarray(actions))

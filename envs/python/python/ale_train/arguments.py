@@ -16,6 +16,10 @@ from ale_train.names import unknown
 #: The largest seed and the largest value of an integer option: ale-py uses 32-bit integers.
 LARGEST = 2**31 - 1
 
+#: The types of discrete and of continuous actions.
+_DISCRETE = (np.dtype(np.int32), np.dtype(np.int64))
+_CONTINUOUS = (np.dtype(np.float32),)
+
 #: One value, a list from which each episode draws one, or a list for each environment.
 Variants = int | Sequence[int] | Sequence[Sequence[int]] | None
 
@@ -106,9 +110,9 @@ def check_actions(actions: object, continuous: bool, rows: int | None = None) ->
     """Requires an array with one action per row, of a type that ale-py accepts, and with ``rows`` rows if given."""
     if not isinstance(actions, np.ndarray):
         raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
-    allowed, form = ((np.float32,), "(rows, 3)") if continuous else ((np.int32, np.int64), "(rows,)")
+    allowed, form = (_CONTINUOUS, "(rows, 3)") if continuous else (_DISCRETE, "(rows,)")
     if actions.dtype not in allowed:
-        names = " or ".join(np.dtype(one).name for one in allowed)
+        names = " or ".join(one.name for one in allowed)
         raise ActionError(f"actions must be of {names}, got {actions.dtype}")
     found = actions.shape
     if found[1:] != ((3,) if continuous else ()) or not found or (rows is not None and found[0] != rows):

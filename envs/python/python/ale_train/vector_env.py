@@ -213,8 +213,9 @@ class AtariVectorEnv(VectorEnv):
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
         """
-        self.send(actions)
-        return self.recv()
+        pool = self._open_pool()
+        arguments.check_actions(actions, self.continuous, self.batch_size)
+        return pool.step(actions)
 
     def send(
         self,
