@@ -51,6 +51,10 @@ settings! {
         pub(crate) noop_max: u32 = 30,
         /// True if an episode starts with the fire button, in games that have it.
         pub(crate) use_fire_reset: bool = true,
+        /// True if the fire button is also pressed after every lost life, in games that have it, in training and in
+        /// evaluation: after a step without input, and before one with the third action, as CleanRL's wrappers do. The agent
+        /// does not see these steps.
+        pub(crate) fire_after_lost_life: bool = true,
         /// True if the loss of a life ends the learned return, while the game continues.
         pub(crate) episodic_life: bool = true,
         /// True if training rewards are clipped to -1..=1.

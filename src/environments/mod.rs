@@ -215,7 +215,11 @@ impl Builder {
 
     /// Returns a single environment of the first game with all actions, for a person.
     pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
-        self.first_env(seed, |options| AtariOptions { full_action_space: true, ..options })
+        self.first_env(seed, |options| AtariOptions {
+            full_action_space: true,
+            fire_after_lost_life: false,
+            ..options
+        })
     }
 
     fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {
@@ -240,6 +244,7 @@ impl Builder {
             life_loss_info: settings.episodic_life && purpose == Purpose::Training,
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
+            fire_after_lost_life: settings.fire_after_lost_life,
             max_num_frames_per_episode: own
                 .max_num_frames_per_episode
                 .unwrap_or(settings.max_num_frames_per_episode),

@@ -119,6 +119,7 @@ impl Settings {
             life_loss_info: self.life_loss_info,
             reward_clipping: self.reward_clipping,
             use_fire_reset: self.use_fire_reset,
+            fire_after_lost_life: false,
             max_num_frames_per_episode: self.max_num_frames_per_episode,
             repeat_action_probability: self.repeat_action_probability,
             full_action_space: self.full_action_space,

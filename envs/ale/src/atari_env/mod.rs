@@ -185,7 +185,7 @@ impl AtariEnv {
     fn begin_episode(&mut self) {
         self.draw_variant().expect("the options were checked");
         self.ale.reset_game();
-        let fire = self.options.use_fire_reset && self.action_codes.contains(&Action::FIRE.code());
+        let fire = self.options.use_fire_reset && self.has_fire();
         if fire {
             self.ale.act_undrawn(Action::FIRE, 1.0);
         }
@@ -238,6 +238,29 @@ impl AtariEnv {
             truncated: self.limit_reached() && !terminated,
             continues: terminated && !ends,
         }
+    }
+
+    /// Plays the steps after a lost life, which the agent does not see, and adds them to the step that lost it. Their
+    /// rewards are not learned from.
+    fn continue_after_lost_life(&mut self, step: Step) -> Step {
+        let third = self.action_codes.get(2).and_then(|&code| Action::new(code));
+        let mut whole = step;
+        for action in [Some(Action::NOOP), Some(Action::FIRE), third].into_iter().flatten() {
+            let step = self.play(action, 1.0);
+            whole.raw_reward += step.raw_reward;
+            if step.ends_episode() {
+                whole.terminated |= step.terminated;
+                whole.truncated = !whole.terminated;
+                whole.continues = false;
+                break;
+            }
+        }
+        whole
+    }
+
+    /// Returns true if FIRE is one of the actions.
+    fn has_fire(&self) -> bool {
+        self.action_codes.contains(&Action::FIRE.code())
     }
 
     fn limit_reached(&self) -> bool {
@@ -294,7 +317,11 @@ impl Env for AtariEnv {
 
     fn advance(&mut self, action: EnvAction<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
         let (action, strength) = self.decode(action)?;
-        Ok(self.play(action, strength))
+        let lives = self.lives;
+        let step = self.play(action, strength);
+        let is_lost = (1..lives).contains(&self.lives) && !step.ends_episode();
+        let fires = is_lost && self.options.fire_after_lost_life && self.has_fire();
+        Ok(if fires { self.continue_after_lost_life(step) } else { step })
     }
 
     fn info(&self) -> AtariInfo {

@@ -53,6 +53,10 @@ pub struct AtariOptions {
     pub reward_clipping: bool,
     /// True if a reset presses FIRE for one frame before the NOOPs, in games that have that action.
     pub use_fire_reset: bool,
+    /// True if the loss of a life that does not end the episode is followed by three steps that the agent does not see:
+    /// NOOP, FIRE and the third action, as in the wrappers `EpisodicLifeEnv` and `FireResetEnv` of Stable-Baselines3, which
+    /// `CleanRL` uses. Only in games with FIRE. Their rewards are in the raw reward of the step that lost the life.
+    pub fire_after_lost_life: bool,
     /// An episode is truncated after this many frames, at least 1. Frames of the reset do not count.
     pub max_num_frames_per_episode: u32,
     /// Probability that a frame repeats the previous action (sticky actions), 0 to 1.
@@ -90,6 +94,7 @@ impl Default for AtariOptions {
             life_loss_info: false,
             reward_clipping: true,
             use_fire_reset: true,
+            fire_after_lost_life: false,
             max_num_frames_per_episode: 108000,
             repeat_action_probability: 0.0,
             full_action_space: false,

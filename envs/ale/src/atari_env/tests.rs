@@ -192,6 +192,85 @@ fn a_lost_life_ends_the_episode_only_if_episodic_life_is_set() {
     assert!(later > number && ends && lives < 2, "{later} {ends} {lives}");
 }
 
+/// Steps with NOOP until a life is lost. Returns the number of steps.
+fn lose_a_life(env: &mut AtariEnv, observation: &mut [u8]) -> usize {
+    let lives = env.info().lives;
+    (1..=1000)
+        .find(|_| {
+            env.step(EnvAction::Discrete(&[0]), observation).unwrap();
+            env.info().lives < lives
+        })
+        .expect("a life is lost")
+}
+
+#[test]
+fn fire_after_a_lost_life_equals_three_further_steps() {
+    // All actions, because Harvest itself needs no FIRE. The third one is UP.
+    let options = AtariOptions { full_action_space: true, life_loss_info: true, ..AtariOptions::default() };
+    let mut plain = harvest(options.clone());
+    let mut firing = harvest(AtariOptions { fire_after_lost_life: true, ..options.clone() });
+    let (mut expected, mut observation) = (reset(&mut plain, Some(1)), reset(&mut firing, Some(1)));
+    let steps = lose_a_life(&mut plain, &mut expected);
+    let mut raw_reward = 0.0;
+    for action in [0, 1, 2] {
+        let step = plain.step(EnvAction::Discrete(&[action]), &mut expected).unwrap();
+        assert!(!step.ends_episode());
+        raw_reward += step.raw_reward;
+    }
+    assert_eq!(lose_a_life(&mut firing, &mut observation), steps);
+    assert!(observation == expected && firing.info() == plain.info());
+    assert_eq!(firing.ale().snapshot(), plain.ale().snapshot());
+    // The next lost life too. The step that loses it is a termination, after which the episode continues.
+    plain = harvest(AtariOptions { fire_after_lost_life: true, ..options });
+    reset(&mut plain, Some(1));
+    let (_, step) = play_until(&mut plain, |step| step.terminated);
+    assert!(step.continues && !step.truncated && step.raw_reward >= raw_reward);
+    // Without FIRE among the actions nothing changes.
+    let minimal = AtariOptions { fire_after_lost_life: true, ..AtariOptions::default() };
+    let (mut minimal, mut other) = (harvest(minimal), harvest(AtariOptions::default()));
+    let (mut first, mut second) = (reset(&mut minimal, Some(1)), reset(&mut other, Some(1)));
+    assert_eq!(lose_a_life(&mut minimal, &mut first), lose_a_life(&mut other, &mut second));
+    assert!(minimal.info() == other.info() && first == second);
+}
+
+#[test]
+fn an_episode_may_be_truncated_while_fire_is_pressed() {
+    let options =
+        AtariOptions { full_action_space: true, fire_after_lost_life: true, ..AtariOptions::default() };
+    let mut env = harvest(options.clone());
+    let mut observation = reset(&mut env, Some(1));
+    let steps = lose_a_life(&mut env, &mut observation) as u32;
+    for (life_loss_info, extra) in [(false, 2), (false, 9), (true, 2), (true, 9)] {
+        // The limit is reached in the first or the third of the steps after the one that loses the life.
+        let max_num_frames_per_episode = 4 * steps + extra;
+        let mut env = harvest(AtariOptions { life_loss_info, max_num_frames_per_episode, ..options.clone() });
+        reset(&mut env, Some(1));
+        let (number, step) = play_until(&mut env, |step| step.terminated || step.truncated);
+        assert!(number == steps && step.ends_episode(), "{step:?}");
+        assert_eq!((step.terminated, step.truncated), (life_loss_info, !life_loss_info));
+    }
+}
+
+#[test]
+fn breakout_serves_the_next_ball_after_a_lost_life() {
+    let Some(rom) = roms::for_tests("breakout") else {
+        return;
+    };
+    let powered = PoweredGame::new(game("breakout").unwrap(), rom).unwrap();
+    let lives_after = |fire_after_lost_life| {
+        let options = AtariOptions { fire_after_lost_life, ..AtariOptions::default() };
+        let mut env = AtariEnv::new(&powered, options, 0).unwrap();
+        let mut observation = reset(&mut env, Some(1));
+        lose_a_life(&mut env, &mut observation);
+        for _ in 0..200 {
+            env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
+        }
+        env.info().lives
+    };
+    assert_eq!(lives_after(false), 4);
+    assert!(lives_after(true) < 4);
+}
+
 #[test]
 fn a_seeded_reset_restarts_the_generators_and_an_unseeded_one_continues_them() {
     let mut env = harvest(AtariOptions { use_fire_reset: false, ..AtariOptions::default() });
