@@ -32,6 +32,8 @@ mod optimizer_step;
 mod packed_observations;
 pub mod ppo;
 pub mod pqn;
+#[cfg(test)]
+mod recording;
 mod replay;
 pub mod returns;
 mod rollout;

@@ -187,6 +187,19 @@ impl<N: Module> Training<N> {
         self.diagnose(error, updates, learning_rate, &rows, vec![observations])
     }
 
+    /// Returns the moments of Adam as networks with their values instead of the weights.
+    #[cfg(test)]
+    pub(crate) fn moments(&self) -> [N; 2] {
+        let moments = self.optimizer.moments().expect("moments on the CPU");
+        [|moments: Moments| moments.first, |moments: Moments| moments.second].map(|values_of| {
+            let mut weights = weights(&self.network).expect("weights on the CPU");
+            for (parameter, moments) in weights.iter_mut().zip(&moments) {
+                parameter.values = values_of(moments.clone().expect("a step of the optimizer"));
+            }
+            load_weights(self.network.clone(), weights).expect("the same parameters")
+        })
+    }
+
     /// Returns the state. Fails if a parameter is not finite, so that no checkpoint contains one.
     pub(crate) fn state(&self) -> Result<TrainingState, LearnerError> {
         Ok(TrainingState { weights: self.finite_weights()?, moments: self.optimizer.moments()? })

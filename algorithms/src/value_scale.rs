@@ -65,7 +65,7 @@ impl ValueScale {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskScales {
     kind: ValueScale,
-    /// The weight of new returns in the statistics.
+    /// The weight of a new return in the statistics.
     beta: f64,
     /// One for each task if the scale depends on it, else empty.
     statistics: Vec<Statistics>,
@@ -76,8 +76,24 @@ pub struct TaskScales {
 struct Statistics {
     mean: f64,
     second_moment: f64,
-    /// The number of updates with returns of this task.
-    updates: u64,
+    /// The sum of the weights of all returns of this task so far.
+    samples: f64,
+}
+
+/// A return of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TaskReturn {
+    pub(crate) task: usize,
+    pub(crate) value: f32,
+    /// The number of samples that it counts as.
+    pub(crate) weight: f32,
+}
+
+impl TaskReturn {
+    /// A return that counts as one sample.
+    pub(crate) fn new(task: usize, value: f32) -> Self {
+        Self { task, value, weight: 1.0 }
+    }
 }
 
 /// Change of a value head that keeps its predictions when the scale changes: `x` becomes
@@ -90,26 +106,40 @@ pub(crate) struct Rescaling {
 
 impl Rescaling {
     const NONE: Self = Self { factor: 1.0, shift: 0.0 };
+
+    /// Returns the changed value of an output of the head.
+    pub(crate) fn apply(self, output: f32) -> f32 {
+        self.factor * output + self.shift
+    }
 }
 
 impl Statistics {
     /// The statistics before the first return: the identity scale.
-    const NONE: Self = Self { mean: 0.0, second_moment: 1.0, updates: 0 };
+    const NONE: Self = Self { mean: 0.0, second_moment: 1.0, samples: 0.0 };
 
     /// Clamped to keep gradients within reason.
     fn deviation(&self) -> f64 {
         (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
     }
 
-    fn observe(&mut self, returns: &[f32], beta: f64) {
+    /// Moves the statistics towards those of `returns`, so that they are exponentially weighted means of all samples so
+    /// far: each sample has `1 - beta` times the weight of the next one. A batch counts as that many samples at once.
+    fn observe(&mut self, returns: &[TaskReturn], beta: f64) {
+        let count: f64 = returns.iter().map(|of| f64::from(of.weight)).sum();
+        if count == 0.0 {
+            return;
+        }
         let mean = |power: i32| {
-            returns.iter().map(|&value| f64::from(value).powi(power)).sum::<f64>() / returns.len() as f64
+            let sum: f64 =
+                returns.iter().map(|of| f64::from(of.weight) * f64::from(of.value).powi(power)).sum();
+            sum / count
         };
-        self.updates += 1;
-        // The first updates have equal weights, which avoids a bias towards the initial values.
-        let beta = beta.max(1.0 / self.updates as f64);
-        self.mean += beta * (mean(1) - self.mean);
-        self.second_moment += beta * (mean(2) - self.second_moment);
+        self.samples += count;
+        // 1 - (1 - beta)^samples.
+        let share = |samples: f64| -(samples * (-beta).ln_1p()).exp_m1();
+        let part = share(count) / share(self.samples);
+        self.mean += part * (mean(1) - self.mean);
+        self.second_moment += part * (mean(2) - self.second_moment);
     }
 }
 
@@ -141,23 +171,21 @@ impl TaskScales {
         self.statistics.get(task).map(|of_task| of_task.deviation() as f32)
     }
 
-    /// Updates the statistics with returns, each with its task. Returns the change that the value head of
-    /// each task needs; empty if the scale does not depend on returns.
+    /// Updates the statistics with returns. Returns the change that the value head of each task needs; empty if the scale
+    /// does not depend on returns.
     ///
     /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it
     /// continues from the mean. If these returns were all equal, the deviation would be the least possible
     /// and the change so large that the head would recover slowly (the probe with a constant value shows it).
-    pub(crate) fn observe(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
+    pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {
             // Non-finite returns would never leave the statistics. The loss will report them.
-            let own = returns.iter().filter(|(of, value)| *of == task && value.is_finite());
-            let own: Vec<f32> = own.map(|&(_, value)| value).collect();
+            let own = returns.iter().filter(|of| of.task == task && of.value.is_finite());
+            let own: Vec<TaskReturn> = own.copied().collect();
             let before = *of_task;
-            if !own.is_empty() {
-                of_task.observe(&own, beta);
-            }
-            if before.updates == 0 {
+            of_task.observe(&own, beta);
+            if before.samples == 0.0 {
                 return Rescaling::NONE;
             }
             Rescaling {
@@ -220,41 +248,75 @@ mod tests {
         }
     }
 
+    /// Returns of one task that count as one sample each.
+    fn of_task<const N: usize>(task: usize, values: [f32; N]) -> [TaskReturn; N] {
+        values.map(|value| TaskReturn::new(task, value))
+    }
+
     #[test]
     fn statistics_by_hand() {
-        let mut scales = TaskScales::new(ValueScale::PopArt, 0.25, 2);
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.5, 2);
         assert_eq!(scales.expand(1, 3.0), 3.0);
-        // The first update counts in full: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
-        let change = scales.observe(&[(0, 1.0), (0, 5.0)]);
+        // The first returns count in full: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
+        let change = scales.observe(&of_task(0, [1.0, 5.0]));
         assert_eq!(change, [Rescaling::NONE; 2]);
         assert_eq!((scales.squash(0, 7.0), scales.expand(0, 2.0)), (2.0, 7.0));
         assert_eq!((scales.deviation(0), scales.deviation(1)), (Some(2.0), Some(1.0)));
-        // The second counts one half: mean (3 + 7) / 2 = 5, second moment (13 + 49) / 2 = 31, deviation
-        // sqrt(6).
-        let change = scales.clone().observe(&[(0, 7.0)]);
-        assert!((change[0].factor - 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
-        assert!((change[0].shift + 2.0 / 6f32.sqrt()).abs() < 1e-6, "{change:?}");
-        // Then one third, and finally one quarter. A task without returns does not change.
-        for expected in [5.0, 17.0 / 3.0, 6.0] {
-            scales.observe(&[(0, 7.0)]);
-            assert!((scales.expand(0, 0.0) - expected).abs() < 1e-5, "{expected}");
+        // The next sample has the weight 1 beside 1/2 and 1/4, which is 4/7 of all: mean (3 * 3 + 4 * 10) / 7 = 7,
+        // second moment (3 * 13 + 4 * 100) / 7 = 439/7, deviation sqrt(96/7).
+        let change = scales.observe(&of_task(0, [10.0]));
+        let deviation = (96.0f32 / 7.0).sqrt();
+        assert!((change[0].factor - 2.0 / deviation).abs() < 1e-6, "{change:?}");
+        assert!((change[0].shift + 4.0 / deviation).abs() < 1e-6, "{change:?}");
+        assert!((scales.expand(0, 0.0) - 7.0).abs() < 1e-6);
+        // A task without returns does not change.
+        assert_eq!((change[1], scales.squash(1, -4.0)), (Rescaling::NONE, -4.0));
+    }
+
+    #[test]
+    fn the_rate_counts_samples_not_updates() {
+        let ended = |parts: &[Vec<f32>]| {
+            let mut scales = TaskScales::new(ValueScale::PopArt, 0.01, 1);
+            scales.observe(&of_task(0, [0.0; 100]));
+            for part in parts {
+                let returns: Vec<_> = part.iter().map(|&value| TaskReturn::new(0, value)).collect();
+                scales.observe(&returns);
+            }
+            scales.expand(0, 0.0)
+        };
+        // 200 samples of 1 after 100 of 0 have (1 - 0.99^200) / (1 - 0.99^300) of the weight.
+        let expected = (1.0 - 0.99f64.powi(200)) / (1.0 - 0.99f64.powi(300));
+        for parts in [vec![vec![1.0; 200]], vec![vec![1.0; 100]; 2], vec![vec![1.0]; 200]] {
+            assert!((f64::from(ended(&parts)) - expected).abs() < 1e-6, "{}", parts.len());
         }
-        scales.observe(&[(0, 2.0)]);
-        assert!((scales.expand(0, 0.0) - 5.0).abs() < 1e-5);
-        assert_eq!(scales.squash(1, -4.0), -4.0);
+    }
+
+    #[test]
+    fn a_return_counts_as_many_samples_as_its_weight() {
+        let after = |returns: &[TaskReturn]| {
+            let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 1);
+            scales.observe(&of_task(0, [-3.0, 2.0]));
+            scales.observe(returns);
+            (scales.expand(0, 0.0), scales.deviation(0).unwrap())
+        };
+        let weighted = |value, weight| TaskReturn { task: 0, value, weight };
+        let (mean, deviation) = after(&[weighted(4.0, 3.0), weighted(-1.0, 0.5), weighted(-1.0, 0.5)]);
+        let (same_mean, same_deviation) = after(&of_task(0, [4.0, 4.0, 4.0, -1.0]));
+        assert!((mean - same_mean).abs() < 1e-6 && (deviation - same_deviation).abs() < 1e-6);
+        assert_eq!(after(&[weighted(9.0, 0.0)]), after(&[]));
     }
 
     #[test]
     fn rescaling_preserves_the_represented_return() {
         let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, 1);
-        scales.observe(&[(0, 4.0), (0, -2.0)]);
+        scales.observe(&of_task(0, [4.0, -2.0]));
         for (update, returns) in
             [[1.0f32, 2.0], [-500.0, 700.0], [0.1, 0.1], [1e5, -3e5]].into_iter().enumerate()
         {
             let number = 0.3 + update as f32;
             let before = scales.expand(0, number);
-            let Rescaling { factor, shift } = scales.observe(&returns.map(|value| (0, value)))[0];
-            let after = scales.expand(0, factor * number + shift);
+            let change = scales.observe(&of_task(0, returns))[0];
+            let after = scales.expand(0, change.apply(number));
             let size = before.abs().max(scales.deviation(0).unwrap());
             assert!((after - before).abs() < 1e-5 * size, "{before} and {after}");
         }

@@ -82,7 +82,7 @@ fn double_dueling_dqn_with_prioritised_three_step_returns_solves_every_probe() {
 fn dqn_solves_every_probe_in_every_value_scale() {
     for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
         println!("{value_scale:?}");
-        let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
+        let policy = PolicyConfig { value_scale, ..PolicyConfig::default() };
         solve_all_probes_with(&probe_config(), &policy);
     }
 }

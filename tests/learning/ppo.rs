@@ -58,7 +58,7 @@ fn ppo_solves_every_probe_in_every_value_scale() {
     };
     for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
         println!("{value_scale:?}");
-        let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
+        let policy = PolicyConfig { value_scale, ..PolicyConfig::default() };
         solve_probes(config.gamma, |envs| {
             let ppo = train_network(envs, config.clone(), policy.clone(), 1);
             let policy = ppo.policy(ppo.spec()).unwrap();
@@ -133,7 +133,7 @@ fn ppo_swings_up_the_acrobot() {
         ..PpoConfig::default()
     };
     let policy =
-        PolicyConfig { value_scale: ValueScale::PopArt, popart_beta: 0.03, ..PolicyConfig::default() };
+        PolicyConfig { value_scale: ValueScale::PopArt, popart_beta: 1.5e-5, ..PolicyConfig::default() };
     let seed = 1;
     let mut envs = vectorize(16, acrobot, AutoresetMode::NextStep);
     let ppo = train_network(&mut envs, config, policy, seed);

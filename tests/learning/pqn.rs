@@ -36,7 +36,7 @@ fn solve_all_probes(value_scale: ValueScale) {
         exploration_fraction: 0.5,
         ..PqnConfig::default()
     };
-    let policy = PolicyConfig { value_scale, popart_beta: 0.05, ..PolicyConfig::default() };
+    let policy = PolicyConfig { value_scale, ..PolicyConfig::default() };
     solve_probes(config.gamma, |envs| {
         let pqn = train_network(envs, config.clone(), policy.clone(), 1);
         let policy = pqn.policy(pqn.spec()).unwrap();

@@ -155,6 +155,7 @@ mod tests {
 
     use super::*;
     use crate::ValueScale;
+    use crate::value_scale::TaskReturn;
 
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 
@@ -220,7 +221,7 @@ mod tests {
     fn targets_in_the_scale_of_a_task_by_hand() {
         // Returns 1 and 5 of the second task: mean 3, deviation 2.
         let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 2);
-        scales.observe(&[(1, 1.0), (1, 5.0)]);
+        scales.observe(&[1.0, 5.0].map(|value| TaskReturn::new(1, value)));
         let mean = Head::new(ReturnModel::Mean(LossKind::Mse), scales);
         // 4 represents 11; half of that plus 1 is 6.5, which is 1.75 deviations above the mean.
         assert_eq!(mean.returns(1, &RETURN, &[4.0]), [6.5]);

@@ -5,7 +5,7 @@ use super::Head;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{Noise, PackedRows, QNetwork};
-use crate::value_scale::{Rescaling, TaskScales};
+use crate::value_scale::{Rescaling, TaskReturn, TaskScales};
 use crate::{LearnerError, SpecError, VectorSpec, categorical};
 
 /// A trained policy over action values, used for evaluation only.
@@ -37,9 +37,9 @@ impl Policy {
         &mut self.head.scales
     }
 
-    /// Updates the value scales with returns, each with its task, and adapts the network so that its
-    /// predictions do not change. Returns the changes that other networks with these scales need.
-    pub(crate) fn update_scales(&mut self, returns: &[(usize, f32)]) -> Vec<Rescaling> {
+    /// Updates the value scales with returns, and adapts the network so that its predictions do not change. Returns
+    /// the changes that other networks with these scales need.
+    pub(crate) fn update_scales(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let changes = self.head.scales.observe(returns);
         if !changes.is_empty() {
             self.network = self.network.clone().rescale_values(&changes);

@@ -13,14 +13,15 @@ use crate::batch_reader::{BatchReader, check_rewards};
 use crate::halt;
 use crate::host::to_host;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
+    NamedWeights, NetworkDescription, Noise, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions,
     TrainedNetwork, TransferError, Transferred, soft_update, transfer,
 };
 use crate::optimizer_step::StepResult;
-use crate::replay::{ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::replay::{Draw, ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
+use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
 /// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
@@ -49,6 +50,17 @@ pub struct Dqn {
     /// The number of gradient steps that are due, including a fraction.
     pub(super) due: f64,
     actions: Vec<i32>,
+}
+
+/// The noise of one gradient step; none of it if the network is not noisy.
+#[derive(Default)]
+pub(super) struct StepNoise {
+    /// Of the target network.
+    pub(super) target: Option<Noise>,
+    /// Of the online network that selects the next action, in double DQN.
+    pub(super) selection: Option<Noise>,
+    /// Of the online network that learns.
+    pub(super) online: Option<Noise>,
 }
 
 impl Dqn {
@@ -195,7 +207,7 @@ impl Dqn {
 
     /// Returns the current exponent of the importance weights, which correct the bias of prioritised
     /// sampling.
-    fn per_beta(&self) -> f32 {
+    pub(super) fn per_beta(&self) -> f32 {
         let start = f64::from(self.config.per_beta);
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.steps) as f32
     }
@@ -204,13 +216,33 @@ impl Dqn {
     /// the predictions of both networks are the same.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
+        let noise = self.draw_noise();
+        self.learn_from(draws, &noise)
+    }
+
+    /// Draws the noise of a gradient step.
+    fn draw_noise(&mut self) -> StepNoise {
+        let Self { training, target, noise_rng, config, .. } = self;
+        let plain = training.device.clone().without_autodiff();
+        StepNoise {
+            target: target.draw_noise(1, noise_rng, &plain),
+            selection: if config.double { training.network.draw_noise(1, noise_rng, &plain) } else { None },
+            online: training.network.draw_noise(1, noise_rng, &training.device),
+        }
+    }
+
+    /// Makes one gradient step on the given draws.
+    pub(super) fn learn_from(
+        &mut self,
+        draws: Vec<Draw>,
+        noise: &StepNoise,
+    ) -> Result<StepMetrics, LearnerError> {
         let minibatch =
             Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.training.device);
-        let targets = self.targets(&minibatch)?;
+        let targets = self.targets(&minibatch, noise)?;
         let head = self.actor.head();
-        let noise = self.training.network.draw_noise(&mut self.noise_rng, &self.training.device);
-        let outputs =
-            self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise.as_ref());
+        let (observations, noise) = (minibatch.observations.clone(), noise.online.as_ref());
+        let outputs = self.training.network.forward(observations, &minibatch.rows, noise);
         let predicted = minibatch.of_actions(outputs);
         let checked_targets = targets.clone().inner();
         let losses = head.losses(predicted.clone(), targets);
@@ -263,13 +295,18 @@ impl Dqn {
 
     /// Computes the regression targets of each row's action, `[rows, num_atoms]`, and updates the value
     /// scales with the returns behind them.
-    pub(super) fn targets(&mut self, minibatch: &Minibatch) -> Result<Tensor<2>, LearnerError> {
-        let plain = self.training.device.clone().without_autodiff();
-        let (successors, rows) = (&minibatch.successors, &minibatch.successor_rows);
-        let noise = self.target.draw_noise(&mut self.noise_rng, &plain);
-        let values = to_host(self.target.forward(successors.clone(), rows, noise.as_ref()))?;
+    pub(super) fn targets(
+        &mut self,
+        minibatch: &Minibatch,
+        noise: &StepNoise,
+    ) -> Result<Tensor<2>, LearnerError> {
+        let outputs = |network: &QNetwork, noise: &Option<Noise>| {
+            let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
+            to_host(network.forward(successors, rows, noise.as_ref()))
+        };
+        let values = outputs(&self.target, &noise.target)?;
         let choices = if self.config.double {
-            Some(self.online_outputs(successors.clone(), rows, &plain)?)
+            Some(outputs(&self.training.network.valid(), &noise.selection)?)
         } else {
             None
         };
@@ -286,7 +323,7 @@ impl Dqn {
             returns.push(head.returns(task, of, next));
             next_outputs.push(next);
         }
-        self.rescale(&minibatch.tasks, &returns);
+        self.rescale(minibatch, &returns);
         let head = self.actor.head();
         let rows = minibatch.tasks.iter().zip(&returns).zip(next_outputs);
         let targets: Vec<f32> =
@@ -295,27 +332,19 @@ impl Dqn {
         Ok(Tensor::from_data(TensorData::new(targets, shape), &self.training.device))
     }
 
-    /// Updates the value scales with the returns of rows of some tasks, without changing the predictions of
-    /// both networks.
-    fn rescale(&mut self, tasks: &[usize], returns: &[Vec<f32>]) {
-        let rows = tasks.iter().zip(returns);
-        let returns = rows.flat_map(|(&task, returns)| returns.iter().map(move |&value| (task, value)));
+    /// Updates the value scales with the returns of each row, without changing the predictions of both networks. Rows that
+    /// priorities made more probable count less, so that the scales are those of the replay.
+    fn rescale(&mut self, minibatch: &Minibatch, returns: &[Vec<f32>]) {
+        let rows = minibatch.tasks.iter().zip(&minibatch.draws).zip(returns);
+        let returns = rows.flat_map(|((&task, draw), returns)| {
+            let weight = draw.correction / returns.len() as f32;
+            returns.iter().map(move |&value| TaskReturn { task, value, weight })
+        });
         let changes = self.actor.update_scales(&returns.collect::<Vec<_>>());
         if !changes.is_empty() {
             self.training.network = self.training.network.clone().rescale_values(&changes);
             self.target = self.target.clone().rescale_values(&changes);
         }
-    }
-
-    /// Returns the outputs of the online network, without gradients.
-    fn online_outputs(
-        &mut self,
-        observations: Tensor<2>,
-        rows: &RowTasks,
-        plain: &Device,
-    ) -> Result<Vec<f32>, LearnerError> {
-        let noise = self.training.network.draw_noise(&mut self.noise_rng, plain);
-        to_host(self.training.network.valid().forward(observations, rows, noise.as_ref()))
     }
 }
 
@@ -333,10 +362,9 @@ impl Learner for Dqn {
             ));
         }
         self.actor.check_complete(batch)?;
-        let noise = self
-            .training
-            .network
-            .draw_noise(&mut self.noise_rng, &self.training.device.clone().without_autodiff());
+        let device = self.training.device.clone().without_autodiff();
+        // Each environment explores by itself.
+        let noise = self.training.network.draw_noise(batch.len(), &mut self.noise_rng, &device);
         let diagnose = |error| {
             let (rate, spec) = (self.config.learning_rate, (&self.spec, self.layout));
             self.training.diagnose_acting(error, self.updates, rate, spec, batch)

@@ -40,6 +40,8 @@ mod config;
 mod learner;
 mod metrics;
 mod minibatch;
+#[cfg(test)]
+mod recorded;
 mod state;
 #[cfg(test)]
 mod tests;

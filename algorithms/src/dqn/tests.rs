@@ -6,6 +6,7 @@ use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
+use super::learner::StepNoise;
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
@@ -309,7 +310,8 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let draws = dqn.replay.draw(32, 1.0, &mut rng);
     let minibatch =
         super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
-    let targets: Vec<f32> = dqn.targets(&minibatch).unwrap().try_into_vec_as().unwrap();
+    let targets: Vec<f32> =
+        dqn.targets(&minibatch, &StepNoise::default()).unwrap().try_into_vec_as().unwrap();
     let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
     let forward = |network: &crate::networks::QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
@@ -370,6 +372,33 @@ fn updated_value_scales_preserve_predictions() {
             assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
         }
         assert!(dqn.state().unwrap() == other.state().unwrap());
+    }
+}
+
+#[test]
+fn value_scales_are_those_of_the_replay_despite_priorities() {
+    // Returns are rewards, uniform in -1000..1000, with deviation 577. They are drawn in proportion to their size, and the
+    // deviation of those drawn is 707.
+    let config = DqnConfig {
+        gamma: 0.0,
+        prioritized: true,
+        per_alpha: 1.0,
+        learning_rate: 1e-30,
+        buffer_size: 4000,
+        learning_starts: 3000,
+        train_ratio: 1.0,
+        ..config()
+    };
+    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
+    let mut envs = RandomEnvs::new(vectors());
+    while dqn.updates() < 1000 {
+        envs.act_until_ready(&mut dqn, 1000.0);
+        dqn.update().unwrap();
+    }
+    for task in 0..2 {
+        let deviation = dqn.actor.head().scales.deviation(task).unwrap();
+        assert!((deviation - 577.0).abs() < 45.0, "{deviation}");
     }
 }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
@@ -12,6 +14,8 @@ use crate::{Task, VectorSpec};
 pub struct RowTasks {
     /// `[rows]`.
     task_ids: Tensor<1, Int>,
+    /// The same on the host.
+    tasks: Vec<usize>,
     /// `[rows, max_actions]`.
     illegal: Tensor<2, Bool>,
     /// For each row and each action of its task the index of the shared action; 0 beyond the task's actions.
@@ -33,6 +37,7 @@ impl RowTasks {
         Self {
             shared: shared.collect(),
             task_ids: Tensor::from_data(TensorData::new(ids, [counts.len()]), device),
+            tasks: task_ids,
             illegal: illegal_actions(&counts, max_actions, device),
             num_tasks: tasks.len(),
         }
@@ -54,6 +59,33 @@ impl RowTasks {
         all.reshape([rows, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
     }
 
+    /// Multiplies each row by the weights of its own task: `[rows, inputs]`, `[inputs, num_tasks * columns]` and
+    /// `[num_tasks * columns]`, task by task, to `[rows, columns]`.
+    ///
+    /// The rows of a task form a group, and all groups are padded to the size of the largest. The effort does not grow with
+    /// the number of tasks as that of [`pick`](Self::pick) does, which multiplies each row by the weights of all tasks.
+    pub(super) fn product(&self, input: &Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
+        let [inputs, all] = weight.dims();
+        let columns = all / self.num_tasks;
+        let weight = weight.reshape([inputs, self.num_tasks, columns]);
+        let bias = bias.reshape([self.num_tasks, columns]);
+        let groups = Groups::of(&self.tasks);
+        let count = groups.tasks.len();
+        let index = |values: Vec<i32>| {
+            let length = values.len();
+            Tensor::<1, Int>::from_data(TensorData::new(values, [length]), &self.task_ids.device())
+        };
+        let (weight, bias) = if count == self.num_tasks {
+            (weight, bias)
+        } else {
+            let tasks = index(groups.tasks);
+            (weight.select(1, tasks.clone()), bias.select(0, tasks))
+        };
+        let grouped = input.clone().select(0, index(groups.rows)).reshape([count, groups.size, inputs]);
+        let outputs = grouped.matmul(weight.swap_dims(0, 1)) + bias.unsqueeze_dim(1);
+        outputs.reshape([count * groups.size, columns]).select(0, index(groups.places))
+    }
+
     /// Selects the values of each row's task: `[tasks, values]` to `[rows, values]`.
     pub fn embed(&self, of_tasks: Tensor<2>) -> Tensor<2> {
         of_tasks.select(0, self.task_ids.clone())
@@ -67,6 +99,38 @@ impl RowTasks {
         let index = TensorData::new(self.shared.clone(), [rows, max_actions, 1]);
         let index: Tensor<3, Int> = Tensor::from_data(index, &self.task_ids.device());
         all.gather(1, index.expand([rows, max_actions, columns]))
+    }
+}
+
+/// The rows of a batch, grouped by task.
+#[derive(Debug, PartialEq)]
+struct Groups {
+    /// The tasks that have rows, in ascending order.
+    tasks: Vec<i32>,
+    /// The number of rows of the largest group.
+    size: usize,
+    /// For each group its rows, padded to `size` with row 0.
+    rows: Vec<i32>,
+    /// For each row of the batch its index in `rows`.
+    places: Vec<i32>,
+}
+
+impl Groups {
+    fn of(tasks: &[usize]) -> Self {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (row, &task) in tasks.iter().enumerate() {
+            groups.entry(task).or_default().push(row);
+        }
+        let size = groups.values().map(Vec::len).max().unwrap_or(0);
+        let mut rows = vec![0; groups.len() * size];
+        let mut places = vec![0; tasks.len()];
+        for (group, members) in groups.values().enumerate() {
+            for (place, &row) in (group * size..).zip(members) {
+                rows[place] = row as i32;
+                places[row] = place as i32;
+            }
+        }
+        Self { tasks: groups.into_keys().map(|task| task as i32).collect(), size, rows, places }
     }
 }
 
@@ -98,6 +162,25 @@ impl ActionColumns {
         }
     }
 
+    /// Returns `rows` if each task has a layer for itself among several, so that the outputs of a row need only the weights
+    /// of its [own](RowTasks::product).
+    pub(super) fn grouping<'a>(&self, rows: &'a RowTasks) -> Option<&'a RowTasks> {
+        let (layers, _) = self.layers();
+        (layers > 1).then_some(rows)
+    }
+
+    /// Arranges the outputs of the actions of each row's task, of which [`grouping`](Self::grouping) has multiplied only its
+    /// own: to `[rows, max_actions, columns]`. The outputs of illegal actions are arbitrary.
+    pub(super) fn arrange(&self, outputs: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
+        let (_, actions) = self.layers();
+        let [count, _] = outputs.dims();
+        let outputs = outputs.reshape([count, actions, columns]);
+        match self.kind {
+            HeadKind::PerGame => outputs,
+            HeadKind::Shared => rows.pick_shared(outputs),
+        }
+    }
+
     /// Selects each row's actions, `[rows, max_actions, columns]`, from the outputs of all,
     /// `[rows, layers * actions * columns]`. The outputs of illegal actions are arbitrary.
     pub(super) fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
@@ -108,17 +191,6 @@ impl ActionColumns {
             }
             HeadKind::Shared => rows.pick_shared(all.reshape([count, self.shared_actions, columns])),
         }
-    }
-
-    /// Selects each row's output from layers with one output for all actions: `[rows, layers * columns]` to
-    /// `[rows, 1, columns]`.
-    pub(super) fn pick_value(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
-        let [count, _] = all.dims();
-        let picked = match self.kind {
-            HeadKind::PerGame => rows.pick(all, columns),
-            HeadKind::Shared => all,
-        };
-        picked.reshape([count, 1, columns])
     }
 }
 
@@ -251,6 +323,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_are_grouped_by_task() {
+        let groups = Groups::of(&[3, 0, 3, 3, 0]);
+        let expected =
+            Groups { tasks: vec![0, 3], size: 3, rows: vec![1, 4, 0, 0, 2, 3], places: vec![3, 0, 4, 5, 1] };
+        assert_eq!(groups, expected);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 
-use super::Initializer;
 use super::init::standard_normal;
 use super::precision::{cast_like, fully_connected};
+use super::{Initializer, RowTasks};
 
 /// A fully connected layer with learned noise on its weights, which drives exploration (Fortunato et al.
 /// 2018, "Noisy networks for exploration", <https://arxiv.org/abs/1706.10295>), in the factorised form.
@@ -27,22 +27,26 @@ pub struct NoisyLinear {
     pub bias_sigma: Param<Tensor<1>>,
 }
 
-/// The noise of one layer, the same for all rows of a batch.
+/// The noise of one layer, for each row of a batch or the same for all rows.
 #[derive(Clone, Debug)]
 pub struct LayerNoise {
-    /// `[1, inputs]`.
+    /// `[rows, inputs]` or `[1, inputs]`.
     inputs: Tensor<2>,
-    /// `[1, outputs]`.
+    /// `[rows, outputs]` or `[1, outputs]`.
     outputs: Tensor<2>,
 }
 
 impl NoisyLinear {
     /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input. Without noise, uses the
-    /// mean weights.
-    pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
+    /// mean weights. With `tasks`, the outputs are those of each row's task.
+    pub fn forward(
+        &self,
+        input: Tensor<2>,
+        tasks: Option<&RowTasks>,
+        noise: Option<&LayerNoise>,
+    ) -> Tensor<2> {
         let layer = |weight: &Param<Tensor<2>>, bias: &Param<Tensor<1>>, input: Tensor<2>| {
-            let (weight, bias) = (cast_like(weight.val(), &input), cast_like(bias.val(), &input));
-            input.matmul(weight) + bias.unsqueeze()
+            product(&input, weight.val(), bias.val(), tasks)
         };
         let output = layer(&self.weight, &self.bias, input.clone());
         match noise {
@@ -56,19 +60,31 @@ impl NoisyLinear {
         }
     }
 
-    /// Draws noise: normal values `x`, transformed to `sign(x) * sqrt(|x|)`.
-    pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> LayerNoise {
+    /// Draws noise for `rows` rows, or with `rows = 1` for any number of them: normal values `x`, transformed to
+    /// `sign(x) * sqrt(|x|)`. Of `layers` layers side by side each row uses one, so that they share it.
+    pub fn draw_noise(&self, rows: usize, layers: usize, rng: &mut impl Rng, device: &Device) -> LayerNoise {
         let [inputs, outputs] = self.weight.dims();
+        let outputs = outputs / layers;
         let mut values = |count: usize| {
-            let values: Vec<f32> = (0..count)
+            let values: Vec<f32> = (0..rows * count)
                 .map(|_| {
                     let number = standard_normal(rng);
                     (number.signum() * number.abs().sqrt()) as f32
                 })
                 .collect();
-            Tensor::from_data(TensorData::new(values, [1, count]), device)
+            Tensor::from_data(TensorData::new(values, [rows, count]), device)
         };
         LayerNoise { inputs: values(inputs), outputs: values(outputs) }
+    }
+}
+
+/// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input; with `tasks`, only the outputs of each
+/// row's task.
+fn product(input: &Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, tasks: Option<&RowTasks>) -> Tensor<2> {
+    let (weight, bias) = (cast_like(weight, input), cast_like(bias, input));
+    match tasks {
+        Some(tasks) => tasks.product(input, weight, bias),
+        None => input.clone().matmul(weight) + bias.unsqueeze(),
     }
 }
 
@@ -82,33 +98,51 @@ pub enum Dense {
 }
 
 impl Dense {
-    /// Creates a layer: noisy with initial scale `noisy_sigma` if given, else orthogonal with `gain`.
+    /// Creates `count` layers of `outputs` outputs side by side: noisy with initial scale `noisy_sigma` if given, else each
+    /// orthogonal with `gain`.
     pub fn new(
         inputs: usize,
-        outputs: usize,
+        [outputs, count]: [usize; 2],
         gain: f64,
         noisy_sigma: Option<f64>,
         initializer: &mut Initializer<'_>,
     ) -> Self {
         match noisy_sigma {
-            Some(sigma) => Self::Noisy(initializer.noisy_linear(inputs, outputs, sigma)),
-            None => Self::Plain(initializer.linear(inputs, outputs, gain)),
+            Some(sigma) => Self::Noisy(initializer.noisy_linear(inputs, outputs * count, sigma)),
+            None => Self::Plain(initializer.linears(inputs, outputs, count, gain)),
         }
     }
 
-    /// Computes `[rows, outputs]` of `[rows, inputs]`.
-    pub fn forward(&self, input: Tensor<2>, noise: Option<&LayerNoise>) -> Tensor<2> {
+    /// Computes `[rows, outputs]` of `[rows, inputs]`; with `tasks`, of layers side by side only the outputs of that of each
+    /// row's task.
+    pub fn forward(
+        &self,
+        input: Tensor<2>,
+        tasks: Option<&RowTasks>,
+        noise: Option<&LayerNoise>,
+    ) -> Tensor<2> {
         match self {
-            Self::Plain(layer) => fully_connected(layer, input),
-            Self::Noisy(linear) => linear.forward(input, noise),
+            Self::Plain(layer) if tasks.is_none() => fully_connected(layer, input),
+            Self::Plain(Linear { weight, bias }) => {
+                let bias = bias.as_ref().expect("the layer has a bias");
+                product(&input, weight.val(), bias.val(), tasks)
+            }
+            Self::Noisy(linear) => linear.forward(input, tasks, noise),
         }
     }
 
-    /// Draws noise; `None` for a plain layer.
-    pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> Option<LayerNoise> {
+    /// Draws noise for `rows` rows, or with `rows = 1` for any number of them, which `layers` layers side by side share;
+    /// `None` for a plain layer.
+    pub fn draw_noise(
+        &self,
+        rows: usize,
+        layers: usize,
+        rng: &mut impl Rng,
+        device: &Device,
+    ) -> Option<LayerNoise> {
         match self {
             Self::Plain(_) => None,
-            Self::Noisy(linear) => Some(linear.draw_noise(rng, device)),
+            Self::Noisy(linear) => Some(linear.draw_noise(rows, layers, rng, device)),
         }
     }
 }
@@ -116,6 +150,7 @@ impl Dense {
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
 
     use super::*;
 
@@ -138,14 +173,29 @@ mod tests {
         let (layer, input) = (layer(), tensor([1.0, 2.0], [1, 2]));
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         // 1 * 1 + 2 * 3 + 10 and 1 * 2 + 2 * 4 + 20.
-        assert_eq!(host(layer.forward(input.clone(), None)), [17.0, 30.0]);
+        assert_eq!(host(layer.forward(input.clone(), None, None)), [17.0, 30.0]);
         // Noise (2, -1) of the inputs and (1, 3) of the outputs. The noise of the weights is 0.5 * 2 * 1 and
         // 1.5 * -1 * 1 in the first column, 1 * 2 * 3 and 2 * -1 * 3 in the second; that of the biases is 0.1
         // * 1 and 0.2 * 3.
         let noise = LayerNoise { inputs: tensor([2.0, -1.0], [1, 2]), outputs: tensor([1.0, 3.0], [1, 2]) };
         let expected = [17.0 + (1.0 - 3.0) + 0.1, 30.0 + (6.0 - 12.0) + 0.6];
-        let outputs = host(layer.forward(input, Some(&noise)));
+        let outputs = host(layer.forward(input, None, Some(&noise)));
         assert!(outputs.iter().zip(expected).all(|(output, expected)| (output - expected).abs() < 1e-5));
+    }
+
+    #[test]
+    fn every_row_has_its_own_noise() {
+        let (layer, input) = (layer(), tensor([1.0, 2.0, 1.0, 2.0], [2, 2]));
+        let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
+        let noise = layer.draw_noise(2, 1, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex());
+        let both = host(layer.forward(input.clone(), None, Some(&noise)));
+        assert!(both[0] != both[2] && both[1] != both[3], "{both:?}");
+        for row in 0..2 {
+            let own = |of: &Tensor<2>| of.clone().narrow(0, row, 1);
+            let noise = LayerNoise { inputs: own(&noise.inputs), outputs: own(&noise.outputs) };
+            let alone = host(layer.forward(own(&input), None, Some(&noise)));
+            assert_eq!(alone, both[2 * row..2 * row + 2]);
+        }
     }
 
     #[test]
@@ -153,7 +203,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let device = Device::flex();
         let layer = Initializer { rng: &mut rng, device: &device }.noisy_linear(1000, 1000, 0.5);
-        let noise = layer.draw_noise(&mut rng, &device);
+        let noise = layer.draw_noise(1, 1, &mut rng, &device);
         let values: Vec<f32> = noise.inputs.try_into_vec_as().unwrap();
         let mean = |power: i32| values.iter().map(|number| number.powi(power)).sum::<f32>() / 1000.0;
         // Symmetric; squares are |x|, whose mean is sqrt(2 / pi) = 0.798 with a deviation of 0.603.

@@ -58,7 +58,8 @@ settings! {
         /// Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of Pohlen et
         /// al. 2018; or a symmetric logarithm (Hafner et al. 2023).
         pub value_scale: ValueScale = ValueScale::None; fixed "the network learned its values in this scale",
-        /// Step size of the moving statistics of `value_scale = "popart"`. The first updates have equal weights.
+        /// Weight of one sample in the moving statistics of `value_scale = "popart"`, which span about the inverse number of
+        /// samples of each game. Until then all samples count about the same.
         pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
         /// Floating-point format of the layers after image observations on a GPU; parameters, normalisations, heads and
         /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only `f32`.

@@ -1,5 +1,6 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::body::{Body, VectorLayers};
@@ -38,7 +39,7 @@ struct QHeadNoise {
     output: Option<LayerNoise>,
 }
 
-/// The noise of a network, for one or more forward passes.
+/// The noise of a network, for one or more forward passes: for each row, or the same for all rows.
 #[derive(Clone, Debug)]
 pub struct Noise {
     advantage: QHeadNoise,
@@ -85,9 +86,9 @@ impl QNetwork {
         let columns = ActionColumns::new(spec, config.head);
         let (layers, actions) = columns.layers();
         let mut head = |columns: usize| QHead {
-            hidden: Dense::new(features, width, 2f64.sqrt(), noisy_sigma, &mut initializer),
+            hidden: Dense::new(features, [width, 1], 2f64.sqrt(), noisy_sigma, &mut initializer),
             activation: Activation::new(width, layer_norm, false, device),
-            output: Dense::new(width, layers * columns * num_atoms, 1.0, noisy_sigma, &mut initializer),
+            output: Dense::new(width, [columns * num_atoms, layers], 1.0, noisy_sigma, &mut initializer),
         };
         let advantage = head(actions);
         let value = dueling.then(|| head(1));
@@ -99,11 +100,12 @@ impl QNetwork {
     /// arbitrary.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
         let features = self.body.forward(observations, rows);
-        let advantage = self.advantage.forward(features.clone(), noise.map(|noise| &noise.advantage));
-        let advantage = self.columns.pick(advantage, self.num_atoms, rows);
+        let tasks = self.columns.grouping(rows);
+        let advantage = self.advantage.forward(features.clone(), tasks, noise.map(|noise| &noise.advantage));
+        let advantage = self.columns.arrange(advantage, self.num_atoms, rows);
         let Some(value) = &self.value else { return advantage };
-        let value = value.forward(features, noise.and_then(|noise| noise.value.as_ref()));
-        let value = self.columns.pick_value(value, self.num_atoms, rows);
+        let value = value.forward(features, tasks, noise.and_then(|noise| noise.value.as_ref()));
+        let value = value.unsqueeze_dim(1);
         let mean = mean_of_legal(advantage.clone(), rows);
         advantage - mean + value
     }
@@ -124,32 +126,40 @@ impl QNetwork {
         }
     }
 
-    /// Draws noise for all layers; `None` if the network has plain layers.
-    pub fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> Option<Noise> {
+    /// Draws noise for all layers, for `rows` rows or with `rows = 1` for any number of them; `None` if the network has
+    /// plain layers.
+    pub fn draw_noise(&self, rows: usize, rng: &mut impl Rng, device: &Device) -> Option<Noise> {
         let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
+        let (layers, _) = self.columns.layers();
         is_noisy.then(|| Noise {
-            advantage: self.advantage.draw_noise(rng, device),
-            value: self.value.as_ref().map(|value| value.draw_noise(rng, device)),
+            advantage: self.advantage.draw_noise(rows, layers, rng, device),
+            value: self.value.as_ref().map(|value| value.draw_noise(rows, layers, rng, device)),
         })
     }
 }
 
 impl QHead {
-    fn forward(&self, features: Tensor<2>, noise: Option<&QHeadNoise>) -> Tensor<2> {
+    /// Computes the outputs of all tasks, or with `tasks` those of each row's task.
+    fn forward(
+        &self,
+        features: Tensor<2>,
+        tasks: Option<&RowTasks>,
+        noise: Option<&QHeadNoise>,
+    ) -> Tensor<2> {
         let layer =
             |layer: fn(&QHeadNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
-        let hidden = self.activation.forward(self.hidden.forward(features, layer(|noise| &noise.hidden)));
-        self.output.forward(hidden, layer(|noise| &noise.output))
+        let hidden = self.hidden.forward(features, None, layer(|noise| &noise.hidden));
+        self.output.forward(self.activation.forward(hidden), tasks, layer(|noise| &noise.output))
     }
 
     fn rescale(self, change: &ColumnRescaling) -> Self {
         Self { output: change.dense(self.output), ..self }
     }
 
-    fn draw_noise(&self, rng: &mut ChaCha8Rng, device: &Device) -> QHeadNoise {
+    fn draw_noise(&self, rows: usize, layers: usize, rng: &mut impl Rng, device: &Device) -> QHeadNoise {
         QHeadNoise {
-            hidden: self.hidden.draw_noise(rng, device),
-            output: self.output.draw_noise(rng, device),
+            hidden: self.hidden.draw_noise(rows, 1, rng, device),
+            output: self.output.draw_noise(rows, layers, rng, device),
         }
     }
 }
@@ -222,11 +232,46 @@ mod tests {
         let outputs = network.forward(observations(), &rows(), None);
         assert_eq!(outputs.dims(), [3, 4, 3]);
         let features = network.body.forward(observations(), &rows());
-        let value = rows().pick(network.value.as_ref().unwrap().forward(features, None), 3);
+        let value = network.value.as_ref().unwrap().forward(features, Some(&rows()), None);
         // The mean over legal actions of Q is V.
         let mean = mean_of_legal(outputs, &rows()).squeeze_dim::<2>(1);
         let difference: f32 = (mean - value).abs().max().into_scalar();
         assert!(difference < 1e-5, "{difference}");
+    }
+
+    #[test]
+    fn the_output_layer_of_each_task_is_orthogonal() {
+        let options = QNetworkOptions { num_atoms: 2, dueling: true, noisy_sigma: None, layer_norm: false };
+        let network = network(options);
+        for (head, columns) in [(&network.advantage, 8), (network.value.as_ref().unwrap(), 2)] {
+            let Dense::Plain(output) = &head.output else { panic!("a noisy layer") };
+            for task in 0..2 {
+                let own = output.weight.val().narrow(1, task * columns, columns);
+                let products: Vec<f32> = own.clone().transpose().matmul(own).try_into_vec_as().unwrap();
+                for (index, product) in products.into_iter().enumerate() {
+                    let expected = f32::from(u8::from(index / columns == index % columns));
+                    assert!((product - expected).abs() < 1e-5, "{index}: {product}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_of_grouped_rows_are_those_of_all_tasks_for_the_task_of_each_row() {
+        let every_task = RowTasks::new([1, 0, 1].into_iter(), &spec().tasks, &device());
+        let one_task = RowTasks::new([1, 1, 1].into_iter(), &spec().tasks, &device());
+        for (rows, noisy_sigma) in [(&every_task, None), (&one_task, None), (&every_task, Some(0.5))] {
+            let options = QNetworkOptions { num_atoms: 3, dueling: true, noisy_sigma, layer_norm: false };
+            let network = network(options);
+            for head in [&network.advantage, network.value.as_ref().unwrap()] {
+                let features = || network.body.forward(observations(), rows);
+                let all = head.forward(features(), None, None);
+                let [_, columns] = all.dims();
+                let picked = rows.pick(all, columns / 2);
+                let difference = (picked - head.forward(features(), Some(rows), None)).abs().max();
+                assert!(difference.into_scalar::<f32>() < 1e-5);
+            }
+        }
     }
 
     #[test]
@@ -262,7 +307,7 @@ mod tests {
         let changes = [Rescaling { factor: 0.5, shift: -3.0 }, Rescaling { factor: 4.0, shift: 7.0 }];
         for options in options {
             let network = network(options);
-            let noise = network.draw_noise(&mut ChaCha8Rng::seed_from_u64(2), &device());
+            let noise = network.draw_noise(1, &mut ChaCha8Rng::seed_from_u64(2), &device());
             let outputs = |network: &QNetwork| -> Vec<f32> {
                 network.forward(observations(), &rows(), noise.as_ref()).try_into_vec_as().unwrap()
             };
@@ -297,12 +342,12 @@ mod tests {
             network.forward(observations(), &rows(), noise).try_into_vec_as().unwrap()
         };
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        let [first, second] = [(), ()].map(|()| network.draw_noise(&mut rng, &device).unwrap());
+        let [first, second] = [(), ()].map(|()| network.draw_noise(1, &mut rng, &device).unwrap());
         assert_ne!(outputs(Some(&first)), outputs(Some(&second)));
         assert_eq!(outputs(Some(&first)), outputs(Some(&first)));
         assert_eq!(outputs(None), outputs(None));
         let plain = self::network(QNetworkOptions { noisy_sigma: None, ..options });
-        assert!(plain.draw_noise(&mut rng, &device).is_none());
+        assert!(plain.draw_noise(1, &mut rng, &device).is_none());
     }
 
     #[test]

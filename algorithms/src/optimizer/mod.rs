@@ -48,8 +48,8 @@ pub(crate) enum GradientScale {
 pub(crate) struct Moments {
     /// The number of steps taken.
     time: u64,
-    first: Vec<f32>,
-    second: Vec<f32>,
+    pub(crate) first: Vec<f32>,
+    pub(crate) second: Vec<f32>,
 }
 
 impl AdamOptimizer {

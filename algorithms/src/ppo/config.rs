@@ -50,6 +50,9 @@ settings! {
         pub clip_vloss: bool = true,
         /// Weight of the entropy bonus.
         pub ent_coef: f32 = 0.01 => at_least(0.0),
+        /// True if the entropy of each game is divided by the logarithm of its number of actions, its largest value. Then
+        /// `ent_coef` has the same effect in games with few and with many actions.
+        pub norm_ent: bool = false,
         /// Weight of the value loss.
         pub vf_coef: f32 = 0.5 => at_least(0.0),
         /// The norm to which the gradient of all parameters is clipped.

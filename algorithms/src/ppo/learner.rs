@@ -8,7 +8,7 @@ use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
 use super::metrics::explained_variance;
-use super::minibatch::{Minibatch, scale_by_task};
+use super::minibatch::{Minibatch, Targets, scale_by_task};
 use super::recurrent::RecurrentRollout;
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
@@ -22,6 +22,7 @@ use crate::optimizer_step::{OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
+use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
@@ -124,13 +125,13 @@ impl Ppo {
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
         let step_size = self.on_policy.step_size();
         let rollout = &self.on_policy.rollout;
-        let mut estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
+        let estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
         let entries = rollout.transitions();
         let transitions = entries.len();
         let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
-        self.rescale(&entries, &mut estimates);
-        let (minibatches, epochs) = self.learn_epochs(entries, &estimates, step_size, stop)?;
+        let targets = self.rescale(&entries, estimates);
+        let (minibatches, epochs) = self.learn_epochs(entries, &targets, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
         self.on_policy.finish_update();
 
@@ -159,21 +160,28 @@ impl Ppo {
         self.actor.for_envs(spec)
     }
 
-    /// Updates the value scales with the returns, without changing the network's predictions, and scales the
-    /// advantages as configured.
-    fn rescale(&mut self, entries: &[usize], estimates: &mut Estimates) {
-        let entries: Vec<(usize, usize)> =
-            entries.iter().map(|&entry| (entry, self.on_policy.task(entry))).collect();
-        let returns: Vec<(usize, f32)> =
-            entries.iter().map(|&(entry, task)| (task, estimates.returns[entry])).collect();
-        let OnPolicy { spec, training, .. } = &mut self.on_policy;
+    /// Updates the value scales with the returns of `entries`, which are transitions, and adapts the network. Returns the
+    /// targets in the new scales, with the advantages scaled as configured.
+    fn rescale(&mut self, entries: &[usize], estimates: Estimates) -> Targets {
+        let OnPolicy { spec, training, rollout, .. } = &mut self.on_policy;
         let scales = &mut self.actor.scales;
-        let changes = scales.observe(&returns);
+        let task = |entry: usize| spec.task_ids[rollout.env(entry)];
+        let Estimates { mut advantages, mut returns } = estimates;
+        let all = 0..returns.len();
+        // The outputs of the network while it acted, not their meaning, which the first returns of a task change.
+        let mut values: Vec<f32> =
+            all.clone().map(|entry| scales.squash(task(entry), rollout.value(entry))).collect();
+        let own: Vec<TaskReturn> =
+            entries.iter().map(|&entry| TaskReturn::new(task(entry), returns[entry])).collect();
+        let changes = scales.observe(&own);
         if !changes.is_empty() {
             training.network = training.network.clone().rescale_values(&changes);
+            all.clone().for_each(|entry| values[entry] = changes[task(entry)].apply(values[entry]));
         }
-        let num_tasks = spec.tasks.len();
-        scale_by_task(&mut estimates.advantages, &entries, num_tasks, self.config.norm_adv, scales);
+        all.for_each(|entry| returns[entry] = scales.squash(task(entry), returns[entry]));
+        let entries: Vec<(usize, usize)> = entries.iter().map(|&entry| (entry, task(entry))).collect();
+        scale_by_task(&mut advantages, &entries, spec.tasks.len(), self.config.norm_adv, scales);
+        Targets { advantages, returns, values }
     }
 
     /// Learns from the given entries of the rollout in several epochs, each in a new order. Returns the
@@ -181,7 +189,7 @@ impl Ppo {
     fn learn_epochs(
         &mut self,
         entries: Vec<usize>,
-        estimates: &Estimates,
+        targets: &Targets,
         step_size: StepSize,
         stop: &dyn Fn() -> bool,
     ) -> Result<(Vec<MinibatchMetrics>, usize), Halt> {
@@ -199,20 +207,18 @@ impl Ppo {
                 halt_if(stop)?;
                 let device = &self.on_policy.training.device;
                 let sequences = if recurrent { self.recurrent.sequences(part, device) } else { None };
-                let (norm_adv, scales) = (self.config.norm_adv, &self.actor.scales);
-                let minibatch =
-                    Minibatch::gather(&self.on_policy, estimates, &rows, sequences, norm_adv, scales);
+                let minibatch = Minibatch::gather(&self.on_policy, targets, &rows, sequences, &self.config);
                 let learned = self.learn(minibatch, step_size, stop);
-                let diagnose = |error| self.diagnose(error, &rows, estimates, step_size);
+                let diagnose = |error| self.diagnose(error, &rows, targets, step_size);
                 let step = learned.map_err(|halt| halt.map_error(diagnose))?;
                 steps.push((rows, step));
             }
             if self.config.target_kl.is_some() || epoch == self.config.update_epochs {
-                minibatches.extend(self.read(mem::take(&mut steps), estimates, step_size)?);
+                minibatches.extend(self.read(mem::take(&mut steps), targets, step_size)?);
             }
             if let Err(error) = self.on_policy.training.check_weights() {
                 let rows = self.rows(last_minibatch(&items, self.config.num_minibatches));
-                return Err(self.diagnose(error, &rows, estimates, step_size).into());
+                return Err(self.diagnose(error, &rows, targets, step_size).into());
             }
             let moved = minibatches.last().map_or(0.0, |last| last.change.approx_kl);
             if self.config.target_kl.is_some_and(|target_kl| moved > target_kl) {
@@ -226,12 +232,12 @@ impl Ppo {
     fn read(
         &mut self,
         steps: Vec<(Vec<usize>, OptimizerStep)>,
-        estimates: &Estimates,
+        targets: &Targets,
         step_size: StepSize,
     ) -> Result<Vec<MinibatchMetrics>, LearnerError> {
         let (rows, steps): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
         let results = self.on_policy.training.read(steps);
-        let diagnose = |(index, error): (usize, _)| self.diagnose(error, &rows[index], estimates, step_size);
+        let diagnose = |(index, error): (usize, _)| self.diagnose(error, &rows[index], targets, step_size);
         let results = results.map_err(diagnose)?;
         Ok(results.iter().map(|result| MinibatchMetrics::of(result, self.config.clip_coef)).collect())
     }
@@ -251,15 +257,15 @@ impl Ppo {
         &self,
         error: LearnerError,
         entries: &[usize],
-        estimates: &Estimates,
+        targets: &Targets,
         step_size: StepSize,
     ) -> LearnerError {
         let rollout = &self.on_policy.rollout;
         let column = |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect();
         let columns = vec![
-            ("returns", column(&|entry| estimates.returns[entry])),
-            ("advantages", column(&|entry| estimates.advantages[entry])),
-            ("values", column(&|entry| rollout.value(entry))),
+            ("returns", column(&|entry| targets.returns[entry])),
+            ("advantages", column(&|entry| targets.advantages[entry])),
+            ("values", column(&|entry| targets.values[entry])),
             ("log_probs", column(&|entry| rollout.log_prob(entry))),
         ];
         self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
@@ -288,8 +294,10 @@ impl Ppo {
         } else {
             loss::value_loss(outputs.values, minibatch.returns)
         };
-        let entropy = loss::entropy(log_probs);
-        let total = policy_loss.clone() - entropy.clone().mul_scalar(config.ent_coef)
+        let entropies = loss::entropies(log_probs);
+        let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
+        let entropy = entropies.mean();
+        let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
             + value_loss.clone().mul_scalar(config.vf_coef);
         let terms =
             vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];

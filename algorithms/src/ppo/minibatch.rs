@@ -1,10 +1,17 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::NormAdv;
+use super::{NormAdv, PpoConfig};
 use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
 use crate::on_policy::OnPolicy;
-use crate::rollout::Estimates;
 use crate::value_scale::TaskScales;
+
+/// The targets of a complete rollout, entry by entry. Returns and values have the scale of the network's values.
+pub(super) struct Targets {
+    pub(super) advantages: Vec<f32>,
+    pub(super) returns: Vec<f32>,
+    /// The values that the network gave before the update.
+    pub(super) values: Vec<f32>,
+}
 
 /// A minibatch: some steps of a rollout as tensors.
 pub(super) struct Minibatch {
@@ -18,21 +25,21 @@ pub(super) struct Minibatch {
     pub(super) actions: Tensor<1, Int>,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
-    /// Scaled like the network's values.
     pub(super) returns: Tensor<1>,
-    /// Scaled like the network's values.
+    /// The values before the update.
     pub(super) values: Tensor<1>,
+    /// The weight of each row's entropy.
+    pub(super) entropy_weights: Tensor<1>,
 }
 
 impl Minibatch {
     /// Collects the given entries of a rollout, at least one of which must be a transition.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
-        estimates: &Estimates,
+        targets: &Targets,
         rows: &[usize],
         sequences: Option<Sequences>,
-        norm_adv: NormAdv,
-        scales: &TaskScales,
+        config: &PpoConfig,
     ) -> Self {
         let OnPolicy { spec, training, rollout, .. } = on_policy;
         let device = &training.device;
@@ -45,8 +52,8 @@ impl Minibatch {
         let floats = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [entries.len()]), device);
         let each =
             |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect::<Vec<f32>>();
-        let mut advantages = each(&|entry| estimates.advantages[entry]);
-        if norm_adv == NormAdv::Batch {
+        let mut advantages = each(&|entry| targets.advantages[entry]);
+        if config.norm_adv == NormAdv::Batch {
             normalize(&mut advantages);
         }
         let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
@@ -58,8 +65,11 @@ impl Minibatch {
             actions: Tensor::from_data(TensorData::new(actions, [entries.len()]), device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
             advantages: floats(advantages),
-            returns: floats(each(&|entry| scales.squash(task(entry), estimates.returns[entry]))),
-            values: floats(each(&|entry| scales.squash(task(entry), rollout.value(entry)))),
+            returns: floats(each(&|entry| targets.returns[entry])),
+            values: floats(each(&|entry| targets.values[entry])),
+            entropy_weights: floats(each(&|entry| {
+                if config.norm_ent { inverse_entropy(spec.tasks[task(entry)].num_actions) } else { 1.0 }
+            })),
         }
     }
 
@@ -71,6 +81,11 @@ impl Minibatch {
             values: outputs.values.select(0, kept.clone()),
         }
     }
+}
+
+/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0.
+fn inverse_entropy(num_actions: usize) -> f32 {
+    if num_actions > 1 { (num_actions as f32).ln().recip() } else { 0.0 }
 }
 
 /// Gives the advantages of all tasks the same scale. Divides them by the deviation of the task's returns if
@@ -115,6 +130,7 @@ fn normalize(values: &mut [f32]) {
 mod tests {
     use super::*;
     use crate::ValueScale;
+    use crate::value_scale::TaskReturn;
 
     #[test]
     fn advantages_of_all_tasks_have_the_same_scale() {
@@ -138,8 +154,14 @@ mod tests {
         }
         // Returns 0 and 100: deviation 50.
         let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, 2);
-        popart.observe(&[(1, 0.0), (1, 100.0)]);
+        popart.observe(&[0.0, 100.0].map(|value| TaskReturn::new(1, value)));
         assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn inverse_entropies_by_hand() {
+        assert_eq!(inverse_entropy(1), 0.0);
+        assert!((inverse_entropy(4) - 0.5 / 2f32.ln()).abs() < 1e-6);
     }
 
     #[test]

@@ -55,6 +55,8 @@ mod loss;
 mod metrics;
 mod minibatch;
 mod policy;
+#[cfg(test)]
+mod recorded;
 mod recurrent;
 mod state;
 #[cfg(test)]

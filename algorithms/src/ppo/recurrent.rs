@@ -74,13 +74,13 @@ impl RecurrentState {
     }
 }
 
-/// Returns for each row true if its observation is the first of an episode. Where the loss of a life
-/// terminates the return, it also resets the state.
+/// Returns for each row true if its observation is the first of an episode. A lost life that ends the return does not
+/// begin one: evaluations, which do not end returns there, would reset the state less often than training.
 pub(super) fn episode_starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     match mode {
-        AutoresetMode::SameStep => {
-            batch.terminated.iter().zip(&batch.truncated).map(|(&a, &b)| a || b).collect()
-        }
+        AutoresetMode::SameStep => (0..batch.len())
+            .map(|row| (batch.terminated[row] || batch.truncated[row]) && !batch.continues[row])
+            .collect(),
         AutoresetMode::NextStep | AutoresetMode::Disabled => batch.autoreset.clone(),
     }
 }
@@ -158,5 +158,22 @@ impl RecurrentRollout {
             && self.first.has_shape_of(&other.state)
             && self.next_starts.len() == envs
             && self.starts.len().is_multiple_of(envs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_life_begins_no_episode() {
+        let mut batch = Batch::new(4, 1, true);
+        batch.terminated = vec![false, true, true, false];
+        batch.truncated[3] = true;
+        batch.continues[1] = true;
+        assert_eq!(episode_starts(&batch, AutoresetMode::SameStep), [false, false, true, true]);
+        assert_eq!(episode_starts(&batch, AutoresetMode::NextStep), [false; 4]);
+        batch.autoreset[2] = true;
+        assert_eq!(episode_starts(&batch, AutoresetMode::NextStep), [false, false, true, false]);
     }
 }

@@ -312,6 +312,27 @@ fn updated_value_scales_preserve_predictions() {
 }
 
 #[test]
+fn old_values_have_the_scale_of_the_outputs_also_in_the_first_update() {
+    let losses = |clip_vloss: bool| {
+        let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+        // The only minibatch of an update has the network that acted, whose values are the old values: clipping a change
+        // has no effect, however narrow the range. The learning rate is too small to change anything.
+        let once = PpoConfig { num_minibatches: 1, update_epochs: 1, learning_rate: 1e-30, ..config() };
+        let config = PpoConfig { clip_vloss, clip_coef: 1e-4, ..once };
+        let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
+        let mut envs = RandomEnvs::new(vectors());
+        [(); 3].map(|()| {
+            envs.act_until_ready(&mut ppo, 1000.0);
+            ppo.update().unwrap().value_loss
+        })
+    };
+    let (clipped, plain) = (losses(true), losses(false));
+    for (clipped, plain) in clipped.iter().zip(plain) {
+        assert!(plain > 0.1 && (clipped - plain).abs() < 1e-3 * plain, "{clipped} and {plain}");
+    }
+}
+
+#[test]
 fn a_divergence_beyond_target_kl_ends_the_update() {
     let config = PpoConfig { target_kl: Some(1e-9), ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
@@ -420,5 +441,5 @@ fn damaged_states_are_errors() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, but this build reads version 6");
+    assert_eq!(refused(&newer), "it has version 9, but this build reads version 7");
 }

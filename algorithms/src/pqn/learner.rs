@@ -18,6 +18,7 @@ use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
+use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon: the default of its authors.
@@ -169,8 +170,8 @@ impl Pqn {
     /// Updates the value scales with the returns of the given entries, without changing the network's
     /// predictions.
     fn rescale(&mut self, entries: &[usize], estimates: &Estimates) {
-        let of_entry = |&entry: &usize| (self.on_policy.task(entry), estimates.returns[entry]);
-        let returns: Vec<(usize, f32)> = entries.iter().map(of_entry).collect();
+        let of_entry = |&entry: &usize| TaskReturn::new(self.on_policy.task(entry), estimates.returns[entry]);
+        let returns: Vec<TaskReturn> = entries.iter().map(of_entry).collect();
         let changes = self.actor.update_scales(&returns);
         if !changes.is_empty() {
             let training = &mut self.on_policy.training;

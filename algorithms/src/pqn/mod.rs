@@ -10,6 +10,8 @@
 mod config;
 mod learner;
 mod metrics;
+#[cfg(test)]
+mod recorded;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -54,9 +54,12 @@ pub(crate) struct ReplayOptions {
 pub(crate) struct Draw {
     pub(crate) env: usize,
     /// The index of the step in its environment.
-    number: u64,
-    /// The importance weight, which corrects the sampling bias: at most 1, and always 1 without priorities.
+    pub(crate) number: u64,
+    /// The importance weight, which corrects the sampling bias as far as `beta` says: at most 1, and always 1 without
+    /// priorities.
     pub(crate) weight: f32,
+    /// The inverse of how many times more probable this step was than without priorities.
+    pub(crate) correction: f32,
 }
 
 /// Steps of many environments. Each frame is stored once; stacks are assembled on reading.
@@ -80,8 +83,8 @@ pub(crate) struct ReplayBuffer {
     places: Vec<(usize, usize)>,
     /// For each task the priorities of its steps, environment by environment; empty without priorities.
     priorities: Vec<SumTree>,
-    /// The largest priority so far, which new steps receive.
-    max_priority: f64,
+    /// For each task the largest priority so far, which its new steps receive. Errors of tasks differ in size.
+    max_priorities: Vec<f64>,
     /// The number of steps written so far, including evicted ones.
     written: u64,
     acting: bool,
@@ -90,7 +93,7 @@ pub(crate) struct ReplayBuffer {
 /// The priorities of all steps at a moment.
 pub(crate) struct Priorities {
     trees: Vec<SumTree>,
-    max: f64,
+    largest: Vec<f64>,
 }
 
 /// The capacity of each environment.
@@ -209,7 +212,7 @@ impl ReplayBuffer {
             envs_of,
             places,
             priorities,
-            max_priority: 1.0,
+            max_priorities: vec![1.0; spec.tasks.len()],
             written: 0,
             acting: false,
         })
@@ -231,12 +234,12 @@ impl ReplayBuffer {
 
     /// Returns a copy of the priorities.
     pub(crate) fn priorities(&self) -> Priorities {
-        Priorities { trees: self.priorities.clone(), max: self.max_priority }
+        Priorities { trees: self.priorities.clone(), largest: self.max_priorities.clone() }
     }
 
     /// Restores the [priorities](Self::priorities) from before the last draws.
-    pub(crate) fn set_priorities(&mut self, Priorities { trees, max }: Priorities) {
-        (self.priorities, self.max_priority) = (trees, max);
+    pub(crate) fn set_priorities(&mut self, Priorities { trees, largest }: Priorities) {
+        (self.priorities, self.max_priorities) = (trees, largest);
     }
 
     /// Stores the observation and the action of one step for each environment.
@@ -291,7 +294,7 @@ impl ReplayBuffer {
         let ready = self.histories[env].make_ready(self.options.n_step);
         let (task, _) = self.places[env];
         if let Some(alpha) = self.options.alpha {
-            let priority = self.max_priority.powf(alpha.into());
+            let priority = self.max_priorities[task].powf(alpha.into());
             for (steps, priority) in [(evicted, 0.0), (ready, priority)] {
                 for number in steps {
                     let entry = self.entry(env, number);
@@ -335,7 +338,8 @@ impl ReplayBuffer {
             for &env in &self.envs_of[task] {
                 let steps = self.histories[env].ready_steps();
                 if index < steps {
-                    draws.push(Draw { env, number: self.histories[env].number(index), weight: 1.0 });
+                    let number = self.histories[env].number(index);
+                    draws.push(Draw { env, number, weight: 1.0, correction: 1.0 });
                     break;
                 }
                 index -= steps;
@@ -360,9 +364,28 @@ impl ReplayBuffer {
             let entry = tree.find(position);
             let (env, number) = self.step_of(task, entry);
             let probability = tree.priority(entry) / tree.total();
-            let weight = (steps * probability).powf(-f64::from(beta)) as f32;
-            draws.push(Draw { env, number, weight });
+            let correction = (steps * probability).recip();
+            let weight = correction.powf(beta.into()) as f32;
+            draws.push(Draw { env, number, weight, correction: correction as f32 });
         }
+    }
+
+    /// Returns a step as if it had been drawn uniformly: the given one of those of an environment that can be drawn.
+    #[cfg(test)]
+    pub(crate) fn draw_of(&self, env: usize, index: usize) -> Draw {
+        Draw { env, number: self.histories[env].number(index), weight: 1.0, correction: 1.0 }
+    }
+
+    /// Returns the number of steps of an environment that can be drawn.
+    #[cfg(test)]
+    pub(crate) fn ready_steps_of(&self, env: usize) -> usize {
+        self.histories[env].ready_steps()
+    }
+
+    /// Returns the priority of a drawn step, with its exponent.
+    #[cfg(test)]
+    pub(crate) fn priority(&self, draw: &Draw) -> f64 {
+        self.priorities[self.places[draw.env].0].priority(self.entry(draw.env, draw.number))
     }
 
     /// Updates the priorities of drawn steps from the errors of the network.
@@ -371,9 +394,10 @@ impl ReplayBuffer {
         for (draw, &error) in draws.iter().zip(errors) {
             if self.histories[draw.env].is_ready(draw.number) {
                 let priority = f64::from(error.abs()) + PRIORITY_EPSILON;
-                self.max_priority = self.max_priority.max(priority);
+                let (task, _) = self.places[draw.env];
+                self.max_priorities[task] = self.max_priorities[task].max(priority);
                 let entry = self.entry(draw.env, draw.number);
-                self.priorities[self.places[draw.env].0].set(entry, priority.powf(alpha.into()));
+                self.priorities[task].set(entry, priority.powf(alpha.into()));
             }
         }
     }

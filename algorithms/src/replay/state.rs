@@ -12,7 +12,7 @@ use crate::state_bytes::Bytes;
 pub(crate) struct ReplayState<'a> {
     histories: Cow<'a, [History]>,
     priorities: Cow<'a, [SumTree]>,
-    max_priority: f64,
+    max_priorities: Cow<'a, [f64]>,
     written: u64,
     acting: bool,
     /// The slots of each environment that were written to.
@@ -29,7 +29,7 @@ impl ReplayBuffer {
         ReplayState {
             histories: Cow::Borrowed(&self.histories),
             priorities: Cow::Borrowed(&self.priorities),
-            max_priority: self.max_priority,
+            max_priorities: Cow::Borrowed(&self.max_priorities),
             written: self.written,
             acting: self.acting,
             frames: self.histories.iter().zip(&self.regions).map(used).collect(),
@@ -47,7 +47,9 @@ impl ReplayBuffer {
         }
         let same_trees = state.priorities.len() == self.priorities.len()
             && state.priorities.iter().zip(&self.priorities).all(|(new, old)| new.has_shape_of(old));
-        if !same_trees || !state.max_priority.is_finite() {
+        let same_maxima = state.max_priorities.len() == self.max_priorities.len()
+            && state.max_priorities.iter().all(|priority| priority.is_finite());
+        if !same_trees || !same_maxima {
             return Err("the priorities of the replay buffer do not match the configuration");
         }
         let lengths =
@@ -62,7 +64,7 @@ impl ReplayBuffer {
         }
         self.histories = state.histories.into_owned();
         self.priorities = state.priorities.into_owned();
-        self.max_priority = state.max_priority;
+        self.max_priorities = state.max_priorities.into_owned();
         self.written = state.written;
         self.acting = state.acting;
         Ok(())

@@ -159,12 +159,8 @@ fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<Naiv
 
 /// Returns every step that can be drawn.
 fn all_draws(replay: &ReplayBuffer) -> Vec<Draw> {
-    let of_env = |(env, history): (usize, &History)| {
-        (0..history.ready_steps())
-            .map(|index| Draw { env, number: history.number(index), weight: 1.0 })
-            .collect::<Vec<_>>()
-    };
-    replay.histories.iter().enumerate().flat_map(of_env).collect()
+    let of_env = |env| (0..replay.ready_steps_of(env)).map(move |index| replay.draw_of(env, index));
+    (0..replay.histories.len()).flat_map(of_env).collect()
 }
 
 fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
@@ -323,6 +319,27 @@ fn weights_by_hand() {
     for draw in found {
         let expected = if draw.number == draws[0].number { 0.1432 } else { 1.2964 };
         assert!((draw.weight - expected).abs() < 1e-3, "{draw:?}");
+        // Probabilities are 119 * 0.41 = 48.79 and 119 * 0.005 = 0.595 times those without priorities.
+        let expected = if draw.number == draws[0].number { 1.0 / 48.79 } else { 1.0 / 0.595 };
+        assert!((draw.correction - expected).abs() < 1e-3, "{draw:?}");
+    }
+}
+
+#[test]
+fn new_steps_have_the_highest_priority_of_their_task() {
+    let (mut replay, mut envs) = filled(Some(1.0), 60);
+    let draws = all_draws(&replay);
+    let error = |draw: &Draw| if draw.env == 0 { 7.0 } else { 50.0 };
+    replay.set_errors(&draws, &draws.iter().map(error).collect::<Vec<_>>());
+    let before: Vec<_> = draws.iter().map(|draw| (draw.env, draw.number)).collect();
+    let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
+    play(&mut replay, &mut envs, &mut naive, 5);
+    let new = all_draws(&replay);
+    let new: Vec<_> = new.iter().filter(|draw| !before.contains(&(draw.env, draw.number))).collect();
+    assert!([0, 1].iter().all(|task| new.iter().any(|draw| replay.places[draw.env].0 == *task)));
+    for draw in new {
+        let priority = replay.priority(draw);
+        assert!((priority - f64::from(error(draw))).abs() < 1e-5, "{draw:?} {priority}");
     }
 }
 

@@ -1,0 +1,129 @@
+//! Gradient steps of DQN and Rainbow equal those recorded from PyTorch.
+
+use burn::tensor::Device;
+
+use super::learner::StepNoise;
+use super::{Dqn, DqnConfig};
+use crate::Learner;
+use crate::networks::{Noise, QNetwork};
+use crate::recording::Recording;
+use crate::replay::Draw;
+
+/// The number of steps after which errors are known in recordings with priorities.
+const KNOWN_AFTER: usize = 9;
+
+/// Repeats the gradient step of a recording. Returns the learner.
+fn assert_equals(name: &'static str) -> Dqn {
+    let mut recording = Recording::open(name);
+    let (config, policy) = recording.settings::<DqnConfig, _>();
+    let spec = recording.spec();
+    let mut dqn = Dqn::new(config.clone(), policy, spec, &Device::flex(), 1).unwrap();
+    recording.load("target", &mut dqn);
+    let target = dqn.target.clone();
+    recording.load("weights", &mut dqn);
+    dqn.target = target;
+    collect(&mut dqn, &mut recording);
+
+    let drawn: Vec<Draw> = recording
+        .integers("draws")
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&[env, index]| dqn.replay.draw_of(env as usize, index as usize))
+        .collect();
+    let draws = if config.prioritized { draw_by_priority(&dqn, &mut recording, &drawn) } else { drawn };
+    let noise = if config.noisy { noise(&dqn, &mut recording) } else { StepNoise::default() };
+    let metrics = dqn.learn_from(draws.clone(), &noise).unwrap();
+    for (name, value) in
+        [("td_loss", metrics.td_loss), ("grad_norm", metrics.grad_norm), ("q_values", metrics.q_values)]
+    {
+        recording.assert_metric(name, 0, value);
+    }
+    if config.prioritized {
+        for (draw, expected) in draws.iter().zip(recording.floats("new_priorities")) {
+            let priority = dqn.replay.priority(draw) as f32;
+            assert!((priority - expected).abs() < 1e-4 * expected, "{priority}, not {expected}");
+        }
+    }
+    recording.assert_trained(&dqn.training, QNetwork::torch_weights);
+    recording.finish();
+    dqn
+}
+
+/// Fills the replay with the recorded steps. Sets their errors in the middle, if steps have priorities.
+fn collect(dqn: &mut Dqn, recording: &mut Recording) {
+    let batches = recording.batches(1).swap_remove(0);
+    let actions = recording.integers("actions");
+    let envs = dqn.spec.num_envs();
+    for (step, actions) in actions.chunks_exact(envs).enumerate() {
+        dqn.replay.begin_step(&batches[step], actions);
+        dqn.observe(&batches[step + 1]).unwrap();
+        if dqn.config.prioritized && step + 1 == KNOWN_AFTER {
+            let errors = recording.floats("errors");
+            let known = |env| (0..dqn.replay.ready_steps_of(env)).map(move |index| (env, index));
+            let known: Vec<Draw> =
+                (0..envs).flat_map(known).map(|(env, index)| dqn.replay.draw_of(env, index)).collect();
+            assert_eq!(known.len(), errors.len());
+            dqn.replay.set_errors(&known, &errors);
+        }
+    }
+}
+
+/// Draws with the recorded random numbers. Asserts that the steps and their weights are those recorded.
+fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> Vec<Draw> {
+    let mut numbers = recording.random_numbers("uniform");
+    let draws = dqn.replay.draw(expected.len(), dqn.per_beta(), &mut numbers);
+    numbers.finish();
+    let weights = recording.floats("importance");
+    for ((draw, expected), weight) in draws.iter().zip(expected).zip(&weights) {
+        assert_eq!((draw.env, draw.number), (expected.env, expected.number));
+        assert!((draw.weight - weight).abs() < 1e-5, "{draw:?}, not {weight}");
+    }
+    assert!(weights.iter().any(|weight| *weight < 0.8), "{weights:?}");
+    draws
+}
+
+/// Returns the recorded noise.
+fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
+    let device = &dqn.training.device;
+    let plain = device.clone().without_autodiff();
+    let mut draw = |name, network: &QNetwork, device| -> Option<Noise> {
+        let mut numbers = recording.random_numbers(name);
+        let noise = network.draw_noise(1, &mut numbers, device);
+        numbers.finish();
+        noise
+    };
+    StepNoise {
+        target: draw("noise_target", &dqn.target, &plain),
+        selection: draw("noise_selection", &dqn.training.network, &plain),
+        online: draw("noise_online", &dqn.training.network, device),
+    }
+}
+
+#[test]
+fn a_step_of_dqn_on_images_equals_that_of_pytorch() {
+    assert_equals("dqn_images");
+}
+
+#[test]
+fn a_step_of_double_and_dueling_dqn_with_a_shared_head_equals_that_of_pytorch() {
+    assert_equals("dqn_double");
+}
+
+#[test]
+fn a_step_with_priorities_equals_that_of_pytorch() {
+    assert_equals("dqn_prioritized");
+}
+
+#[test]
+fn a_step_with_quantiles_in_another_scale_equals_that_of_pytorch() {
+    assert_equals("dqn_quantile");
+}
+
+#[test]
+fn steps_of_rainbow_equal_those_of_pytorch() {
+    for name in ["dqn_rainbow", "dqn_rainbow_same_step"] {
+        let config = assert_equals(name).config;
+        assert!(config.noisy && config.prioritized && config.double && config.dueling && config.n_step > 1);
+    }
+}

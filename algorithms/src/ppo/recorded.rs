@@ -1,0 +1,79 @@
+//! Updates of PPO equal those recorded from PyTorch.
+
+use burn::tensor::Device;
+
+use super::{Ppo, PpoMetrics};
+use crate::Learner;
+use crate::batch_reader::rows;
+use crate::networks::ActorCritic;
+use crate::recording::Recording;
+use crate::rollout::Decision;
+
+/// Repeats the updates of a recording.
+fn assert_equals(name: &'static str, updates: usize) -> Ppo {
+    let mut recording = Recording::open(name);
+    let (config, policy) = recording.settings();
+    let mut ppo = Ppo::new(config, policy, recording.spec(), &Device::flex(), 1).unwrap();
+    recording.load("weights", &mut ppo);
+    let batches = recording.batches(updates);
+    let actions = recording.integers("actions");
+    let [log_probs, values] = ["log_probs", "values"].map(|name| recording.floats(name));
+    let mut entry = 0;
+    for (update, batches) in batches.iter().enumerate() {
+        for step in 0..batches.len() - 1 {
+            let batch = &batches[step];
+            ppo.act(batch).unwrap();
+            // The decision was made by another policy.
+            for row in rows(batch) {
+                let decision =
+                    Decision { action: actions[entry], log_prob: log_probs[entry], value: values[entry] };
+                ppo.on_policy.rollout.begin_step(batch, row, decision);
+                entry += 1;
+            }
+            ppo.observe(&batches[step + 1]).unwrap();
+        }
+        let metrics = ppo.update().unwrap();
+        let PpoMetrics { policy_loss, value_loss, entropy, old_approx_kl, approx_kl, clipfrac, .. } = metrics;
+        for (name, value) in [
+            ("policy_loss", policy_loss),
+            ("value_loss", value_loss),
+            ("entropy", entropy),
+            ("old_approx_kl", old_approx_kl),
+            ("approx_kl", approx_kl),
+            ("clipfrac", clipfrac),
+            ("explained_variance", metrics.explained_variance),
+            ("grad_norm", metrics.grad_norm),
+        ] {
+            recording.assert_metric(name, update, value);
+        }
+        // Some ratios are clipped, but not all.
+        assert!((0.1..0.9).contains(&clipfrac), "{clipfrac}");
+    }
+    assert_eq!(entry, actions.len());
+    recording.assert_trained(&ppo.on_policy.training, ActorCritic::torch_weights);
+    recording.finish();
+    ppo
+}
+
+#[test]
+fn an_update_on_images_with_masked_actions_equals_that_of_pytorch() {
+    assert_equals("ppo_images", 1);
+}
+
+#[test]
+fn epochs_without_clipped_values_equal_those_of_pytorch() {
+    assert_equals("ppo_vectors", 2);
+}
+
+#[test]
+fn updates_of_a_recurrent_network_equal_those_of_pytorch() {
+    for name in ["ppo_lstm", "ppo_lstm_same_step"] {
+        assert!(assert_equals(name, 2).recurrent.is_recurrent());
+    }
+}
+
+#[test]
+fn updates_with_popart_equal_those_of_pytorch() {
+    let ppo = assert_equals("ppo_popart", 2);
+    assert!((0..2).all(|task| ppo.actor.scales.deviation(task).unwrap() > 0.5));
+}

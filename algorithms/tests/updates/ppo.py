@@ -1,0 +1,315 @@
+"""Updates of PPO, from the formulas of Schulman et al. 2016 and 2017 and van Hasselt et al. 2016."""
+
+import math
+
+import torch
+
+from networks import (
+    Case,
+    adam,
+    body,
+    clip,
+    learnable,
+    linear,
+    lstm_cell,
+    moments,
+    random_body,
+    random_linear,
+)
+
+STEPS = 8
+WIDTH = 6
+LSTM = 5
+CONFIG = {
+    "total_steps": 4 * STEPS * 4,
+    "num_steps": STEPS,
+    "learning_rate": 2e-3,
+    "num_minibatches": 1,
+    "gamma": 0.9,
+    "gae_lambda": 0.8,
+    "clip_coef": 0.15,
+    "ent_coef": 0.02,
+    "vf_coef": 0.7,
+    "max_grad_norm": 0.4,
+    "update_epochs": 1,
+}
+IMAGES = Case([2, 36, 36], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
+VECTORS = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0])
+SAME_STEP = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0], same_step=True)
+
+# The environments, the number of updates, and the settings of PPO and of its network.
+RECORDINGS = {
+    "ppo_images": (IMAGES, 1, {}, {}),
+    "ppo_vectors": (
+        SAME_STEP,
+        2,
+        {"update_epochs": 3, "clip_vloss": False, "norm_adv": "none", "norm_ent": True, "max_grad_norm": 50.0},
+        {"head": "shared"},
+    ),
+    "ppo_lstm": (VECTORS, 2, {"update_epochs": 2}, {"lstm": LSTM}),
+    "ppo_lstm_same_step": (SAME_STEP, 2, {"clip_vloss": False}, {"lstm": LSTM}),
+    "ppo_popart": (VECTORS, 2, {"norm_adv": "game"}, {"value_scale": "popart", "popart_beta": 0.02}),
+}
+
+
+class Network:
+    """Policy and value heads for all tasks behind shared layers."""
+
+    def __init__(self, case, policy, generator):
+        self.case, self.lstm, self.shared = case, policy.get("lstm", 0), policy.get("head") == "shared"
+        weights = {}
+        features, self.hidden = random_body(case, weights, WIDTH, False, generator)
+        random_linear(weights, f"network.{self.hidden}", features, WIDTH, generator)
+        features = WIDTH
+        if self.lstm:
+            for name, inputs in [("ih", WIDTH), ("hh", self.lstm)]:
+                weights[f"lstm.weight_{name}_l0"] = torch.randn(4 * self.lstm, inputs, generator=generator) / 2
+                weights[f"lstm.bias_{name}_l0"] = torch.randn(4 * self.lstm, generator=generator) / 10
+            features = self.lstm
+        actions = case.shared_actions if self.shared else len(case.actions) * case.max_actions
+        random_linear(weights, "actor", features, actions, generator)
+        random_linear(weights, "critic", features, len(case.actions), generator)
+        self.weights = learnable(weights)
+
+    def features(self, observations):
+        activation = torch.relu if self.case.is_image else torch.tanh
+        inputs = self.case.inputs(observations)
+        features = body(self.case, self.weights, inputs, False, activation)
+        return activation(linear(self.weights, f"network.{self.hidden}", features))
+
+    def heads(self, features, task_ids):
+        """Returns log-probabilities, minus infinity for illegal actions, and outputs of the value head."""
+        logits, legal = self.case.select(linear(self.weights, "actor", features), task_ids, self.shared)
+        log_probs = torch.log_softmax(logits.masked_fill(~legal, -math.inf), 1)
+        values = linear(self.weights, "critic", features)
+        return log_probs, values[torch.arange(len(task_ids)), task_ids]
+
+    def start(self):
+        """Returns the recurrent state before the first step."""
+        zero = torch.zeros(self.case.num_envs, max(self.lstm, 1), dtype=torch.float64)
+        return zero, zero
+
+    def step(self, observations, state, begins):
+        """Makes one step in all environments; `begins` says whose observation is the first of an episode."""
+        features = self.features(observations)
+        if self.lstm:
+            keep = (~begins).double().unsqueeze(1)
+            hidden, cell = lstm_cell(self.weights, features, state[0] * keep, state[1] * keep)
+            features, state = hidden, (hidden, cell)
+        return *self.heads(features, self.case.task_ids), state
+
+    def sequence(self, observations, state, begins):
+        """Makes all steps of a rollout. Returns [steps, environments, ...]."""
+        log_probs, values = [], []
+        for step in range(len(begins)):
+            of_step = self.step(observations[step], state, begins[step])
+            log_probs.append(of_step[0])
+            values.append(of_step[1])
+            state = of_step[2]
+        return torch.stack(log_probs), torch.stack(values)
+
+
+class PopArt:
+    """Mean and deviation of the returns of each task, as weighted means over all samples so far."""
+
+    def __init__(self, num_tasks, beta):
+        self.beta, self.batches = beta, [[] for _ in range(num_tasks)]
+
+    def add(self, task, returns):
+        self.batches[task].append(returns)
+
+    def scale(self, task):
+        """Returns mean and deviation. A sample has the weight (1 - beta) to the power of the number of later samples, but
+        those of one batch have the same weight."""
+        total = mean = square = later = 0.0
+        for returns in reversed(self.batches[task]):
+            weight = (1 - (1 - self.beta) ** len(returns)) * (1 - self.beta) ** later
+            total, later = total + weight, later + len(returns)
+            mean, square = mean + weight * returns.mean(), square + weight * (returns**2).mean()
+        if total == 0:
+            return 0.0, 1.0
+        mean, square = mean / total, square / total
+        return mean, torch.sqrt(square - mean**2)
+
+
+class Rollout:
+    """Random steps, and the decisions of a policy that differs a little from the network."""
+
+    def __init__(self, case, network, state, first, begins, scales, generator):
+        self.case, envs = case, case.num_envs
+        uniform = torch.rand(STEPS, envs, generator=generator)
+        self.terminated, self.truncated = uniform < 0.15, uniform > 0.85
+        self.autoreset = torch.zeros(STEPS, envs, dtype=torch.bool)
+        ended = torch.zeros(envs, dtype=torch.bool)
+        if not case.same_step:
+            # The step after the end of an episode only resets the environment.
+            ended = begins.new_zeros(envs) if first is None else first["ended"]
+            for step in range(STEPS):
+                self.autoreset[step] = ended
+                self.terminated[step] &= ~ended
+                self.truncated[step] &= ~ended
+                ended = self.terminated[step] | self.truncated[step]
+        self.ended = ended
+        self.rewards = torch.randn(STEPS, envs, generator=generator) * (~self.autoreset)
+        observations = case.random_observations(generator, STEPS + 1, envs)
+        if first is not None:
+            observations[0] = first["observation"]
+        self.observations = observations
+        self.final_observations = case.random_observations(generator, STEPS, envs)
+        # True where an observation is the first of an episode.
+        self.begins = torch.zeros(STEPS + 1, envs, dtype=torch.bool)
+        self.begins[0] = begins
+        self.begins[1:] = self.terminated | self.truncated if case.same_step else self.autoreset
+        self.state = state
+
+        self.actions = torch.zeros(STEPS, envs, dtype=torch.int32)
+        self.log_probs, self.values = torch.zeros(STEPS, envs), torch.zeros(STEPS, envs)
+        self.final_values = torch.zeros(STEPS, envs, dtype=torch.float64)
+        means, deviations = (torch.tensor([float(scale[index]) for scale in scales]) for index in range(2))
+        self.expand = lambda values: values * deviations[case.task_ids] + means[case.task_ids]
+        with torch.no_grad():
+            for step in range(STEPS):
+                log_probs, values, state = network.step(self.observations[step], state, self.begins[step])
+                self.actions[step] = torch.multinomial(log_probs.exp(), 1, generator=generator)[:, 0]
+                own = log_probs.gather(1, self.actions[step].long().unsqueeze(1))[:, 0]
+                self.log_probs[step] = own + 0.2 * torch.randn(envs, generator=generator)
+                self.values[step] = self.expand(values) + 0.2 * torch.randn(envs, generator=generator)
+                nowhere = torch.zeros(envs, dtype=torch.bool)
+                _, values, _ = network.step(self.final_observations[step], state, nowhere)
+                self.final_values[step] = self.expand(values)
+            _, values, _ = network.step(self.observations[STEPS], state, self.begins[STEPS])
+            self.last_values = self.expand(values)
+        self.next_state = state
+
+    def advantages(self, case, gamma, gae_lambda):
+        """Returns the sums of discounted temporal differences up to the end of each episode."""
+        result = torch.zeros(STEPS, case.num_envs, dtype=torch.float64)
+        for env in range(case.num_envs):
+            for step in range(STEPS):
+                discount = 1.0
+                for later in range(step, STEPS):
+                    terminated, truncated = self.terminated[later, env], self.truncated[later, env]
+                    if terminated:
+                        bootstrap = 0.0
+                    elif truncated and case.same_step:
+                        bootstrap = self.final_values[later, env]
+                    elif later + 1 < STEPS:
+                        bootstrap = self.values[later + 1, env].double()
+                    else:
+                        bootstrap = self.last_values[env]
+                    delta = self.rewards[later, env] + gamma * bootstrap - self.values[later, env].double()
+                    result[step, env] += discount * delta
+                    discount *= gamma * gae_lambda
+                    if terminated or truncated:
+                        break
+        return result
+
+    def tensors(self):
+        names = [*self.case.step_names(), "actions", "log_probs", "values"]
+        return {name: getattr(self, name) for name in names}
+
+
+def normalized(values):
+    return (values - values.mean()) / (values.std() + 1e-8)
+
+
+def update(case, network, optimizer, popart, rollout, config):
+    """Learns from a rollout in epochs with one minibatch. Returns the metrics."""
+    weights, coefficient = network.weights, config["clip_coef"]
+    advantages = rollout.advantages(case, config["gamma"], config["gae_lambda"])
+    old_values = rollout.values.double()
+    returns = advantages + old_values
+    kept = ~rollout.autoreset
+    tasks = torch.tensor(case.task_ids).expand(STEPS, -1)
+    explained = 1 - (returns - old_values)[kept].var() / returns[kept].var()
+    targets = returns.clone()
+    if popart is not None:
+        for task in range(len(case.actions)):
+            own, all_own = kept & (tasks == task), tasks == task
+            (mean, deviation), is_first = popart.scale(task), not popart.batches[task]
+            popart.add(task, returns[own])
+            new_mean, new_deviation = popart.scale(task)
+            targets[all_own] = (returns[all_own] - new_mean) / new_deviation
+            advantages[all_own] /= new_deviation
+            outputs = (old_values[all_own] - mean) / deviation
+            if not is_first:
+                # The head keeps its predictions.
+                with torch.no_grad():
+                    weights["critic.weight"][task] *= deviation / new_deviation
+                    bias = weights["critic.bias"][task]
+                    weights["critic.bias"][task] = (deviation * bias + mean - new_mean) / new_deviation
+                outputs = (outputs * deviation + mean - new_mean) / new_deviation
+            old_values[all_own] = outputs
+    kind = config.get("norm_adv", "batch")
+    if kind == "game":
+        for task in range(len(case.actions)):
+            own = kept & (tasks == task)
+            advantages[own] = normalized(advantages[own])
+    advantages = normalized(advantages[kept]) if kind == "batch" else advantages[kept]
+    targets, old_values, actions = targets[kept], old_values[kept], rollout.actions[kept].long()
+    largest = torch.tensor([math.log(len(own)) for own in case.actions])[tasks[kept]]
+
+    clipped = []
+    for _ in range(config["update_epochs"]):
+        log_probs, values = network.sequence(rollout.observations, rollout.state, rollout.begins[:STEPS])
+        log_probs, values = log_probs[kept], values[kept]
+        log_ratio = log_probs.gather(1, actions.unsqueeze(1))[:, 0] - rollout.log_probs[kept].double()
+        ratio = log_ratio.exp()
+        surrogate = torch.min(ratio * advantages, ratio.clamp(1 - coefficient, 1 + coefficient) * advantages)
+        errors = (values - targets) ** 2
+        if config.get("clip_vloss", True):
+            near = old_values + (values - old_values).clamp(-coefficient, coefficient)
+            errors = torch.max(errors, (near - targets) ** 2)
+        value_loss = errors.mean() / 2
+        # An impossible action contributes 0 to the entropy.
+        possible = torch.where(log_probs.isinf(), torch.zeros_like(log_probs), log_probs)
+        entropies = -(possible.exp() * possible * ~log_probs.isinf()).sum(1)
+        bonus = (entropies / largest).mean() if config.get("norm_ent") else entropies.mean()
+        loss = -surrogate.mean() + config["vf_coef"] * value_loss - config["ent_coef"] * bonus
+        optimizer.zero_grad()
+        loss.backward()
+        norm = clip(weights, config["max_grad_norm"])
+        optimizer.step()
+        clipped.append(((ratio - 1).abs() > coefficient).double().mean())
+        # A recording in which nothing is clipped would prove little.
+        assert 0.1 < clipped[-1] < 0.9
+        if config.get("clip_vloss", True):
+            assert 0.1 < ((values - old_values).abs() > coefficient).double().mean() < 0.9
+    return {
+        "policy_loss": -surrogate.mean(),
+        "value_loss": value_loss,
+        "entropy": entropies.mean(),
+        "old_approx_kl": -log_ratio.mean(),
+        "approx_kl": (ratio - 1 - log_ratio).mean(),
+        "clipfrac": torch.stack(clipped).mean(),
+        "explained_variance": explained,
+        "grad_norm": norm,
+    }
+
+
+def record(name, generator):
+    """Returns the description and the tensors of a recording."""
+    case, updates, ppo, policy = RECORDINGS[name]
+    config = CONFIG | ppo
+    network = Network(case, policy, generator)
+    tensors = {f"weights.{key}": value.detach().clone() for key, value in network.weights.items()}
+    optimizer = adam(network.weights, config["learning_rate"], 1e-5)
+    popart = PopArt(len(case.actions), policy["popart_beta"]) if "popart_beta" in policy else None
+    total_updates = config["total_steps"] // (STEPS * case.num_envs)
+    state, first, begins = network.start(), None, torch.zeros(case.num_envs, dtype=torch.bool)
+    for number in range(updates):
+        scales = [popart.scale(task) if popart else (0.0, 1.0) for task in range(len(case.actions))]
+        rollout = Rollout(case, network, state, first, begins, scales, generator)
+        optimizer.param_groups[0]["lr"] = config["learning_rate"] * (1 - number / total_updates)
+        metrics = update(case, network, optimizer, popart, rollout, config)
+        for key, value in [*rollout.tensors().items(), *metrics.items()]:
+            tensors.setdefault(key, []).append(value)
+        state, begins = rollout.next_state, rollout.begins[STEPS]
+        first = {"observation": rollout.observations[STEPS], "ended": rollout.ended}
+    tensors |= {f"new_weights.{key}": value.detach() for key, value in network.weights.items()}
+    tensors |= moments(network.weights, optimizer)
+    description = case.description() | {
+        "learner": config,
+        "policy": {"width": 0.125, "hidden_size": WIDTH} | policy,
+    }
+    return description, tensors
