@@ -1,36 +1,42 @@
 //! A fixed workload for `benches/instructions`, which counts its instructions: the same steps of the same game each time.
 //!
-//! `cargo run -p ale --example fixed_trace -- GAME`
+//! `cargo run -p ale --example fixed_trace -- GAME [STEPS]`
 //!
 //! One environment with the standard preprocessing plays fixed actions. The first steps, during which hot code is
-//! translated to native code, are not counted.
+//! translated to native code, are not counted. With `STEPS` the program prints a line before the counted steps, waits for a
+//! line and aborts after them, which `benches/single_step.py` notices.
 
 use std::error::Error;
+use std::{io, process};
 
-use ale::roms::RomStore;
-use ale::{AtariEnv, AtariOptions, PoweredGame, game};
+use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
 use rl_env::{Action, Env, Space};
 
 /// Steps before counting starts.
 const WARM_UP: usize = 2_000;
-/// Counted steps of four frames each.
+/// Counted steps of four frames each, unless the number is given.
 const STEPS: usize = 250;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let id = std::env::args().nth(1).ok_or("usage: fixed_trace GAME")?;
-    let rom = RomStore::locate(None)?.read(&id)?;
+    let id = std::env::args().nth(1).ok_or("usage: fixed_trace GAME [STEPS]")?;
+    let steps = std::env::args().nth(2).map(|steps| steps.parse()).transpose()?;
+    let Some(rom) = roms::for_tests(&id) else { return Ok(()) };
     let powered = PoweredGame::new(game(&id)?, rom)?;
     let mut env = AtariEnv::new(&powered, AtariOptions::default(), 1)?;
     let mut observation = vec![0; env.observation_space().byte_len()];
     env.reset(Some(1), &mut observation);
     play(&mut env, 0..WARM_UP, &mut observation)?;
-    counted(&mut env, &mut observation)
+    let Some(steps) = steps else { return counted(&mut env, STEPS, &mut observation) };
+    println!("ready");
+    io::stdin().read_line(&mut String::new())?;
+    counted(&mut env, steps, &mut observation)?;
+    process::abort();
 }
 
 /// The counter recognises this function by its name.
 #[inline(never)]
-fn counted(env: &mut AtariEnv, observation: &mut [u8]) -> Result<(), Box<dyn Error>> {
-    play(env, WARM_UP..WARM_UP + STEPS, observation)
+fn counted(env: &mut AtariEnv, steps: usize, observation: &mut [u8]) -> Result<(), Box<dyn Error>> {
+    play(env, WARM_UP..WARM_UP + steps, observation)
 }
 
 /// Plays some steps, holding each action for eight of them.
