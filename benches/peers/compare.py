@@ -16,6 +16,7 @@ GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
                 or EnvPool per game and Gymnasium's AsyncVectorEnv; with as many threads or cores as
                 the largest shape has
   emulator      the act loop of one game on one thread, one frame per act
+  interpreted   the same, without native code
   vector        a vector environment of one game in each of the shapes. ENVSxTHREADS waits for all
                 environments, ENVSxTHREADS/BATCH for the first BATCH to finish
   reset         a reset of one environment, including no-ops

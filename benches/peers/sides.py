@@ -275,6 +275,7 @@ OURS = {"together": AleTrain, "vector": AleTrain, "reset": AleTrainReset, "seede
 PEERS = {
     "together": {"ale-py": AleSeveral, "envpool": EnvPoolSeveral, "gymnasium": GymnasiumAsync},
     "emulator": {"ale-py": AleEmulator},
+    "interpreted": {"ale-py": AleEmulator},
     "vector": {"ale-py": AleVector, "envpool": EnvPool},
     "reset": {"ale-py": AleReset, "envpool": EnvPoolReset},
     "seeded-reset": {"ale-py": AleReset},

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert", "beam_rider", "enduro"]
 # The languages from which ale-train is driven. The peers are always driven from Python.
 DRIVERS = ["python", "rust"]
-KINDS = ["together", "emulator", "vector", "reset", "seeded-reset"]
+KINDS = ["together", "emulator", "interpreted", "vector", "reset", "seeded-reset"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Work:
         return {
             "together": lambda: f"all games in one vector environment, {self.shape.num_threads} threads",
             "emulator": lambda: "act loop of one game on one thread",
+            "interpreted": lambda: "act loop of one game on one thread, without native code",
             "vector": lambda: f"vector environment of one game, {self.shape}",
             "reset": lambda: "reset of one environment",
             "seeded-reset": lambda: "reset of one environment with a seed",

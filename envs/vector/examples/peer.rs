@@ -5,6 +5,7 @@
 //! | WORK | workload | rate |
 //! |---|---|---|
 //! | `emulator:GAME` | `act` in a loop, one game, one thread | frames/s |
+//! | `interpreted:GAME` | the same without native code | frames/s |
 //! | `vector:GAME,...:ENVSxTHREADS` | a vector environment with `ENVS` environments of each game | frames/s |
 //! | `vector:GAME,...:ENVSxTHREADS/BATCH` | the same, with batches of the environments that finish first | frames/s |
 //! | `reset:GAME`, `seeded-reset:GAME` | resets of one environment | resets/s |
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use play::{Batches, Emulator, Work, vector_env};
 use rl_env::{ResetSeeds, VectorEnv};
+use vcs::Execution;
 use vector::{AtariVectorEnv, PoolOptions};
 
 /// The number of resets before the measurement.
@@ -40,7 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn work(text: &str) -> Result<Box<dyn Work>, Box<dyn Error>> {
     let parts: Vec<&str> = text.split(':').collect();
     Ok(match parts[..] {
-        ["emulator", game] => Box::new(Emulator::new(game)?),
+        ["emulator", game] => Box::new(Emulator::new(game, Execution::WhenHot)?),
+        ["interpreted", game] => Box::new(Emulator::new(game, Execution::Interpreted)?),
         ["vector", games, shape] => {
             let (num_envs, pool) = self::shape(shape)?;
             Box::new(Batches::new(&games.split(',').collect::<Vec<_>>(), num_envs, pool)?)

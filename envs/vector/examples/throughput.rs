@@ -11,6 +11,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use play::{Batches, Emulator, Work};
+use vcs::Execution;
 use vector::PoolOptions;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (num_envs, num_threads) = (num_envs.parse()?, num_threads.parse()?);
     let limit = Duration::from_secs_f64(seconds.parse()?);
-    let emulator = Emulator::new(id)?.rate(limit)?;
+    let emulator = Emulator::new(id, Execution::default())?.rate(limit)?;
     let pool = PoolOptions { num_threads, ..PoolOptions::default() };
     let vector = Batches::new(&[id], num_envs, pool)?.rate(limit)?;
     println!(

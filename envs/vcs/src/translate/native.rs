@@ -6,6 +6,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, isa};
 use memmap2::{Mmap, MmapMut};
+use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
 /// Compiles functions and owns their code.
 pub(super) struct Native {
@@ -17,10 +18,9 @@ pub(super) struct Native {
 
 impl Native {
     /// Creates a compiler for this processor. Returns `None` where native code is not available: on
-    /// processors other than x86-64, which need their instruction caches made coherent, and on systems that
-    /// refuse executable memory.
+    /// processors other than x86-64 and aarch64, and on systems that refuse executable memory.
     pub(super) fn new() -> Option<Self> {
-        if !cfg!(target_arch = "x86_64") || !can_execute() {
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) || !can_execute() {
             return None;
         }
         let mut flags = settings::builder();
@@ -53,7 +53,7 @@ impl Native {
         }
         let mut memory = MmapMut::map_anon(code.code_buffer().len()).ok()?;
         memory.copy_from_slice(code.code_buffer());
-        let page = memory.make_exec().ok()?;
+        let page = executable(memory)?;
         let start = page.as_ptr();
         self.pages.push(page);
         Some(start)
@@ -62,5 +62,17 @@ impl Native {
 
 /// Returns true if the system grants executable memory.
 fn can_execute() -> bool {
-    MmapMut::map_anon(1).and_then(MmapMut::make_exec).is_ok()
+    MmapMut::map_anon(1).ok().and_then(executable).is_some()
+}
+
+/// Makes new memory executable for all threads. On processors whose instruction caches do not notice writes,
+/// these caches are cleared first, and all cores discard the instructions that they have fetched in advance.
+/// Returns `None` if the system refuses.
+#[allow(unsafe_code)]
+fn executable(memory: MmapMut) -> Option<Mmap> {
+    // SAFETY: the range is that of the mapping.
+    unsafe { clear_cache(memory.as_ptr().cast(), memory.len()) }.ok()?;
+    let page = memory.make_exec().ok()?;
+    pipeline_flush_mt().ok()?;
+    Some(page)
 }

@@ -8,6 +8,7 @@ use ale::{Action, Ale, AleSettings, AtariOptions, PoweredGame, game, roms};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
+use vcs::{ConsoleOptions, Execution};
 use vector::{AtariVectorEnv, PoolOptions};
 
 /// The number of frames of each game before the measurement. Hot code is translated by then.
@@ -37,8 +38,10 @@ pub(crate) struct Emulator {
 
 impl Emulator {
     /// Creates and warms up a game.
-    pub(crate) fn new(id: &str) -> Result<Self, Box<dyn Error>> {
-        let powered = PoweredGame::new(game(id)?, rom(id)?)?;
+    pub(crate) fn new(id: &str, execution: Execution) -> Result<Self, Box<dyn Error>> {
+        let game = game(id)?;
+        let options = ConsoleOptions { execution, ..game.console_options() };
+        let powered = PoweredGame::with_options(game, rom(id)?, &options)?;
         let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
         let actions = powered.game().minimal_actions.iter().filter_map(|&code| Action::new(code)).collect();
         let ale = Ale::new(&powered, settings, 1)?;
