@@ -10,7 +10,7 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_e
 use burn::tensor::{Tensor, TensorData};
 
 use super::geometry::{Geometry, Window};
-use super::kernel;
+use super::{backward, forward};
 
 /// [`Conv::forward`](super::Conv::forward) on flex. Tracks gradients if the arguments do.
 pub(super) fn conv(
@@ -48,7 +48,7 @@ impl FusedConv for Flex {
     ) -> FlexTensor {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = kernel::forward(geometry, values(&input), values(&weight), values(&bias), rectify);
+        let output = forward::forward(geometry, values(&input), values(&weight), values(&bias), rectify);
         tensor(output, geometry.output_shape())
     }
 }
@@ -98,7 +98,7 @@ impl Backward<Flex, 3> for FusedConvBackward {
         let (input_shape, weight_shape) = (input.shape().dims(), weight.shape().dims());
         let geometry = Geometry::new(input_shape, weight_shape, window);
         let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
-        let backward = kernel::Backward {
+        let backward = backward::Backward {
             input: values(&input),
             weight: values(&weight),
             output: values(&output),

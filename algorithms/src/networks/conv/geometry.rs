@@ -73,6 +73,16 @@ impl Geometry {
         self.output_height() * self.output_width()
     }
 
+    /// Returns the number of positions of the kernel along an axis that cover a pixel, at most.
+    pub(super) fn taps(self) -> usize {
+        self.kernel.div_ceil(self.stride)
+    }
+
+    /// Returns the number of positions of the kernel before the first one that would cover its last pixel.
+    pub(super) fn border(self) -> usize {
+        self.taps() - 1
+    }
+
     /// Returns the number of values under the kernel.
     pub(super) fn patch(self) -> usize {
         self.kernel * self.kernel * self.inputs

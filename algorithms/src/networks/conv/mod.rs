@@ -1,20 +1,25 @@
 //! Convolutions: a fused operation on the CPU, burn's elsewhere.
 //!
 //! burn's CPU convolution copies to another layout and back, and prepares its patches again for each tile.
-//! The operation here keeps channels last, fuses bias and ReLU, and has a backward pass that gathers the
-//! patches of a few images at a time and leaves the rest to matrix products:
+//! The operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
 //!
 //! * `geometry`: the sizes of a convolution
-//! * `patches`: images to patches and back
-//! * `product`: the matrix product
-//! * `kernel`: forward and backward over a batch, in parallel
+//! * `panel`, `tile`: the layout of matrices in memory and in registers
+//! * `product`, `outer_product`: the two products
+//! * `padded`: zeros around images
+//! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 
+mod backward;
 mod extension;
+mod forward;
 mod geometry;
-mod kernel;
-mod patches;
+mod input_gradient;
+mod outer_product;
+mod padded;
+mod panel;
 mod product;
+mod tile;
 
 use burn::module::{Module, Param};
 use burn::tensor::activation::relu;

@@ -1,105 +1,158 @@
-//! The single-threaded matrix product. Its callers divide the work among threads.
+//! The product of rows that are read in place with a panel of weights.
 
-use gemm::{Parallelism, gemm};
+use pulp::{Simd, WithSimd};
 
-/// A matrix in row-major order, or its transpose.
+use super::panel::{MAX_COLUMNS, columns};
+use super::tile::{tiles, with_rows};
+
+/// A matrix in an image: row `i` consists of the `length` values from `values[run + i * step]` on, for each of
+/// `runs`.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a> {
-    values: &'a [f32],
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
+pub(super) struct Rows<'a> {
+    pub(super) values: &'a [f32],
+    /// Number of rows.
+    pub(super) count: usize,
+    pub(super) step: usize,
+    pub(super) runs: &'a [usize],
+    pub(super) length: usize,
 }
 
-impl<'a> Matrix<'a> {
-    /// `[rows, columns]` in row-major order.
-    pub(super) fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
-        assert_eq!(values.len(), rows * columns, "a matrix has rows times columns values");
-        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
-    }
+/// Operation that writes `max(left * right + bias, least)` to `result`. A NaN remains one.
+pub(super) struct Product<'a> {
+    pub(super) left: Rows<'a>,
+    /// A panel with one row per column of `left`. There may be more rows, which are ignored.
+    pub(super) right: &'a [f32],
+    /// One value per column of the panel.
+    pub(super) bias: &'a [f32; MAX_COLUMNS],
+    pub(super) least: f32,
+    /// Row `i` of the result begins at `result[i * result_step]`.
+    pub(super) result: &'a mut [f32],
+    pub(super) result_step: usize,
+    /// Number of columns of the result. The panel may have more.
+    pub(super) columns: usize,
+}
 
-    /// Returns the transpose, without copying.
-    pub(super) fn transposed(self) -> Self {
-        Self {
-            values: self.values,
-            rows: self.columns,
-            columns: self.rows,
-            row_stride: self.column_stride,
-            column_stride: self.row_stride,
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let left = self.left;
+        if left.count == 0 {
+            return;
+        }
+        let end = (left.count - 1) * left.step + left.length;
+        assert!(left.length > 0 && left.runs.iter().all(|run| run + end <= left.values.len()));
+        assert!(left.runs.len() * left.length * columns::<S>() <= self.right.len());
+        for rows in tiles::<S>(left.count) {
+            with_rows!(rows.len(), multiply::<S>(simd, &mut self, rows.start));
         }
     }
 }
 
-/// Treatment of the previous contents of a product's destination.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteMode {
-    /// They are replaced.
-    Overwrite,
-    /// The product is added to them.
-    Add,
+/// Computes the rows `first..first + ROWS`. The caller has checked the sizes.
+#[allow(unsafe_code, clippy::inline_always)]
+#[inline(always)]
+fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, first: usize) {
+    let Rows { values, step, runs, length, .. } = product.left;
+    let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+    let mut right = product.right.as_ptr().cast::<S::f32s>();
+    for &run in runs {
+        let mut value = values[run + first * step..].as_ptr();
+        let end = value.wrapping_add(length);
+        // Not a `while` loop: the check before it would make the compiler copy all sums.
+        loop {
+            // SAFETY: `with_simd` has checked that the last row's runs end within `values`, and that `right` has
+            // a pair of vectors for each value of a row. Vectors may be loaded from any address.
+            unsafe {
+                let pair = [right.read_unaligned(), right.add(1).read_unaligned()];
+                right = right.add(2);
+                // Addresses in groups of four rows take few registers.
+                let mut group = value;
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    if row > 0 && row % 4 == 0 {
+                        group = group.wrapping_add(4 * step);
+                    }
+                    let factor = simd.splat_f32s(*group.wrapping_add(row % 4 * step));
+                    sums[0] = simd.mul_add_f32s(factor, pair[0], sums[0]);
+                    sums[1] = simd.mul_add_f32s(factor, pair[1], sums[1]);
+                }
+            }
+            value = value.wrapping_add(1);
+            if value == end {
+                break;
+            }
+        }
+    }
+    let least = simd.splat_f32s(product.least);
+    let (bias, _) = S::as_simd_f32s(product.bias);
+    for (row, sums) in sums.iter().enumerate() {
+        let place = &mut product.result[(first + row) * product.result_step..][..product.columns];
+        // The second argument is returned if either is NaN.
+        let left = simd.max_f32s(least, simd.add_f32s(sums[0], bias[0]));
+        let right = simd.max_f32s(least, simd.add_f32s(sums[1], bias[1]));
+        store::<S>(place, left, right);
+    }
 }
 
-/// Computes `left * right` into `result`, which is in row-major order.
-///
-/// # Panics
-/// Panics if the sizes do not match.
-#[allow(unsafe_code)]
-pub(super) fn multiply(left: Matrix<'_>, right: Matrix<'_>, result: &mut [f32], mode: WriteMode) {
-    assert_eq!(left.columns, right.rows, "the inner sizes of a product must be equal");
-    assert_eq!(result.len(), left.rows * right.columns, "a product has left rows * right columns values");
-    // SAFETY: `Matrix` holds exactly rows * columns values, and its strides reach each of them and no others,
-    // also when transposed. The assertion above ensures that `result` has left.rows * right.columns values,
-    // for which its strides are row-major. It is borrowed mutably, so it does not overlap the matrices.
-    unsafe {
-        gemm(
-            left.rows,
-            right.columns,
-            left.columns,
-            result.as_mut_ptr(),
-            1,
-            right.columns as isize,
-            mode == WriteMode::Add,
-            left.values.as_ptr(),
-            left.column_stride as isize,
-            left.row_stride as isize,
-            right.values.as_ptr(),
-            right.column_stride as isize,
-            right.row_stride as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            Parallelism::None,
-        );
+/// Stores as many columns as there is place for.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn store<S: Simd>(place: &mut [f32], left: S::f32s, right: S::f32s) {
+    let (vectors, _) = S::as_mut_simd_f32s(place);
+    if let [first, second, ..] = vectors {
+        *first = left;
+        *second = right;
+        return;
     }
+    let mut all = [0.0; MAX_COLUMNS];
+    let (vectors, _) = S::as_mut_simd_f32s(&mut all);
+    vectors[0] = left;
+    vectors[1] = right;
+    place.copy_from_slice(&all[..place.len()]);
 }
 
 #[cfg(test)]
 mod tests {
+    use pulp::Arch;
+
+    use super::super::panel::Panels;
     use super::*;
 
     #[test]
-    fn products_by_hand() {
-        // [1 2 3; 4 5 6] * [1 0; 0 1; 2 2]
-        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
-        let mut result = [f32::NAN; 4];
-        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, WriteMode::Overwrite);
-        assert_eq!(result, [7.0, 8.0, 16.0, 17.0]);
-        multiply(Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2), &mut result, WriteMode::Add);
-        assert_eq!(result, [14.0, 16.0, 32.0, 34.0]);
-    }
-
-    #[test]
-    fn products_of_transposed_matrices_by_hand() {
-        // [1 4; 2 5; 3 6] * [1 0 2; 0 1 2]
-        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let right = [1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
-        let mut result = [f32::NAN; 9];
-        let (left, right) = (Matrix::new(&left, 2, 3), Matrix::new(&right, 3, 2));
-        multiply(left.transposed(), right.transposed(), &mut result, WriteMode::Overwrite);
-        assert_eq!(result, [1.0, 4.0, 10.0, 2.0, 5.0, 14.0, 3.0, 6.0, 18.0]);
+    fn products_equal_sums_by_definition() {
+        // Whole numbers, whose sums are exact.
+        let values: Vec<f32> = (0..400).map(|index| (index * 37 % 23) as f32 - 11.0).collect();
+        let (runs, length, step) = ([5, 60], 7, 13);
+        for count in 1..=25 {
+            for result_columns in [1, 5, 32] {
+                let at = |row: usize, column: usize| ((row * 31 + column * 17) % 19) as f32 - 9.0;
+                let panels = Panels::pack(runs.len() * length, result_columns, at);
+                let result_step = result_columns + 3;
+                let mut result = vec![-1.0; count * result_step];
+                for panel in 0..panels.count() {
+                    let first = panel * panels.width();
+                    Arch::new().dispatch(Product {
+                        left: Rows { values: &values, count, step, runs: &runs, length },
+                        right: panels.panel(panel),
+                        bias: &[0.5; MAX_COLUMNS],
+                        least: 0.0,
+                        result: &mut result[first..],
+                        result_step,
+                        columns: panels.shown_columns(panel),
+                    });
+                }
+                for (row, result) in result.chunks_exact(result_step).enumerate() {
+                    let left = runs.iter().flat_map(|run| &values[run + row * step..][..length]);
+                    let sum = |column| {
+                        left.clone().enumerate().map(|(k, value)| value * at(k, column)).sum::<f32>()
+                    };
+                    let expected: Vec<f32> =
+                        (0..result_columns).map(|column| (sum(column) + 0.5).max(0.0)).collect();
+                    assert_eq!(result[..result_columns], expected, "row {row} of {count}");
+                    assert_eq!(result[result_columns..], [-1.0; 3], "beyond row {row} of {count}");
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,228 @@
+//! The backward pass over a batch.
+//!
+//! The batch is split into parts whose size depends only on the convolution, never on the number of threads,
+//! and sums over parts are formed in order. So the result is bit-identical on any number of threads.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::geometry::Geometry;
+use super::input_gradient::InputGradient;
+use super::outer_product::{Grid, OuterProducts, PositionSums};
+use super::padded::padded;
+use super::panel::{Aligned, Panels, columns_here};
+
+/// Number of images whose weight gradients one thread sums.
+const PART_IMAGES: usize = 16;
+
+/// Values that two rows of positions may take, so that a block of them stays in the first-level cache while the
+/// tiles of a kernel row pass over it.
+const BLOCK_VALUES: usize = 6 * 1024;
+
+/// The results of a backward pass.
+pub(super) struct Gradients {
+    /// `[images, height, width, inputs]`, if requested.
+    pub(super) input: Option<Vec<f32>>,
+    /// `[patch, outputs]`.
+    pub(super) weight: Vec<f32>,
+    /// `[outputs]`.
+    pub(super) bias: Vec<f32>,
+}
+
+/// The tensors of a forward pass and the gradient of its output.
+#[derive(Clone, Copy)]
+pub(super) struct Backward<'a> {
+    /// `[images, height, width, inputs]`.
+    pub(super) input: &'a [f32],
+    /// `[patch, outputs]`.
+    pub(super) weight: &'a [f32],
+    /// The result of the forward pass.
+    pub(super) output: &'a [f32],
+    /// The gradient with respect to `output`.
+    pub(super) gradient: &'a [f32],
+    /// True if the forward pass rectified.
+    pub(super) rectified: bool,
+}
+
+impl Backward<'_> {
+    /// Computes the gradients with respect to weight, bias and, if requested, input.
+    pub(super) fn run(self, geometry: Geometry, with_input: bool) -> Gradients {
+        let input_gradient = with_input.then(|| InputGradient::new(geometry, self.weight));
+        let mut input = vec![0.0; if with_input { self.input.len() } else { 0 }];
+        let part = PART_IMAGES * geometry.image();
+        let mut input_parts: Vec<&mut [f32]> = input.chunks_mut(part).collect();
+        input_parts.resize_with(geometry.images.div_ceil(PART_IMAGES), Default::default);
+
+        let output_part = PART_IMAGES * geometry.output();
+        let parts: Vec<Part> = self
+            .input
+            .par_chunks(part)
+            .zip(self.output.par_chunks(output_part))
+            .zip(self.gradient.par_chunks(output_part))
+            .zip(input_parts)
+            .map(|(((input, output), gradient), input_part)| {
+                let mut part = Part::new(geometry);
+                Backward { input, output, gradient, ..self }.part(
+                    &mut part,
+                    input_gradient.as_ref(),
+                    input_part,
+                );
+                part
+            })
+            .collect();
+        let mut weight = vec![0.0; geometry.patch() * geometry.outputs];
+        let mut bias = vec![0.0; geometry.outputs];
+        for part in parts {
+            part.weight.add_to(&mut weight);
+            part.bias.add_to(&mut bias);
+        }
+        Gradients { input: with_input.then_some(input), weight, bias }
+    }
+
+    /// Computes the gradients over some images.
+    fn part(self, part: &mut Part, input_gradient: Option<&InputGradient>, input_part: &mut [f32]) {
+        let geometry = part.geometry;
+        let mut gradient = OutputGradient::new(geometry);
+        let mut buffer = Vec::new();
+        let outputs = self.output.chunks_exact(geometry.output());
+        let gradients = self.gradient.chunks_exact(geometry.output());
+        let images = self.input.chunks_exact(geometry.image());
+        for (index, ((output, output_gradient), image)) in outputs.zip(gradients).zip(images).enumerate() {
+            gradient.read(output_gradient, self.rectified.then_some(output));
+            part.add(padded(geometry, image, &mut buffer), &gradient);
+            if let Some(input_gradient) = input_gradient {
+                input_gradient
+                    .run(&gradient, &mut input_part[index * geometry.image()..][..geometry.image()]);
+            }
+        }
+    }
+}
+
+/// The gradient of one image's output before the rectifier, with zeros around it: as many as the kernel
+/// reaches beyond the border.
+pub(super) struct OutputGradient {
+    geometry: Geometry,
+    /// `[height, width, outputs]`, and a panel more, since vectors are read at each position.
+    values: Aligned,
+}
+
+impl OutputGradient {
+    fn new(geometry: Geometry) -> Self {
+        let border = geometry.border();
+        let [height, width] =
+            [geometry.output_height(), geometry.output_width()].map(|side| side + 2 * border);
+        Self { geometry, values: Aligned::zeros(height * width * geometry.outputs + columns_here()) }
+    }
+
+    /// Returns the number of values per row.
+    pub(super) fn row(&self) -> usize {
+        (self.geometry.output_width() + 2 * self.geometry.border()) * self.geometry.outputs
+    }
+
+    pub(super) fn values(&self) -> &[f32] {
+        self.values.values()
+    }
+
+    /// Returns the offset of the first value of an output row.
+    fn start(&self, y: usize) -> usize {
+        let border = self.geometry.border();
+        (y + border) * self.row() + border * self.geometry.outputs
+    }
+
+    /// Reads the gradient of an output, which is given if it was rectified.
+    fn read(&mut self, gradient: &[f32], rectified: Option<&[f32]>) {
+        let length = self.geometry.output_width() * self.geometry.outputs;
+        let arch = Arch::new();
+        for (y, gradient) in gradient.chunks_exact(length).enumerate() {
+            let start = self.start(y);
+            let result = &mut self.values.values_mut()[start..start + length];
+            match rectified {
+                None => result.copy_from_slice(gradient),
+                Some(output) => {
+                    arch.dispatch(Unrectified { gradient, output: &output[y * length..][..length], result });
+                }
+            }
+        }
+    }
+
+    /// Returns the positions of some rows, and their values from a panel's first column on.
+    fn rows(&self, first: usize, height: usize, column: usize) -> (&[f32], Grid) {
+        let width = self.geometry.output_width();
+        let grid = Grid { height, width, row_step: self.row(), step: self.geometry.outputs };
+        (&self.values.values()[self.start(first) + column..], grid)
+    }
+}
+
+/// Operation that copies the gradient where the output is positive. Elsewhere the result is 0.
+struct Unrectified<'a> {
+    gradient: &'a [f32],
+    output: &'a [f32],
+    result: &'a mut [f32],
+}
+
+impl WithSimd for Unrectified<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let zero = simd.splat_f32s(0.0);
+        let (gradients, last_gradients) = S::as_simd_f32s(self.gradient);
+        let (outputs, last_outputs) = S::as_simd_f32s(self.output);
+        let (results, last_results) = S::as_mut_simd_f32s(self.result);
+        for ((result, &gradient), &output) in results.iter_mut().zip(gradients).zip(outputs) {
+            *result = simd.select_f32s(simd.greater_than_f32s(output, zero), gradient, zero);
+        }
+        for ((result, &gradient), &output) in last_results.iter_mut().zip(last_gradients).zip(last_outputs) {
+            *result = if output > 0.0 { gradient } else { 0.0 };
+        }
+    }
+}
+
+/// The gradients of weight and bias, summed over some images.
+struct Part {
+    geometry: Geometry,
+    /// `[patch, outputs]`.
+    weight: Panels,
+    /// `[1, outputs]`.
+    bias: Panels,
+}
+
+impl Part {
+    fn new(geometry: Geometry) -> Self {
+        let panels = |rows| Panels::zeros(rows, geometry.outputs);
+        Self { geometry, weight: panels(geometry.patch()), bias: panels(1) }
+    }
+
+    /// Adds the gradients of one image, which has its padding.
+    fn add(&mut self, image: &[f32], gradient: &OutputGradient) {
+        let Geometry { inputs, kernel, stride, .. } = self.geometry;
+        let width = self.weight.width();
+        let (output_height, output_width) = (self.geometry.output_height(), self.geometry.output_width());
+        let row = self.geometry.padded_width() * inputs;
+        let blocks = (output_height * (stride * row + output_width * width)).div_ceil(BLOCK_VALUES);
+        let blocks = blocks.min(output_height);
+        let arch = Arch::new();
+        let length = kernel * inputs;
+        let panels = self.weight.count();
+        for (block, panel) in (0..blocks).flat_map(|block| (0..panels).map(move |panel| (block, panel))) {
+            let first = block * output_height / blocks;
+            let height = (block + 1) * output_height / blocks - first;
+            let (values, grid) = gradient.rows(first, height, panel * width);
+            arch.dispatch(PositionSums { values, grid, sums: self.bias.panel_mut(panel) });
+            let left_grid =
+                Grid { height, width: output_width, row_step: stride * row, step: stride * inputs };
+            for (kernel_row, sums) in
+                self.weight.panel_mut(panel).chunks_exact_mut(length * width).enumerate()
+            {
+                arch.dispatch(OuterProducts {
+                    left: &image[(first * stride + kernel_row) * row..],
+                    left_grid,
+                    length,
+                    right: values,
+                    right_grid: grid,
+                    sums,
+                });
+            }
+        }
+    }
+}

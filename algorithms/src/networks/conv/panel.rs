@@ -1,0 +1,153 @@
+//! Panels: matrices cut into groups of columns that fit into a pair of vector registers.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Maximum number of columns of a panel on any processor.
+pub(super) const MAX_COLUMNS: usize = 32;
+
+/// Bytes of a cache line. A vector that crosses lines takes two accesses.
+const CACHE_LINE: usize = 64;
+
+/// Returns the number of columns of a panel on processors with the instructions `S`: two vectors.
+pub(super) const fn columns<S: Simd>() -> usize {
+    2 * S::F32_LANES
+}
+
+/// Returns the number of columns of a panel on this processor.
+pub(super) fn columns_here() -> usize {
+    struct Columns;
+    impl WithSimd for Columns {
+        type Output = usize;
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            columns::<S>()
+        }
+    }
+    Arch::new().dispatch(Columns)
+}
+
+/// Values whose first one begins a cache line.
+#[derive(Debug)]
+pub(super) struct Aligned {
+    values: Vec<f32>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    /// Allocates zeros.
+    pub(super) fn zeros(length: usize) -> Self {
+        let values = vec![0.0; length + CACHE_LINE / size_of::<f32>()];
+        let start = values.as_ptr().align_offset(CACHE_LINE);
+        Self { values, start, length }
+    }
+
+    pub(super) fn values(&self) -> &[f32] {
+        &self.values[self.start..self.start + self.length]
+    }
+
+    pub(super) fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values[self.start..self.start + self.length]
+    }
+}
+
+/// A matrix as panels of equal width. Missing columns of the last one are zeros.
+#[derive(Debug)]
+pub(super) struct Panels {
+    values: Aligned,
+    rows: usize,
+    columns: usize,
+    width: usize,
+}
+
+impl Panels {
+    /// Allocates a matrix of zeros.
+    pub(super) fn zeros(rows: usize, columns: usize) -> Self {
+        let width = columns_here();
+        Self { values: Aligned::zeros(rows * columns.next_multiple_of(width)), rows, columns, width }
+    }
+
+    /// Packs a matrix. `at` returns the value of a row and a column.
+    pub(super) fn pack(rows: usize, columns: usize, at: impl Fn(usize, usize) -> f32) -> Self {
+        let mut panels = Self::zeros(rows, columns);
+        for index in 0..panels.count() {
+            let first = index * panels.width;
+            let shown = panels.shown_columns(index);
+            let width = panels.width;
+            for (row, values) in panels.panel_mut(index).chunks_exact_mut(width).enumerate() {
+                for (column, value) in values[..shown].iter_mut().enumerate() {
+                    *value = at(row, first + column);
+                }
+            }
+        }
+        panels
+    }
+
+    /// Adds the matrix to `sum`, which is in row-major order.
+    pub(super) fn add_to(&self, sum: &mut [f32]) {
+        for index in 0..self.count() {
+            let (first, shown) = (index * self.width, self.shown_columns(index));
+            let rows = sum.chunks_exact_mut(self.columns);
+            for (row, values) in rows.zip(self.panel(index).chunks_exact(self.width)) {
+                for (sum, value) in row[first..first + shown].iter_mut().zip(values) {
+                    *sum += value;
+                }
+            }
+        }
+    }
+
+    /// Returns the number of panels.
+    pub(super) fn count(&self) -> usize {
+        self.columns.div_ceil(self.width)
+    }
+
+    /// Returns the number of columns of a panel.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Returns the number of columns of a panel that belong to the matrix.
+    pub(super) fn shown_columns(&self, index: usize) -> usize {
+        self.width.min(self.columns - index * self.width)
+    }
+
+    /// Returns a panel: `[rows, width]`.
+    pub(super) fn panel(&self, index: usize) -> &[f32] {
+        let size = self.rows * self.width;
+        &self.values.values()[index * size..(index + 1) * size]
+    }
+
+    /// Returns a panel: `[rows, width]`.
+    pub(super) fn panel_mut(&mut self, index: usize) -> &mut [f32] {
+        let size = self.rows * self.width;
+        &mut self.values.values_mut()[index * size..(index + 1) * size]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_hold_the_columns_of_a_matrix() {
+        let columns = 2 * columns_here() + 1;
+        let at = |row: usize, column: usize| (100 * row + column) as f32;
+        let panels = Panels::pack(3, columns, at);
+        assert_eq!(
+            (panels.count(), panels.shown_columns(1), panels.shown_columns(2)),
+            (3, panels.width(), 1)
+        );
+        for index in 0..3 {
+            assert!(panels.panel(index).as_ptr().cast::<u8>().align_offset(2 * panels.width()) == 0);
+            for (row, values) in panels.panel(index).chunks_exact(panels.width()).enumerate() {
+                let first = index * panels.width();
+                let expected = |column| if column < columns { at(row, column) } else { 0.0 };
+                let expected: Vec<f32> = (first..first + panels.width()).map(expected).collect();
+                assert_eq!(values, expected, "panel {index}, row {row}");
+            }
+        }
+        let mut sum = vec![1.0; 3 * columns];
+        panels.add_to(&mut sum);
+        let expected = (0..sum.len()).map(|place| at(place / columns, place % columns) + 1.0);
+        assert_eq!(sum, expected.collect::<Vec<_>>());
+    }
+}
