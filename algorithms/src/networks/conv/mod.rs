@@ -10,6 +10,11 @@
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 
+#![allow(
+    clippy::inline_always,
+    reason = "code over vectors must be compiled into the caller that has enabled their instructions"
+)]
+
 mod backward;
 mod extension;
 mod forward;

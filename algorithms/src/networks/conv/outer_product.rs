@@ -52,7 +52,7 @@ impl WithSimd for OuterProducts<'_> {
 }
 
 /// Adds to the rows `first..first + ROWS`. The caller has checked the sizes.
-#[allow(unsafe_code, clippy::inline_always)]
+#[allow(unsafe_code)]
 #[inline(always)]
 fn add<S: Simd, const ROWS: usize>(simd: S, products: &mut OuterProducts<'_>, first: usize) {
     let OuterProducts { left, left_grid, right, right_grid, .. } = *products;

@@ -51,7 +51,7 @@ impl WithSimd for Product<'_> {
 }
 
 /// Computes the rows `first..first + ROWS`. The caller has checked the sizes.
-#[allow(unsafe_code, clippy::inline_always)]
+#[allow(unsafe_code)]
 #[inline(always)]
 fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, first: usize) {
     let Rows { values, step, runs, length, .. } = product.left;
@@ -96,7 +96,6 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
 }
 
 /// Stores as many columns as there is place for.
-#[allow(clippy::inline_always)]
 #[inline(always)]
 fn store<S: Simd>(place: &mut [f32], left: S::f32s, right: S::f32s) {
     let (vectors, _) = S::as_mut_simd_f32s(place);

@@ -18,7 +18,6 @@ const fn max_rows<S: Simd>() -> usize {
 }
 
 /// Splits rows into tiles of nearly equal height.
-#[allow(clippy::inline_always)] // Compiled for the instructions `S`.
 #[inline(always)]
 pub(super) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = Range<usize>> {
     let count = rows.div_ceil(max_rows::<S>());
