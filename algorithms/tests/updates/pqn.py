@@ -3,7 +3,8 @@
 import torch
 
 import ppo
-from networks import Case, adam, clip, moments
+from networks import adam, clip, moments
+from ppo import IMAGES, SAME_STEP
 from q_network import QNetwork
 
 STEPS = 8
@@ -18,8 +19,6 @@ CONFIG = {
     "q_lambda": 0.6,
     "max_grad_norm": 0.5,
 }
-IMAGES = Case([2, 36, 36], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
-SAME_STEP = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0], same_step=True)
 
 # The environments, the number of updates, and the settings of PQN and of its network.
 RECORDINGS = {

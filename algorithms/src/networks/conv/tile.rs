@@ -5,8 +5,7 @@
 //! high-performance matrix multiplication"). A general matrix product packs both factors first. Here only the
 //! weights are packed: the values under a kernel are contiguous runs of an image with channels last.
 //!
-//! Each element of a result is a sum of fused multiply-adds in a fixed order, so it does not depend on the width
-//! of the vectors.
+//! Each element of a result is a sum in a fixed order, whatever the size of its tile.
 
 use std::ops::Range;
 
