@@ -5,7 +5,9 @@
 
 `load` returns a function from observations to the outputs for the actions of one game. For PPO these are the logits and the
 state values, followed by the state of a recurrent network, to pass with the next observations. For DQN and PQN they are the
-action values: one value per action, or the atoms of its distribution.
+action values: one value per action, or the atoms of its distribution. If an action is several choices (`choices` in the
+metadata), a network has outputs for the options of each. For games whose actions were factored they are combined into outputs
+for the actions, logits into log-probabilities and values into means; else they are returned side by side.
 """
 
 import json
@@ -101,12 +103,40 @@ def load(path, task=0):
     embedding = weights.pop("game_embedding.weight", None)
     agent.load_state_dict(weights)
 
-    def select(all_actions, width):  # the actions of this task
+    columns = tasks[task]["shared"]
+    choices, factors = tasks[task].get("choices", [len(columns)]), tasks[task].get("factors")
+    firsts = [sum(choices[:choice]) for choice in range(len(choices))]
+
+    def select(all_outputs, width):  # the outputs of this task
         if width == 1 and json.loads(meta["head"]) == "shared" and not ppo:
-            return all_actions.unflatten(1, (1, atoms))
+            return all_outputs.unflatten(1, (1, atoms))
         if width > 1 and json.loads(meta["head"]) == "shared":
-            return all_actions.unflatten(1, (-1, atoms))[:, tasks[task]["shared"]]
-        return all_actions.unflatten(1, (len(tasks), -1, atoms))[:, task, : min(width, tasks[task]["num_actions"])]
+            return all_outputs.unflatten(1, (-1, atoms))[:, columns]
+        return all_outputs.unflatten(1, (len(tasks), -1, atoms))[:, task, : min(width, len(columns))]
+
+    def legal(choice, beginning):  # the columns of the options with which an action goes on
+        options = range(choices[choice]) if factors is None else (f[choice] for f in factors if f[:choice] == beginning)
+        return [firsts[choice] + option for option in sorted(set(options))]
+
+    def centred(advantage):  # less the mean over the legal options of each choice
+        options = [
+            range(size) if factors is None else sorted({f[choice] for f in factors}) for choice, size in enumerate(choices)
+        ]
+        parts = zip(advantage.split(choices, 1), options)
+        return torch.cat([part - part[:, list(own)].mean(1, keepdim=True) for part, own in parts], 1)
+
+    def policy(logits):  # of the actions
+        if factors is None:
+            return logits
+        steps = [[(firsts[c] + option, legal(c, f[:c])) for c, option in enumerate(f)] for f in factors]
+        log_probs = [sum(logits[:, at] - logits[:, among].logsumexp(1) for at, among in path) for path in steps]
+        return torch.stack(log_probs, 1)
+
+    def values(of_options):  # of the actions
+        if factors is None:
+            return of_options
+        means = [of_options[:, [firsts[c] + option for c, option in enumerate(f)]].mean(1) for f in factors]
+        return torch.stack(means, 1)
 
     def act(observations, state=None):  # uint8 images or floats; the last state of a recurrent network
         scale = 255.0 if observations.dtype == torch.uint8 else 1.0
@@ -116,16 +146,17 @@ def load(path, task=0):
         x = agent["network"][features:](x)
         if "lstm" in heads:
             x, state = agent["lstm"](x[None], state)
-            return select(agent["actor"](x[0]), 18).squeeze(2), agent["critic"](x[0])[:, task], state
+            return policy(select(agent["actor"](x[0]), len(columns)).squeeze(2)), agent["critic"](x[0])[:, task], state
         if ppo:
-            return select(agent["actor"](x), 18).squeeze(2), agent["critic"](x)[:, task]
+            return policy(select(agent["actor"](x), len(columns)).squeeze(2)), agent["critic"](x)[:, task]
         if heads:
-            advantage = select(agent["advantage_head"](x), 18)
-            return advantage - advantage.mean(1, keepdim=True) + select(agent["value_head"](x), 1)
-        return select(x, 18)
+            advantage = select(agent["advantage_head"](x), len(columns))
+            return values(centred(advantage) + select(agent["value_head"](x), 1))
+        return values(select(x, len(columns)))
 
     return act, tasks
 
 
 if __name__ == "__main__":
-    print(*(f"{task['name']}: {task['num_actions']} actions" for task in load(sys.argv[1])[1]), sep="\n")
+    for task in load(sys.argv[1])[1]:
+        print(f"{task['name']}: {task.get('num_actions') or task['choices']} actions")

@@ -31,8 +31,18 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
 
 /// Returns the metadata that a reader needs beside the weights. Safetensors supports only texts.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
-    let task =
-        |task: &Task| json!({ "name": task.name, "num_actions": task.num_actions, "shared": task.shared });
+    let task = |task: &Task| {
+        let actions = &task.actions;
+        let mut fields = json!({ "name": task.name, "shared": task.shared });
+        match actions.factors() {
+            None if actions.num_choices() == 1 => fields["num_actions"] = json!(actions.num_outputs()),
+            factors => {
+                fields["choices"] = json!(actions.sizes());
+                fields["factors"] = json!(factors);
+            }
+        }
+        fields
+    };
     let tasks: Vec<_> = spec.tasks.iter().map(task).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
     let PolicyConfig { torso, head, .. } = experiment.policy;

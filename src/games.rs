@@ -49,30 +49,36 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
 /// A task of the registry.
 struct Task {
     id: &'static str,
-    /// The number of actions; none if they are continuous.
-    num_actions: Option<usize>,
+    /// The number of options of each choice of an action; none if learners do not support the actions.
+    choices: Option<Vec<usize>>,
     max_episode_steps: Option<u32>,
 }
 
 impl Task {
     fn of(id: &'static str) -> Result<Self> {
-        let num_actions = match registry().make(id)?.action_space() {
-            Space::Discrete { n, .. } => Some(*n),
+        let choices = match registry().make(id)?.action_space() {
+            Space::Discrete { n, .. } => Some(vec![*n]),
+            Space::MultiDiscrete { nvec, .. } => Some(nvec.clone()),
             _ => None,
         };
-        Ok(Self { id, num_actions, max_episode_steps: registry().spec(id)?.max_episode_steps })
+        Ok(Self { id, choices, max_episode_steps: registry().spec(id)?.max_episode_steps })
     }
 
     fn sets(&self) -> Vec<&'static str> {
         selection::sets_of_task(self.id)
     }
 
+    /// Returns the number of actions, or the numbers of options of several choices.
+    fn actions(&self) -> String {
+        let Some(choices) = &self.choices else { return "continuous".to_owned() };
+        choices.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+    }
+
     fn cells(&self) -> Vec<String> {
-        let number = |number: Option<String>, none: &str| number.unwrap_or_else(|| none.to_owned());
         vec![
             self.id.to_owned(),
-            number(self.num_actions.map(|count| count.to_string()), "continuous"),
-            number(self.max_episode_steps.map(|steps| steps.to_string()), "-"),
+            self.actions(),
+            self.max_episode_steps.map_or_else(|| "-".to_owned(), |steps| steps.to_string()),
             self.sets().join(" "),
         ]
     }
@@ -80,8 +86,9 @@ impl Task {
     fn row(&self) -> Value {
         json!({
             "id": self.id,
-            "trainable": self.num_actions.is_some(),
-            "num_actions": self.num_actions,
+            "trainable": self.choices.is_some(),
+            "num_actions": self.choices.as_deref().and_then(|choices| if let &[n] = choices { Some(n) } else { None }),
+            "choices": self.choices,
             "max_episode_steps": self.max_episode_steps,
             "sets": self.sets(),
         })
@@ -91,7 +98,7 @@ impl Task {
 /// Prints the names of everything beside Atari games.
 fn print_others(out: &mut impl Write) -> Result<()> {
     let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
-    let (trainable, others): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.num_actions.is_some());
+    let (trainable, others): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.choices.is_some());
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
     writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
     writeln!(out, "other tasks: {}", ids(trainable))?;

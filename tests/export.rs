@@ -104,7 +104,7 @@ fn observations(rows: usize, is_image: bool) -> Batch {
 fn outputs_equal_those_of_pytorch() {
     let records = fs::read_to_string(format!("{DATA}/outputs.json")).expect("recorded outputs");
     let records: Vec<Record> = serde_json::from_str(&records).expect("JSON");
-    assert_eq!(records.len(), 12);
+    assert_eq!(records.len(), 14);
     for Record { name, algorithm, is_image, weights, outputs } in records {
         let state = fs::read(format!("{DATA}/{name}.state")).expect("a recorded state");
         let mut agent = Agent::restore(&algorithm, &state).expect("a state that can be restored");
@@ -177,7 +177,11 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
     let dqn = ["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.dueling=false"];
     let dqn = Exported::train("dqn", "harvest", "1024", &dqn);
     let pqn = Exported::train("pqn", "harvest", "1024", &["pqn.num_steps=16"]);
+    let factored = ["ppo.num_steps=16", "environments.factored_actions=true", "policy.hidden_size=16"];
+    let factored = Exported::train("ppo", "harvest", "1024", &factored);
     for (exported, name, shape) in [
+        // The options of the button and of the two directions.
+        (&factored, "actor.weight", &[2 + 3 + 3, 16][..]),
         (&ppo, "network.0.weight", &[32, 4, 8, 8][..]),
         (&ppo, "network.2.weight", &[64, 32, 4, 4]),
         (&ppo, "network.4.weight", &[64, 64, 3, 3]),

@@ -2,7 +2,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
-use crate::{LearnerError, SpecError, Task, VectorSpec};
+use crate::{JointActions, LearnerError, SpecError, Task, VectorSpec};
 
 /// Rows of a batch, ready for a network.
 pub(crate) struct ReadRows {
@@ -51,10 +51,12 @@ impl BatchReader {
     /// Returns a reader for other environments. Their tasks must be known.
     pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         let head = |task: &Task| {
-            let same = |known: &Task| known.name == task.name && known.num_actions == task.num_actions;
+            // Policies may factor the actions of an environment.
+            let same =
+                |known: &Task| known.name == task.name && known.actions.space() == task.actions.space();
             self.tasks.iter().position(same).ok_or_else(|| SpecError::UnknownTask {
                 task: task.name.clone(),
-                num_actions: task.num_actions,
+                actions: task.actions.to_string(),
                 known: names(&self.tasks),
             })
         };
@@ -119,9 +121,9 @@ impl BatchReader {
         self.task_ids[env]
     }
 
-    /// Returns the number of actions of an environment.
-    pub(crate) fn num_actions(&self, env: usize) -> usize {
-        self.tasks[self.task_ids[env]].num_actions
+    /// Returns the actions of an environment.
+    pub(crate) fn actions(&self, env: usize) -> &JointActions {
+        &self.tasks[self.task_ids[env]].actions
     }
 }
 
@@ -137,6 +139,6 @@ pub(crate) fn check_rewards(batch: &Batch) -> Result<(), LearnerError> {
 }
 
 fn names(tasks: &[Task]) -> String {
-    let name = |task: &Task| format!("{:?} with {}", task.name, task.num_actions);
+    let name = |task: &Task| format!("{:?} with {}", task.name, task.actions);
     tasks.iter().map(name).collect::<Vec<_>>().join(", ")
 }

@@ -24,6 +24,7 @@ pub mod dqn;
 mod error;
 mod halt;
 mod host;
+mod joint_actions;
 mod learner;
 pub mod networks;
 mod on_policy;
@@ -52,6 +53,7 @@ mod vector_spec;
 
 pub use divergence::Divergence;
 pub use error::LearnerError;
+pub use joint_actions::{JointActions, JointActionsError};
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
 pub use settings::{ConfigError, FixedSetting};

@@ -36,7 +36,7 @@ pub(crate) struct OnPolicy<N> {
     shuffle_rng: ChaCha8Rng,
     /// The number of updates made.
     pub(crate) updates: u64,
-    /// The actions of the current step.
+    /// The elements of the actions of the current step.
     pub(crate) actions: Vec<i32>,
 }
 
@@ -76,7 +76,7 @@ impl<N: Module> OnPolicy<N> {
     ) -> Self {
         let on_device = !on_cpu(&training.device);
         Self {
-            rollout: Rollout::new(spec.num_envs(), plan.num_steps, layout.row_bytes()),
+            rollout: Rollout::new(spec.num_envs(), plan.num_steps, layout.row_bytes(), spec.max_choices()),
             uploaded: on_device.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
@@ -219,14 +219,21 @@ impl<N: Module> OnPolicy<N> {
             .map(|&entry| spec.tasks[spec.task_ids[rollout.env(entry)]].name.as_str())
             .collect();
         let observations = entries.iter().map(|&entry| rollout.observation(entry));
-        let actions = entries.iter().map(|&entry| rollout.action(entry) as f32).collect();
-        let columns = columns.into_iter().chain([("actions", actions)]);
-        let columns = columns.map(|(name, values)| NamedWeights {
+        let columns = columns.into_iter().map(|(name, values)| NamedWeights {
             name: name.to_owned(),
             shape: vec![values.len()],
             values,
         });
-        let batch = columns.chain([layout.named_tensor("observations", observations)]).collect();
+        let actions = NamedWeights {
+            name: "actions".to_owned(),
+            shape: vec![entries.len(), spec.max_choices()],
+            values: entries
+                .iter()
+                .flat_map(|&entry| rollout.action(entry))
+                .map(|&option| option as f32)
+                .collect(),
+        };
+        let batch = columns.chain([actions, layout.named_tensor("observations", observations)]).collect();
         training.diagnose(error, self.updates, learning_rate, &rows, batch)
     }
 
@@ -271,6 +278,11 @@ impl<N: Module> OnPolicy<N> {
             rollout
                 .restore_observations(&observations, frame_bytes(self.layout))
                 .ok_or_else(|| bad("the observations of the rollout do not match its steps"))?;
+            let is_legal =
+                |entry: usize| self.spec.actions(rollout.env(entry)).is_legal(rollout.action(entry));
+            if !rollout.begun().into_iter().all(is_legal) {
+                return Err(bad("an action of the rollout is illegal"));
+            }
             self.rollout = rollout;
             self.upload_again();
         }

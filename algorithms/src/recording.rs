@@ -58,15 +58,14 @@ impl Recording {
             _ => panic!("{observation:?}"),
         };
         let task = |(index, shared): (usize, &Vec<usize>)| Task {
-            name: index.to_string(),
-            num_actions: shared.len(),
             shared: shared.clone(),
+            ..Task::new(index.to_string(), shared.len())
         };
         VectorSpec {
             observation_space,
             tasks: actions.iter().enumerate().map(task).collect(),
             task_ids: task_ids.clone(),
-            shared_actions: 1 + actions.iter().flatten().max().unwrap(),
+            shared_outputs: 1 + actions.iter().flatten().max().unwrap(),
             autoreset_mode: if *same_step { AutoresetMode::SameStep } else { AutoresetMode::NextStep },
         }
     }

@@ -17,6 +17,8 @@ pub(crate) struct Rollout {
     num_envs: usize,
     num_steps: usize,
     row_bytes: usize,
+    /// The number of choices of an action that an entry has room for.
+    num_choices: usize,
     /// The number of complete steps of each environment.
     steps: Vec<usize>,
     /// For each environment, true if a step has begun but not ended.
@@ -24,6 +26,7 @@ pub(crate) struct Rollout {
     /// Not part of the state, which contains them [packed](Self::packed_observations).
     #[serde(skip)]
     observations: Vec<u8>,
+    /// For each entry the options of its action, padded with 0.
     actions: Vec<i32>,
     log_probs: Vec<f32>,
     values: Vec<f32>,
@@ -38,8 +41,9 @@ pub(crate) struct Rollout {
 
 /// The action of a step, with its log-probability and the value estimate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Decision {
-    pub(crate) action: i32,
+pub(crate) struct Decision<'a> {
+    /// The options of the action, one for each choice.
+    pub(crate) options: &'a [i32],
     /// The log-probability of the action.
     pub(crate) log_prob: f32,
     /// The value of the observation.
@@ -54,16 +58,18 @@ pub(crate) struct Estimates {
 }
 
 impl Rollout {
-    pub(crate) fn new(num_envs: usize, num_steps: usize, row_bytes: usize) -> Self {
+    /// Creates an empty rollout for observations of `row_bytes` bytes and actions of up to `num_choices` choices.
+    pub(crate) fn new(num_envs: usize, num_steps: usize, row_bytes: usize, num_choices: usize) -> Self {
         let entries = num_envs * num_steps;
         Self {
             num_envs,
             num_steps,
             row_bytes,
+            num_choices,
             steps: vec![0; num_envs],
             acting: vec![false; num_envs],
             observations: vec![0; entries * row_bytes],
-            actions: vec![0; entries],
+            actions: vec![0; entries * num_choices],
             log_probs: vec![0.0; entries],
             values: vec![0.0; entries],
             rewards: vec![0.0; entries],
@@ -116,6 +122,7 @@ impl Rollout {
                 rollout.num_envs,
                 rollout.num_steps,
                 rollout.row_bytes,
+                rollout.num_choices,
                 rollout.steps.len(),
                 rollout.acting.len(),
                 rollout.actions.len(),
@@ -133,11 +140,14 @@ impl Rollout {
     }
 
     /// Stores the observation and the action of a row of a batch.
-    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision) {
+    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision<'_>) {
         let entry = self.entry(row.env);
         let start = entry * self.row_bytes;
         self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(row.row));
-        self.actions[entry] = decision.action;
+        let (options, padding) =
+            self.actions[entry * self.num_choices..][..self.num_choices].split_at_mut(decision.options.len());
+        options.copy_from_slice(decision.options);
+        padding.fill(0);
         self.log_probs[entry] = decision.log_prob;
         self.values[entry] = decision.value;
         self.acting[row.env] = true;
@@ -235,8 +245,9 @@ impl Rollout {
         &self.observations[entry * self.row_bytes..][..self.row_bytes]
     }
 
-    pub(crate) fn action(&self, entry: usize) -> i32 {
-        self.actions[entry]
+    /// Returns the options of an entry's action, padded with 0.
+    pub(crate) fn action(&self, entry: usize) -> &[i32] {
+        &self.actions[entry * self.num_choices..][..self.num_choices]
     }
 
     pub(crate) fn log_prob(&self, entry: usize) -> f32 {
@@ -289,7 +300,7 @@ mod tests {
 
     /// A rollout of one environment with values 1, 2, 3, ... and the given outcomes.
     fn rollout(outcomes: &[Outcome]) -> Rollout {
-        let mut rollout = Rollout::new(1, outcomes.len(), 4);
+        let mut rollout = Rollout::new(1, outcomes.len(), 4, 1);
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
@@ -368,15 +379,16 @@ mod tests {
 
     #[test]
     fn entries_of_environments_are_separate() {
-        let mut rollout = Rollout::new(2, 2, 8);
+        let mut rollout = Rollout::new(2, 2, 8, 2);
         let mut batch = Batch::new(1, 8, false);
         // One environment is a step ahead of the other.
         for (env, step) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             assert!(!rollout.is_full() && rollout.can_begin(env) && rollout.steps(env) == usize::from(step));
             batch.env_ids[0] = env;
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
-            let action = if env == 0 { i32::from(step) } else { 5 };
-            let decision = Decision { action, log_prob: f32::from(step), value: f32::from(step) };
+            // The second environment has a choice less.
+            let options = if env == 0 { &[i32::from(step), 7][..] } else { &[5] };
+            let decision = Decision { options, log_prob: f32::from(step), value: f32::from(step) };
             rollout.begin_step(&batch, BatchRow { row: 0, env }, decision);
             assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
             assert_eq!(rollout.is_last_step(env), step == 1);
@@ -387,7 +399,10 @@ mod tests {
         let observations: Vec<u8> = (0..4).map(|entry| rollout.observation(entry)[7]).collect();
         assert_eq!(observations, [0, 1, 10, 11]);
         assert_eq!((0..4).map(|entry| rollout.env(entry)).collect::<Vec<_>>(), [0, 0, 1, 1]);
-        assert_eq!((0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(), [0, 1, 5, 5]);
+        assert_eq!(
+            (0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(),
+            [[0, 7], [1, 7], [5, 0], [5, 0]]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use crate::{Learner, LearnerError, Task, VectorSpec};
+use crate::{JointActions, Learner, LearnerError, Task, VectorSpec};
 
 thread_local! {
     static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
@@ -125,7 +125,7 @@ pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> V
         observation_space,
         tasks: vec![two, Task::new("five", 5)],
         task_ids: vec![0, 1, 1, 0],
-        shared_actions: 7,
+        shared_outputs: 7,
         autoreset_mode,
     }
 }
@@ -137,14 +137,74 @@ pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> VectorSpec {
             let mut actions: Vec<usize> = (0..18).collect();
             actions.shuffle(rng);
             actions.truncate(rng.random_range(1..=18));
-            Task { name: index.to_string(), num_actions: actions.len(), shared: actions }
+            Task { shared: actions.clone(), ..Task::new(index.to_string(), actions.len()) }
         })
         .collect();
     VectorSpec {
         observation_space: Space::floats(3, -1.0, 1.0),
         task_ids: (0..rng.random_range(1..12)).map(|_| rng.random_range(0..tasks.len())).collect(),
         tasks,
-        shared_actions: 18,
+        shared_outputs: 18,
         autoreset_mode: AutoresetMode::NextStep,
     }
+}
+
+/// Like [`spec`], with several choices: factored actions that are no product, and all combinations of 3 and 4 options.
+pub(crate) fn spec_of_choices(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
+    let factors = [[1, 0, 2], [0, 0, 0], [0, 1, 1], [0, 1, 2], [1, 0, 0]].map(Vec::from);
+    let factored = JointActions::factored(&[2, 2, 3], factors.to_vec()).unwrap();
+    assert!(!factored.is_product());
+    let mut factored = Task::of_actions("factored", factored);
+    factored.shared = vec![6, 3, 0, 7, 1, 5, 2];
+    let product = Task::of_actions("product", JointActions::product(&[3, 4]).unwrap());
+    let spec = spec(observation_space, autoreset_mode);
+    VectorSpec {
+        tasks: vec![factored, product, Task::new("five", 5)],
+        task_ids: vec![0, 1, 2, 0],
+        shared_outputs: 8,
+        ..spec
+    }
+}
+
+/// Up to four choices of up to four options. All combinations are legal, or some actions are factored.
+pub(crate) fn random_actions(rng: &mut ChaCha8Rng) -> JointActions {
+    let sizes: Vec<usize> = (0..rng.random_range(1..5)).map(|_| rng.random_range(1..5)).collect();
+    let product = JointActions::product(&sizes).unwrap();
+    if rng.random() {
+        return product;
+    }
+    let mut factors = all_actions(&product);
+    factors.shuffle(rng);
+    factors.truncate(rng.random_range(1..=factors.len()));
+    let factors = factors.iter().map(|options| options.iter().map(|&option| option as usize).collect());
+    JointActions::factored(&sizes, factors.collect()).unwrap()
+}
+
+/// Returns all legal actions in ascending order.
+pub(crate) fn all_actions(actions: &JointActions) -> Vec<Vec<i32>> {
+    let mut combinations: Vec<Vec<i32>> = vec![Vec::new()];
+    for &size in actions.sizes() {
+        let longer = |beginning: &Vec<i32>| {
+            let beginning = beginning.clone();
+            (0..size as i32).map(move |option| [&beginning[..], &[option]].concat())
+        };
+        combinations = combinations.iter().flat_map(longer).collect();
+    }
+    combinations.retain(|options| actions.is_legal(options));
+    combinations
+}
+
+/// Asserts that actions consist of the elements of a legal action for each environment.
+pub(crate) fn assert_legal(spec: &VectorSpec, actions: &[i32]) {
+    let mut rest = actions;
+    for env in 0..spec.num_envs() {
+        let mut legal = all_actions(spec.actions(env)).into_iter().map(|options| {
+            let mut elements = Vec::new();
+            spec.actions(env).write(&options, &mut elements);
+            elements
+        });
+        let own = legal.find(|elements| rest.starts_with(elements)).expect("a legal action");
+        rest = &rest[own.len()..];
+    }
+    assert!(rest.is_empty());
 }

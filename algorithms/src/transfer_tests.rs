@@ -7,8 +7,8 @@ use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{HeadKind, NamedWeights, PolicyConfig, TrainedNetwork, TransferError};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
-use crate::testing::{RandomEnvs, spec};
-use crate::{Learner, Task, ValueScale, VectorSpec};
+use crate::testing::{RandomEnvs, spec, spec_of_choices};
+use crate::{JointActions, Learner, Task, ValueScale, VectorSpec};
 
 fn images() -> VectorSpec {
     spec(Space::bytes([2, 36, 44]), AutoresetMode::SameStep)
@@ -159,6 +159,23 @@ fn known_tasks_keep_their_heads_and_new_ones_have_fresh_heads() {
 }
 
 #[test]
+fn known_tasks_keep_the_heads_of_all_choices() {
+    let source_spec = spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    let source = trained!(ppo(popart(), source_spec.clone(), 1));
+    let tasks = vec![Task::new("nine", 9), source_spec.tasks[1].clone(), source_spec.tasks[0].clone()];
+    let own_spec = VectorSpec { tasks, shared_outputs: 9, task_ids: vec![0, 1, 2, 2], ..source_spec.clone() };
+    let mut own = ppo(popart(), own_spec, 2);
+    let done = own.start_from(&network(&source)).unwrap();
+    assert_eq!((done.tensors, done.fresh_heads), (done.of, vec!["nine".to_owned()]));
+    let only =
+        VectorSpec { tasks: source_spec.tasks[..2].to_vec(), task_ids: vec![0, 1, 0, 1], ..source_spec };
+    let batch = RandomEnvs::new(only.clone()).batch;
+    let log_probs = |ppo: &Ppo| ppo.policy(&only).unwrap().log_probs(&batch).unwrap();
+    let (own, theirs) = (log_probs(&own).concat(), log_probs(&source).concat());
+    assert!(own.iter().zip(&theirs).all(|(own, theirs)| (own - theirs).abs() < 1e-4), "{own:?} {theirs:?}");
+}
+
+#[test]
 fn another_algorithm_gets_the_shared_layers() {
     let source = trained!(ppo(PolicyConfig::default(), images(), 1));
     let mut own = pqn(PolicyConfig::default(), images(), 2);
@@ -200,7 +217,18 @@ fn networks_that_do_not_fit_are_named() {
     let mut changed = images();
     changed.tasks[0] = Task::new("two", 3);
     let actions = error(PolicyConfig::default(), changed);
-    assert!(matches!(actions, TransferError::Actions { source_actions: 2, own: 3, .. }), "{actions}");
+    assert_eq!(
+        actions.to_string(),
+        "two has 2 actions in the source and 3 actions in the new network, or in another order"
+    );
+    let mut factored = images();
+    let factors = JointActions::factored(&[2, 1], vec![vec![1, 0], vec![0, 0]]).unwrap();
+    factored.tasks[0] = Task::of_actions("two", factors);
+    let actions = error(PolicyConfig::default(), factored);
+    assert_eq!(
+        actions.to_string(),
+        "two has 2 actions in the source and 2 actions in choices of 2 x 1 in the new network, or in another order"
+    );
     let mut damaged = source.clone();
     damaged.weights.pop();
     let mut own = ppo(PolicyConfig::default(), images(), 2);

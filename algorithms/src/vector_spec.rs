@@ -4,29 +4,39 @@ use rl_env::{AutoresetMode, Dtype, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::{JointActions, JointActionsError};
+
 /// One of the tasks of a vector environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// The name of the task, such as `pong`.
     pub name: String,
-    /// The number of discrete actions. The legal actions are `0..num_actions`.
-    pub num_actions: usize,
-    /// For each action its index among the [actions of all tasks](VectorSpec::shared_actions). The indices
-    /// are distinct.
+    /// The legal actions.
+    pub actions: JointActions,
+    /// For each [output](JointActions::num_outputs) its index among the [outputs of all tasks](VectorSpec::shared_outputs).
+    /// The indices are distinct.
     pub shared: Vec<usize>,
 }
 
 impl Task {
-    /// Creates a task whose actions are the first of those that all tasks share.
+    /// Creates a task whose actions are the first of those that all tasks share: a single choice of `num_actions` options.
+    ///
+    /// # Panics
+    /// Panics if `num_actions` is 0.
     pub fn new(name: impl Into<String>, num_actions: usize) -> Self {
-        Self { name: name.into(), num_actions, shared: (0..num_actions).collect() }
+        Self::of_actions(name, JointActions::discrete(num_actions))
     }
 
-    /// Returns true if the actions are distinct indices below `count`.
+    /// Creates a task whose outputs are the first of those that all tasks share.
+    pub fn of_actions(name: impl Into<String>, actions: JointActions) -> Self {
+        Self { name: name.into(), shared: (0..actions.num_outputs()).collect(), actions }
+    }
+
+    /// Returns true if the outputs are distinct indices below `count`.
     fn is_consistent(&self, count: usize) -> bool {
         let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
-        distinct.len() == self.num_actions
-            && self.shared.len() == self.num_actions
+        distinct.len() == self.actions.num_outputs()
+            && self.shared.len() == self.actions.num_outputs()
             && distinct.last().is_none_or(|&last| last < count)
     }
 }
@@ -43,7 +53,7 @@ impl Task {
 /// let envs = PoolVectorEnv::new(envs.into(), PoolOptions::default())?;
 /// let spec = VectorSpec::of(&envs)?;
 /// assert_eq!(spec.task_ids, [0, 1, 0]);
-/// assert_eq!(spec.tasks[1].num_actions, 2);
+/// assert_eq!(spec.tasks[1].actions.num_outputs(), 2);
 /// # Ok(())
 /// # }
 /// ```
@@ -55,8 +65,8 @@ pub struct VectorSpec {
     pub tasks: Vec<Task>,
     /// For each environment its index into `tasks`.
     pub task_ids: Vec<usize>,
-    /// The number of distinct actions of all tasks together: the width of a head that all tasks share.
-    pub shared_actions: usize,
+    /// The number of distinct outputs of all tasks together: the width of a head that all tasks share.
+    pub shared_outputs: usize,
     /// The autoreset mode, which decides what the batch holds at the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
@@ -69,39 +79,61 @@ pub enum SpecError {
     #[error("the vector environment has no environments; learners need at least one")]
     NoEnvs,
     /// An action space is not discrete.
-    #[error("environment {env} has the action space {space}; learners need Discrete(n) with n of at least 1")]
+    #[error(
+        "environment {env} has the action space {space}; learners need Discrete(n) or MultiDiscrete([n, ...]) from 0 on, with \
+         1 to {max} options together", max = JointActions::MAX_OPTIONS
+    )]
     ActionSpace {
         /// Index of the environment.
         env: usize,
         /// The action space, as text.
         space: String,
     },
-    /// Environments of one task differ in their number of actions. They share a head of the network, so their
-    /// actions must have the same meaning.
+    /// Environments of one task differ in their actions. They share a head of the network, so their actions must have the
+    /// same meaning.
     #[error(
-        "environment {env} has {got} actions, but others of its task {task} have {expected}; these must be equal"
+        "environment {env} has {got}, but others of its task {task} have {expected}; these must be equal"
     )]
     UnequalActions {
         /// Index of the environment.
         env: usize,
         /// The name of its task.
         task: String,
-        /// The number of its actions.
-        got: usize,
-        /// The number of actions of the first environment of the task.
-        expected: usize,
+        /// Its actions.
+        got: String,
+        /// The actions of the first environment of the task.
+        expected: String,
     },
-    /// The actions of a task are not distinct members of the shared actions.
+    /// The outputs of a task are not distinct members of the shared outputs.
     #[error(
-        "the actions {actions:?} of the task {task} must be distinct and below {count}, the number of shared actions"
+        "the outputs {outputs:?} of the task {task} must be distinct and below {count}, the number of shared outputs"
     )]
-    SharedActions {
+    SharedOutputs {
         /// The name of the task.
         task: String,
-        /// The indices given for its actions.
-        actions: Vec<usize>,
-        /// The number of shared actions.
+        /// The indices given for its outputs.
+        outputs: Vec<usize>,
+        /// The number of shared outputs.
         count: usize,
+    },
+    /// The actions of a task cannot be factored as asked.
+    #[error("the actions of the task {task} cannot be factored: {error}")]
+    Factors {
+        /// The name of the task.
+        task: String,
+        /// The reason.
+        #[source]
+        error: JointActionsError,
+    },
+    /// The factored actions of a task are not those of its environments.
+    #[error("the task {task} has the action space {space}, which {factored} cannot replace")]
+    OtherActions {
+        /// The name of the task.
+        task: String,
+        /// The action space of its environments.
+        space: String,
+        /// The factored actions.
+        factored: String,
     },
     /// No torso of the network supports the observation space.
     #[error(
@@ -113,14 +145,12 @@ pub enum SpecError {
     #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]
     NoAutoreset,
     /// A policy was asked to act in a task that it was not trained on.
-    #[error(
-        "the policy was not trained on the task {task:?} with {num_actions} actions; it was trained on {known}"
-    )]
+    #[error("the policy was not trained on the task {task:?} with {actions}; it was trained on {known}")]
     UnknownTask {
         /// The name of the task.
         task: String,
-        /// The number of its actions.
-        num_actions: usize,
+        /// Its actions.
+        actions: String,
         /// The tasks that the policy was trained on.
         known: String,
     },
@@ -146,29 +176,69 @@ impl VectorSpec {
         let tasks = tasks_of(envs)?;
         Ok(Self {
             observation_space: envs.single_observation_space().clone(),
-            shared_actions: tasks.iter().map(|task| task.num_actions).max().unwrap_or(0),
+            shared_outputs: max_outputs(&tasks),
             tasks,
             task_ids: envs.task_ids().to_vec(),
             autoreset_mode: envs.autoreset_mode(),
         })
     }
 
-    /// Sets the number of shared actions, and for each task the shared actions that its own ones are. A task
-    /// for which `actions` returns `None` is left unchanged.
-    pub fn with_shared_actions(
+    /// Factors the actions of tasks into several choices. `factors` returns the number of options of each choice, and for each
+    /// action of the task's environments its options; a task for which it returns `None` is left unchanged. The outputs of
+    /// each task are then the first of the shared ones.
+    ///
+    /// ```
+    /// use algorithms::{Task, VectorSpec};
+    /// use rl_env::{AutoresetMode, Space};
+    ///
+    /// let spec = VectorSpec {
+    ///     observation_space: Space::bytes([4, 84, 84]),
+    ///     tasks: vec![Task::new("paddle", 4)],
+    ///     task_ids: vec![0; 8],
+    ///     shared_outputs: 4,
+    ///     autoreset_mode: AutoresetMode::SameStep,
+    /// };
+    /// // No input, the button, to the right and to the left.
+    /// let factors = vec![vec![0, 0], vec![1, 0], vec![0, 1], vec![0, 2]];
+    /// let spec = spec.with_factored_actions(|_| Some((vec![2, 3], factors.clone())))?;
+    /// assert_eq!(spec.shared_outputs, 5);
+    /// # Ok::<(), algorithms::SpecError>(())
+    /// ```
+    pub fn with_factored_actions(
+        mut self,
+        factors: impl Fn(&Task) -> Option<(Vec<usize>, Vec<Vec<usize>>)>,
+    ) -> Result<Self, SpecError> {
+        for task in &mut self.tasks {
+            let Some((sizes, factors)) = factors(task) else { continue };
+            let error = |error| SpecError::Factors { task: task.name.clone(), error };
+            let factored = JointActions::factored(&sizes, factors).map_err(error)?;
+            let space = task.actions.space();
+            if factored.space() != space {
+                let (task, space) = (task.name.clone(), space.to_string());
+                return Err(SpecError::OtherActions { task, space, factored: factored.to_string() });
+            }
+            *task = Task::of_actions(&task.name, factored);
+        }
+        self.shared_outputs = self.max_outputs();
+        Ok(self)
+    }
+
+    /// Sets the number of shared outputs, and for each task the shared outputs that its own ones are. A task for which
+    /// `outputs` returns `None` is left unchanged.
+    pub fn with_shared_outputs(
         mut self,
         count: usize,
-        actions: impl Fn(&Task) -> Option<Vec<usize>>,
+        outputs: impl Fn(&Task) -> Option<Vec<usize>>,
     ) -> Result<Self, SpecError> {
-        self.shared_actions = count;
+        self.shared_outputs = count;
         for task in &mut self.tasks {
-            if let Some(shared) = actions(task) {
+            if let Some(shared) = outputs(task) {
                 task.shared = shared;
             }
             if !task.is_consistent(count) {
-                return Err(SpecError::SharedActions {
+                return Err(SpecError::SharedOutputs {
                     task: task.name.clone(),
-                    actions: task.shared.clone(),
+                    outputs: task.shared.clone(),
                     count,
                 });
             }
@@ -188,7 +258,7 @@ impl VectorSpec {
         };
         let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
         elements.is_some_and(|elements| elements <= most)
-            && self.tasks.iter().all(|task| task.is_consistent(self.shared_actions))
+            && self.tasks.iter().all(|task| task.is_consistent(self.shared_outputs))
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }
@@ -209,27 +279,47 @@ impl VectorSpec {
         self.task_ids.len()
     }
 
-    /// Returns the largest number of actions of any task.
-    pub fn max_actions(&self) -> usize {
-        self.tasks.iter().map(|task| task.num_actions).max().unwrap_or(0)
+    /// Returns the largest number of outputs of any task.
+    pub fn max_outputs(&self) -> usize {
+        max_outputs(&self.tasks)
+    }
+
+    /// Returns the largest number of choices of any task.
+    pub(crate) fn max_choices(&self) -> usize {
+        self.tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0)
+    }
+
+    /// Returns the actions of an environment.
+    pub(crate) fn actions(&self, env: usize) -> &JointActions {
+        &self.tasks[self.task_ids[env]].actions
     }
 }
 
-/// Returns the tasks with their numbers of actions. Fails if the environments of a task differ.
+/// Returns the largest number of outputs of any task.
+pub(crate) fn max_outputs(tasks: &[Task]) -> usize {
+    tasks.iter().map(|task| task.actions.num_outputs()).max().unwrap_or(0)
+}
+
+/// Returns the tasks with their actions. Fails if the environments of a task differ.
 fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
-    let mut tasks: Vec<Task> = envs.tasks().iter().map(|name| Task::new(name, 0)).collect();
-    for (env, (space, &task_id)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
-        let &Space::Discrete { n: got @ 1.., start: 0 } = space else {
-            return Err(SpecError::ActionSpace { env, space: space.to_string() });
-        };
-        let task = &mut tasks[task_id];
-        match task.num_actions {
-            0 => *task = Task::new(&task.name, got),
-            expected if expected == got => {}
-            expected => {
-                return Err(SpecError::UnequalActions { env, task: task.name.clone(), got, expected });
+    let mut known: Vec<Option<JointActions>> = vec![None; envs.tasks().len()];
+    for (env, (space, &task)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
+        let actions = JointActions::of_space(space)
+            .ok_or_else(|| SpecError::ActionSpace { env, space: space.to_string() })?;
+        match &known[task] {
+            None => known[task] = Some(actions),
+            Some(expected) if *expected == actions => {}
+            Some(expected) => {
+                let (got, expected) = (actions.to_string(), expected.to_string());
+                return Err(SpecError::UnequalActions {
+                    env,
+                    task: envs.tasks()[task].clone(),
+                    got,
+                    expected,
+                });
             }
         }
     }
-    Ok(tasks)
+    let tasks = envs.tasks().iter().zip(known);
+    Ok(tasks.filter_map(|(name, actions)| Some(Task::of_actions(name, actions?))).collect())
 }

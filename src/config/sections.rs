@@ -61,6 +61,10 @@ settings! {
         pub(crate) reward_clipping: bool = true,
         /// True if every game has all 18 actions, rather than only those with an effect in the game.
         pub(crate) full_action_space: bool = false; fixed "the heads of the network have an output for each action",
+        /// True if the actions of Atari games are three choices (the button, the horizontal and the vertical direction) instead
+        /// of one. Networks then have 8 outputs that mean the same in every game, instead of up to 18. A later choice is among
+        /// the options that the game has after the earlier ones.
+        pub(crate) factored_actions: bool = false; fixed "the heads of the network have an output for each option of each choice",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: u32 = 108_000 => at_least(1.0),
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.

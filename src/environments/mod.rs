@@ -4,7 +4,7 @@ mod padded;
 
 use std::sync::Arc;
 
-use ale::{ACTIONS, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
+use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame, RgbImage};
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result};
 use rl_env::{Actions, AutoresetMode, BoxedEnv, RescaleObservation, VectorEnv, VectorError};
@@ -195,17 +195,23 @@ impl Builder {
     }
 
     /// Returns the specification of environments from this builder: that of [`VectorSpec::of`], with the mapping of the
-    /// actions of each game to those of the console.
+    /// actions of each game to those of the console, or to choices.
     pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
         let spec = VectorSpec::of(environments)?;
         let Tasks::Atari(games) = &self.tasks else { return Ok(spec) };
         let full = self.settings.full_action_space;
-        let actions = |task: &Task| {
+        let actions = |task: &Task| -> Option<Vec<usize>> {
             let (game, _) = games.iter().find(|(game, _)| game.id == task.name)?;
             let actions = if full { game.legal_actions } else { game.minimal_actions };
             Some(actions.iter().map(|&action| usize::from(action)).collect())
         };
-        Ok(spec.with_shared_actions(usize::from(ACTIONS), actions)?)
+        if self.settings.factored_actions {
+            let factors = |action: usize| ACTION_FACTORS[action].to_vec();
+            let factored =
+                |task: &Task| Some((CHOICES.to_vec(), actions(task)?.into_iter().map(factors).collect()));
+            return Ok(spec.with_factored_actions(factored)?);
+        }
+        Ok(spec.with_shared_outputs(usize::from(ACTIONS), actions)?)
     }
 
     /// Returns a single environment of the first game, for evaluation.

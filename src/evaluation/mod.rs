@@ -5,7 +5,7 @@ mod spectator;
 use std::io::Write;
 
 use algorithms::VectorSpec;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch, ResetSeeds, Space};
@@ -169,11 +169,18 @@ pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Opt
     let spaces = environments.action_spaces().to_vec();
     let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
     let act = |batch: &Batch| {
-        let draw = |&env: &usize| match spaces[env] {
-            Space::Discrete { n, start } => start as i32 + rng.random_range(0..n as i32),
-            _ => 0,
-        };
-        Ok(batch.env_ids.iter().map(draw).collect())
+        let mut actions = Vec::with_capacity(batch.len());
+        for &env in &batch.env_ids {
+            let mut draw = |n: usize, start: i64| actions.push(start as i32 + rng.random_range(0..n as i32));
+            match &spaces[env] {
+                &Space::Discrete { n, start } => draw(n, start),
+                Space::MultiDiscrete { nvec, start } => {
+                    nvec.iter().zip(start).for_each(|(&n, &start)| draw(n, start));
+                }
+                space => bail!("a random player needs discrete actions, not {space}"),
+            }
+        }
+        Ok(actions)
     };
     play("a random player", environments.as_mut(), plan, act, |_, _| Ok(()))
 }

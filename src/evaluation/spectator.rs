@@ -1,4 +1,4 @@
-use ale::{ACTION_NAMES, RgbImage};
+use ale::RgbImage;
 use anyhow::Result;
 use rl_env::Space;
 
@@ -19,7 +19,7 @@ struct Watched {
     name: String,
     /// The environment whose first episode is shown.
     env: usize,
-    /// The number of times that each action was taken, in all environments of the task.
+    /// The number of times that each action was taken, in all environments of the task; empty for several choices.
     actions: Vec<u64>,
     strip: Option<Strip>,
     is_over: bool,
@@ -32,9 +32,12 @@ impl Spectator {
             self.tasks = watched(environments);
         }
         let batch = environments.batch();
+        let mut elements = actions;
         for (row, &env) in batch.env_ids.iter().enumerate() {
             let task = &mut self.tasks[environments.task_ids()[env]];
-            if let Some(count) = task.actions.get_mut(actions[row] as usize) {
+            let action;
+            (action, elements) = elements.split_at(environments.action_spaces()[env].num_elements());
+            if let Some(count) = task.actions.get_mut(action[0] as usize) {
                 *count += 1;
             }
             if env != task.env || task.is_over {
@@ -69,10 +72,11 @@ impl Spectator {
             let actions = (0..).zip(&task.actions);
             let taken =
                 actions.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
-            let counts = Media::Histogram { tag: tag("actions"), values: taken.collect() };
+            let counts = (!task.actions.is_empty())
+                .then(|| Media::Histogram { tag: tag("actions"), values: taken.collect() });
             let image = task.strip.as_ref().and_then(Strip::image);
             let strip = image.map(|image| Media::Image { tag: tag("episode"), image });
-            [Some(counts), strip]
+            [counts, strip]
         };
         self.tasks.into_iter().flat_map(of_task).flatten().collect()
     }
@@ -83,7 +87,7 @@ fn watched(environments: &dyn Environments) -> Vec<Watched> {
         let env = environments.task_ids().iter().position(|&id| id == task).unwrap_or(0);
         let actions = match environments.action_spaces()[env] {
             Space::Discrete { n, .. } => n,
-            _ => ACTION_NAMES.len(),
+            _ => 0,
         };
         Watched { name: name.clone(), env, actions: vec![0; actions], strip: None, is_over: false }
     };

@@ -31,6 +31,12 @@ VECTORS = [6]
 SMALL = ["policy.width=0.125", "policy.hidden_size=8"]
 IMPALA = [*SMALL, "policy.torso=impala"]
 SHARED = ["policy.hidden_size=8", "policy.head=shared", "policy.game_embedding=3"]
+FACTORED = [
+    "environments.factored_actions=true",
+    "environments.full_action_space=true",
+    "policy.head=shared",
+    "dqn.dueling=true",
+]
 ALGORITHMS = {
     "ppo": ["ppo.num_steps=16"],
     "pqn": ["pqn.num_steps=16"],
@@ -49,6 +55,8 @@ AGENTS = {
     "shared_dqn": ("dqn", VECTORS, SHARED),
     "shared_pqn": ("pqn", VECTORS, SHARED),
     "recurrent": ("ppo", VECTORS, ["policy.hidden_size=8", "policy.lstm=8"]),
+    "factored_ppo": ("ppo", IMAGES, [*SMALL, "environments.factored_actions=true"]),
+    "factored_dqn": ("dqn", IMAGES, [*SMALL, *FACTORED]),
     "rainbow": (
         "dqn",
         VECTORS,

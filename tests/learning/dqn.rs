@@ -4,7 +4,10 @@ use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
-use super::{acrobot, cart_pole, mean_return, mountain_car, rescaled, solve_probes, vectorize};
+use super::{
+    acrobot, cart_pole, mean_return, mountain_car, rescaled, solve_combinations, solve_factored_actions,
+    solve_probes, vectorize,
+};
 
 /// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
@@ -13,7 +16,19 @@ fn train(envs: &mut dyn VectorEnv, config: DqnConfig, seed: u64) -> Dqn {
 
 /// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: DqnConfig, policy: PolicyConfig, seed: u64) -> Dqn {
-    let mut dqn = Dqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let spec = VectorSpec::of(envs).unwrap();
+    train_spec(envs, spec, config, policy, seed)
+}
+
+/// Like [`train_network`], with environments of the given specification.
+fn train_spec(
+    envs: &mut dyn VectorEnv,
+    spec: VectorSpec,
+    config: DqnConfig,
+    policy: PolicyConfig,
+    seed: u64,
+) -> Dqn {
+    let mut dqn = Dqn::new(config, policy, spec, &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while !dqn.is_complete() {
         let actions = dqn.act(batch).unwrap();
@@ -44,6 +59,21 @@ fn probe_config() -> DqnConfig {
         learning_starts: 64,
         end_e: 0.05,
         ..DqnConfig::default()
+    }
+}
+
+#[test]
+fn dqn_learns_several_choices() {
+    let c51 = DqnConfig { distribution: Distribution::C51, v_min: -2.0, v_max: 2.0, ..probe_config() };
+    let quantile = DqnConfig { distribution: Distribution::Quantile, num_atoms: 11, ..probe_config() };
+    for config in [probe_config(), DqnConfig { dueling: true, double: true, ..c51 }, quantile] {
+        let train = |envs: &mut dyn VectorEnv, spec: VectorSpec, seed| {
+            let dqn = train_spec(envs, spec, config.clone(), PolicyConfig::default(), seed);
+            let policy = dqn.policy(dqn.spec()).unwrap();
+            move |batch: &Batch| policy.greedy(batch).unwrap()
+        };
+        solve_combinations(train);
+        solve_factored_actions(train);
     }
 }
 

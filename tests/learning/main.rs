@@ -5,6 +5,7 @@ mod dqn;
 mod ppo;
 mod pqn;
 
+use algorithms::VectorSpec;
 use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
 use rl_env::{Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
@@ -55,6 +56,7 @@ fn answer(kind: ProbeKind, observation: f32, gamma: f32) -> (f32, Option<i32>) {
         ProbeKind::BestAction => (1.0, Some(1)),
         ProbeKind::ActionFromObservation => (1.0, Some(i32::from(observation > 0.0))),
         ProbeKind::Memory => unreachable!("the answer depends on earlier observations"),
+        ProbeKind::Combination => unreachable!("the answer has two elements"),
     }
 }
 
@@ -71,6 +73,32 @@ fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl F
                 assert!(right_action.is_none_or(|right| action == right), "expected {right_action:?}");
             }
         }
+    }
+}
+
+/// Fails unless the policies that `train` returns take the right combination of options in `MultiDiscrete` environments, with
+/// each of three seeds. `train` is given the environments, their specification and the seed.
+fn solve_combinations<P: FnMut(&Batch) -> Vec<i32>>(
+    train: impl Fn(&mut dyn VectorEnv, VectorSpec, u64) -> P,
+) {
+    for seed in 1..=3 {
+        let mut envs = vectorize(8, || Probe::new(ProbeKind::Combination), AutoresetMode::SameStep);
+        let spec = VectorSpec::of(&envs).unwrap();
+        let policy = train(&mut envs, spec, seed);
+        assert_eq!(mean_return(&mut envs, policy), 1.0, "seed {seed}");
+    }
+}
+
+/// The same for two actions that are factored into two choices of two options, of which only (0, 1) and (1, 0) are legal.
+fn solve_factored_actions<P: FnMut(&Batch) -> Vec<i32>>(
+    train: impl Fn(&mut dyn VectorEnv, VectorSpec, u64) -> P,
+) {
+    for seed in 1..=3 {
+        let mut envs = vectorize(8, || Probe::new(ProbeKind::ActionFromObservation), AutoresetMode::SameStep);
+        let factors = || Some((vec![2, 2], vec![vec![0, 1], vec![1, 0]]));
+        let spec = VectorSpec::of(&envs).unwrap().with_factored_actions(|_| factors()).unwrap();
+        let policy = train(&mut envs, spec, seed);
+        assert_eq!(mean_return(&mut envs, policy), 1.0, "seed {seed}");
     }
 }
 

@@ -5,9 +5,11 @@ use burn::tensor::Device;
 use classic_control::{Probe, ProbeKind};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
-use super::{acrobot, cart_pole, mean_return, solve_probes, vectorize};
+use super::{
+    acrobot, cart_pole, mean_return, solve_combinations, solve_factored_actions, solve_probes, vectorize,
+};
 
 /// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
@@ -16,7 +18,19 @@ fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
 
 /// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: PpoConfig, policy: PolicyConfig, seed: u64) -> Ppo {
-    let mut ppo = Ppo::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let spec = VectorSpec::of(envs).unwrap();
+    train_spec(envs, spec, config, policy, seed)
+}
+
+/// Like [`train_network`], with environments of the given specification.
+fn train_spec(
+    envs: &mut dyn VectorEnv,
+    spec: VectorSpec,
+    config: PpoConfig,
+    policy: PolicyConfig,
+    seed: u64,
+) -> Ppo {
+    let mut ppo = Ppo::new(config, policy, spec, &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while ppo.updates() < ppo.num_updates() {
         let actions = ppo.act(batch).unwrap();
@@ -65,6 +79,19 @@ fn ppo_solves_every_probe_in_every_value_scale() {
             move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
         });
     }
+}
+
+#[test]
+fn ppo_learns_several_choices() {
+    let train = |envs: &mut dyn VectorEnv, spec: VectorSpec, seed| {
+        let config =
+            PpoConfig { total_steps: 16_384, num_steps: 32, learning_rate: 3e-3, ..PpoConfig::default() };
+        let ppo = train_spec(envs, spec, config, PolicyConfig::default(), seed);
+        let policy = ppo.policy(ppo.spec()).unwrap();
+        move |batch: &Batch| policy.greedy(batch).unwrap()
+    };
+    solve_combinations(train);
+    solve_factored_actions(train);
 }
 
 /// Returns the mean return of the probe that asks for the observation of two steps ago, with an LSTM of size `lstm`, or

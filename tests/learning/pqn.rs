@@ -4,7 +4,7 @@ use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
-use super::{cart_pole, mean_return, solve_probes, vectorize};
+use super::{cart_pole, mean_return, solve_combinations, solve_factored_actions, solve_probes, vectorize};
 
 /// Trains until the learner is complete.
 fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
@@ -13,7 +13,19 @@ fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
 
 /// Like [`train`], with the given network.
 fn train_network(envs: &mut dyn VectorEnv, config: PqnConfig, policy: PolicyConfig, seed: u64) -> Pqn {
-    let mut pqn = Pqn::new(config, policy, VectorSpec::of(envs).unwrap(), &Device::flex(), seed).unwrap();
+    let spec = VectorSpec::of(envs).unwrap();
+    train_spec(envs, spec, config, policy, seed)
+}
+
+/// Like [`train_network`], with environments of the given specification.
+fn train_spec(
+    envs: &mut dyn VectorEnv,
+    spec: VectorSpec,
+    config: PqnConfig,
+    policy: PolicyConfig,
+    seed: u64,
+) -> Pqn {
+    let mut pqn = Pqn::new(config, policy, spec, &Device::flex(), seed).unwrap();
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while pqn.updates() < pqn.num_updates() {
         let actions = pqn.act(batch).unwrap();
@@ -59,6 +71,24 @@ fn pqn_solves_every_probe_in_every_value_scale() {
         println!("{value_scale:?}");
         solve_all_probes(value_scale);
     }
+}
+
+#[test]
+fn pqn_learns_several_choices() {
+    let train = |envs: &mut dyn VectorEnv, spec: VectorSpec, seed| {
+        let config = PqnConfig {
+            total_steps: 16_384,
+            num_steps: 32,
+            learning_rate: 3e-3,
+            exploration_fraction: 0.5,
+            ..PqnConfig::default()
+        };
+        let pqn = train_spec(envs, spec, config, PolicyConfig::default(), seed);
+        let policy = pqn.policy(pqn.spec()).unwrap();
+        move |batch: &Batch| policy.greedy(batch).unwrap()
+    };
+    solve_combinations(train);
+    solve_factored_actions(train);
 }
 
 /// The hyperparameters of `configs/cartpole-pqn.toml`.

@@ -64,30 +64,36 @@ impl Head {
         }
     }
 
-    /// Returns the mean return of each of the first `num_actions` actions of a row of outputs. These are the
-    /// legal actions of a task.
-    pub(crate) fn values(&self, task: usize, row: &[f32], num_actions: usize) -> Vec<f32> {
-        row.chunks_exact(self.num_atoms()).take(num_actions).map(|outputs| self.mean(task, outputs)).collect()
+    /// Returns the mean return of each of the first `num_outputs` options of a row of outputs. These are the
+    /// options of a task.
+    pub(crate) fn values(&self, task: usize, row: &[f32], num_outputs: usize) -> Vec<f32> {
+        row.chunks_exact(self.num_atoms()).take(num_outputs).map(|outputs| self.mean(task, outputs)).collect()
     }
 
     /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted
-    /// returns that the outputs `next` of the next action represent. For the categorical model these are the
-    /// returns of all atoms, regardless of their probabilities.
-    pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        let atoms = match &self.model {
-            ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => next,
-            ReturnModel::Categorical { support } => support,
+    /// returns that the outputs `next` of the next action represent, the mean over its choices. For the categorical model these
+    /// are the returns of all atoms, regardless of their probabilities.
+    pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[&[f32]]) -> Vec<f32> {
+        let expanded = |atoms: &[f32]| -> Vec<f32> {
+            atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
         };
-        atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
+        match &self.model {
+            ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => {
+                mean(next.iter().map(|atoms| expanded(atoms)))
+            }
+            ReturnModel::Categorical { support } => expanded(support),
+        }
     }
 
     /// Returns the targets of an action's outputs, so that they represent `returns`, which were computed from
     /// `next`. For the categorical model these are probabilities.
-    pub(crate) fn target(&self, task: usize, returns: &[f32], next: &[f32]) -> Vec<f32> {
+    pub(crate) fn target(&self, task: usize, returns: &[f32], next: &[&[f32]]) -> Vec<f32> {
         let squashed = returns.iter().map(|&value| self.scales.squash(task, value));
         match &self.model {
             ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => squashed.collect(),
-            ReturnModel::Categorical { support } => project(support, squashed.zip(probabilities(next))),
+            ReturnModel::Categorical { support } => {
+                project(support, squashed.zip(mean(next.iter().map(|logits| probabilities(logits)))))
+            }
         }
     }
 
@@ -121,6 +127,15 @@ impl Head {
         };
         losses.iter().map(error).collect()
     }
+}
+
+/// Returns the mean of at least one vector, element by element.
+fn mean(vectors: impl ExactSizeIterator<Item = Vec<f32>>) -> Vec<f32> {
+    let count = vectors.len() as f32;
+    let sum =
+        |sum: Vec<f32>, vector: Vec<f32>| sum.iter().zip(vector).map(|(sum, value)| sum + value).collect();
+    let sum: Vec<f32> = vectors.reduce(sum).expect("an action has at least one choice");
+    sum.into_iter().map(|sum| sum / count).collect()
 }
 
 fn probabilities(logits: &[f32]) -> Vec<f32> {
@@ -174,7 +189,7 @@ mod tests {
 
     /// Targets for a return of the first task.
     fn target(head: &Head, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        head.target(0, &head.returns(0, of, next), next)
+        head.target(0, &head.returns(0, of, &[next]), &[next])
     }
 
     fn mean(loss: LossKind) -> Head {
@@ -224,8 +239,8 @@ mod tests {
         scales.observe(&[1.0, 5.0].map(|value| TaskReturn::new(1, value)));
         let mean = Head::new(ReturnModel::Mean(LossKind::Mse), scales);
         // 4 represents 11; half of that plus 1 is 6.5, which is 1.75 deviations above the mean.
-        assert_eq!(mean.returns(1, &RETURN, &[4.0]), [6.5]);
-        assert_eq!(mean.target(1, &[6.5], &[4.0]), [1.75]);
+        assert_eq!(mean.returns(1, &RETURN, &[&[4.0]]), [6.5]);
+        assert_eq!(mean.target(1, &[6.5], &[&[4.0]]), [1.75]);
         assert_eq!((mean.mean(0, &[4.0]), mean.mean(1, &[4.0])), (4.0, 11.0));
         assert_eq!(target(&mean, &RETURN, &[4.0]), [3.0]);
     }
@@ -250,6 +265,21 @@ mod tests {
         // After a terminal step only the rewards count.
         let terminated = NStepReturn { discount: 0.0, ..RETURN };
         close(&target(&head, &terminated, &next), &[0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn targets_of_several_choices_are_means_over_the_choices() {
+        let of_choices = |head: &Head, next: &[&[f32]]| head.target(0, &head.returns(0, &RETURN, next), next);
+        // 1 + 0.5 * (4 - 2) / 2.
+        assert_eq!(of_choices(&mean(LossKind::Mse), &[&[4.0], &[-2.0]]), [1.5]);
+        assert_eq!(of_choices(&quantiles(2), &[&[-2.0, 4.0], &[0.0, 2.0]]), [0.5, 2.5]);
+        // Certain returns of -2 and 2 are an equal mixture, which moves to 0 and 2.
+        let never = -1e30;
+        let next: [&[f32]; 2] = [&[0.0, never, never, never, never], &[never, never, never, never, 0.0]];
+        close(&of_choices(&categorical(5), &next), &[0.0, 0.0, 0.5, 0.0, 0.5]);
+        // Means are taken of returns, not of their logarithms.
+        let head = Head::new(ReturnModel::Mean(LossKind::Mse), symlog());
+        close(&of_choices(&head, &[&[0.0], &[3.0]]), &[((3f32.exp() - 1.0) / 4.0 + 2.0).ln()]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskReturn, TaskScales};
-use crate::{LearnerError, SpecError, VectorSpec, categorical};
+use crate::{JointActions, LearnerError, SpecError, VectorSpec};
 
 /// A trained policy over action values, used for evaluation only.
 #[derive(Clone, Debug)]
@@ -52,30 +52,54 @@ impl Policy {
         self.network = network;
     }
 
-    /// Returns the greedy action for each environment, the first one if several are equal.
+    /// Returns the elements of the greedy action for each environment, the first one if several are equal.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        let values = self.values(batch)?;
-        Ok(values.iter().map(|values| categorical::argmax(values) as i32).collect())
+        let values = self.values_with_noise(batch, None)?;
+        Ok(self.elements(batch, &values, greedy))
     }
 
-    /// Returns a random action with probability `epsilon`, else the greedy one. Draws two random numbers per
-    /// row, in row order.
+    /// Returns the elements of a random action with probability `epsilon`, else of the greedy one. Draws a random number and
+    /// one per choice for each row, in row order.
     pub fn epsilon_greedy(
         &self,
         batch: &Batch,
         epsilon: f64,
         rng: &mut impl Rng,
     ) -> Result<Vec<i32>, LearnerError> {
-        Ok(epsilon_greedy(&self.values(batch)?, epsilon, rng))
+        let values = self.values_with_noise(batch, None)?;
+        Ok(self.elements(batch, &values, |actions, values| epsilon_greedy(actions, values, epsilon, rng)))
+    }
+
+    /// Returns the elements of the action that `choose` selects for each environment.
+    fn elements(
+        &self,
+        batch: &Batch,
+        values: &[Vec<f32>],
+        mut choose: impl FnMut(&JointActions, &[f32]) -> Vec<i32>,
+    ) -> Vec<i32> {
+        let mut elements = Vec::with_capacity(batch.len());
+        for (&env, values) in batch.env_ids.iter().zip(values) {
+            let actions = self.reader.actions(env);
+            actions.write(&choose(actions, values), &mut elements);
+        }
+        elements
     }
 
     /// Returns for each environment the values of its legal actions: estimates of the discounted sum of
-    /// future rewards, as learners see them. They are means if the network is noisy or distributional.
+    /// future rewards, as learners see them. They are means if the network is noisy or distributional. For `MultiDiscrete` they
+    /// are the values of the options of each choice.
     pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
-        self.values_with_noise(batch, None)
+        let of_env = |(&env, values): (&usize, Vec<f32>)| {
+            let actions = self.reader.actions(env);
+            let sums = actions.sums(|node, edge| values[actions.nodes()[node][edge].column]);
+            // The value of an action is the mean over its choices.
+            let choices = if actions.factors().is_some() { actions.num_choices() } else { 1 };
+            sums.into_iter().map(|sum| sum / choices as f32).collect()
+        };
+        Ok(batch.env_ids.iter().zip(self.values_with_noise(batch, None)?).map(of_env).collect())
     }
 
-    /// Like [`values`](Self::values), with the given noise.
+    /// Returns for each environment the values of the options of its choices, with the given noise.
     pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,
@@ -84,7 +108,7 @@ impl Policy {
         Ok(self.evaluate_batch(batch, noise)?.0)
     }
 
-    /// Evaluates all rows of a batch. Also returns the packed observations, if they are on a device.
+    /// Evaluates the options in all rows of a batch. Also returns the packed observations, if they are on a device.
     pub(crate) fn evaluate_batch(
         &self,
         batch: &Batch,
@@ -94,17 +118,18 @@ impl Policy {
         self.evaluate(&batch.observations, &rows(batch), noise)
     }
 
-    /// Returns the values of the given rows of `observations`.
-    pub(crate) fn values_of_rows(
+    /// Returns the values of the greedy actions in the given rows of `observations`.
+    pub(crate) fn best_values(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
-        noise: Option<&Noise>,
-    ) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.evaluate(observations, rows, noise)?.0)
+    ) -> Result<Vec<f32>, LearnerError> {
+        let (values, _) = self.evaluate(observations, rows, None)?;
+        let rows = rows.iter().zip(&values);
+        Ok(rows.map(|(row, values)| best_value(self.reader.actions(row.env), values)).collect())
     }
 
-    /// Evaluates the given rows of `observations`. Also returns the packed observations, if they are on a
+    /// Evaluates the options in the given rows of `observations`. Also returns the packed observations, if they are on a
     /// device.
     fn evaluate(
         &self,
@@ -114,18 +139,18 @@ impl Policy {
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
         let tensor = self.network.forward(observations, &tasks, noise);
-        let [_, actions, atoms] = tensor.dims();
+        let [_, columns, atoms] = tensor.dims();
         let outputs = to_host(tensor)?;
         let of_row = |(row, outputs): (&BatchRow, &[f32])| {
-            let (task, num_actions) = (self.reader.task(row.env), self.reader.num_actions(row.env));
-            let values = self.head.values(task, outputs, num_actions);
+            let (task, num_outputs) = (self.reader.task(row.env), self.reader.actions(row.env).num_outputs());
+            let values = self.head.values(task, outputs, num_outputs);
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)
             } else {
                 Err(LearnerError::NonFinite { what: format!("a value of environment {}", row.env) })
             }
         };
-        let values = rows.iter().zip(outputs.chunks_exact(actions * atoms)).map(of_row);
+        let values = rows.iter().zip(outputs.chunks_exact(columns * atoms)).map(of_row);
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 
@@ -140,15 +165,28 @@ impl Policy {
     }
 }
 
-/// Returns for each row of values a random index with probability `epsilon`, else the index of the largest.
-/// Draws two random numbers per row in both cases.
-pub(crate) fn epsilon_greedy(values: &[Vec<f32>], epsilon: f64, rng: &mut impl Rng) -> Vec<i32> {
-    let choose = |values: &Vec<f32>| {
-        let explores = rng.random::<f64>() < epsilon;
-        let random = rng.random_range(0..values.len());
-        if explores { random as i32 } else { categorical::argmax(values) as i32 }
-    };
-    values.iter().map(choose).collect()
+/// Returns the options of the legal action with the largest sum of values, the first one if several are equal.
+pub(crate) fn greedy(actions: &JointActions, values: &[f32]) -> Vec<i32> {
+    actions.best(|node, edge| values[actions.nodes()[node][edge].column])
+}
+
+/// Returns the value of the greedy action: the mean over its choices of the values of their options.
+pub(crate) fn best_value(actions: &JointActions, values: &[f32]) -> f32 {
+    let options = greedy(actions, values);
+    actions.columns(&options).map(|column| values[column]).sum::<f32>() / actions.num_choices() as f32
+}
+
+/// Returns the options of a random legal action with probability `epsilon`, else of the greedy one. Draws a random number and
+/// one per choice in both cases.
+pub(crate) fn epsilon_greedy(
+    actions: &JointActions,
+    values: &[f32],
+    epsilon: f64,
+    rng: &mut impl Rng,
+) -> Vec<i32> {
+    let explores = rng.random::<f64>() < epsilon;
+    let random = actions.random(rng);
+    if explores { random } else { greedy(actions, values) }
 }
 
 #[cfg(test)]
@@ -157,15 +195,17 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::testing::{all_actions, random_actions};
 
     #[test]
     fn random_actions_are_legal_and_as_frequent_as_epsilon() {
-        let values = [vec![0.0, 5.0, 1.0], vec![2.0, 1.0]];
+        let rows =
+            [(JointActions::discrete(3), [0.0, 5.0, 1.0]), (JointActions::discrete(2), [2.0, 1.0, 9.0])];
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut counts = [[0; 3]; 2];
         for _ in 0..30_000 {
-            for (counts, action) in counts.iter_mut().zip(epsilon_greedy(&values, 0.3, &mut rng)) {
-                counts[action as usize] += 1;
+            for (counts, (actions, values)) in counts.iter_mut().zip(&rows) {
+                counts[epsilon_greedy(actions, values, 0.3, &mut rng)[0] as usize] += 1;
             }
         }
         assert_eq!(counts[1][2], 0);
@@ -175,6 +215,42 @@ mod tests {
             near(counts[0][0], 3000) && near(counts[0][2], 3000) && near(counts[1][1], 4500),
             "{counts:?}"
         );
-        assert_eq!(epsilon_greedy(&values, 0.0, &mut rng), [1, 0]);
+        let best = rows.each_ref().map(|(actions, values)| epsilon_greedy(actions, values, 0.0, &mut rng));
+        assert_eq!(best, [[1], [0]]);
+    }
+
+    #[test]
+    fn a_single_choice_is_explored_with_the_same_random_numbers_as_an_index() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut same = rng.clone();
+        for n in (1..10).cycle().take(1000) {
+            let values: Vec<f32> = (0..n).map(|index| (7 * index % 5) as f32).collect();
+            let (explores, random) = (same.random::<f64>() < 0.5, same.random_range(0..n));
+            let expected = if explores { random } else { crate::categorical::argmax(&values) };
+            let actions = JointActions::discrete(n);
+            let options = epsilon_greedy(&actions, &values, 0.5, &mut rng);
+            assert_eq!(options, [expected as i32]);
+            assert_eq!(best_value(&actions, &values), values[crate::categorical::argmax(&values)]);
+        }
+    }
+
+    #[test]
+    fn the_greedy_action_has_the_largest_sum_of_all_legal_actions() {
+        for seed in 0..200 {
+            println!("seed {seed}");
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let actions = random_actions(&mut rng);
+            let values: Vec<f32> = (0..actions.num_outputs()).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let start = |choice: usize| actions.sizes()[..choice].iter().sum::<usize>();
+            let mean = |options: &Vec<i32>| {
+                let each =
+                    (0..).zip(options).map(|(choice, &option)| values[start(choice) + option as usize]);
+                each.sum::<f32>() / options.len() as f32
+            };
+            let largest = all_actions(&actions).iter().map(mean).fold(f32::NEG_INFINITY, f32::max);
+            let greedy = greedy(&actions, &values);
+            assert!((mean(&greedy) - largest).abs() < 1e-6);
+            assert!((best_value(&actions, &values) - largest).abs() < 1e-6);
+        }
     }
 }

@@ -8,7 +8,7 @@ use rl_env::Batch;
 use super::before_update::BeforeUpdate;
 use super::minibatch::Minibatch;
 use super::{Distribution, DqnConfig, DqnMetrics, Policy, state};
-use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss};
+use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, greedy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::halt;
 use crate::host::to_host;
@@ -22,7 +22,7 @@ use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
-use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
 /// would be a noticeable part.
@@ -49,6 +49,7 @@ pub struct Dqn {
     pub(super) updates: u64,
     /// The number of gradient steps that are due, including a fraction.
     pub(super) due: f64,
+    /// The elements of the actions of the current step.
     actions: Vec<i32>,
 }
 
@@ -132,7 +133,7 @@ impl Dqn {
     ///     observation_space: Space::bytes([4, 84, 84]),
     ///     tasks: vec![Task::new("pong", 6)],
     ///     task_ids: vec![0; 8],
-    ///     shared_actions: 6,
+    ///     shared_outputs: 6,
     ///     autoreset_mode: AutoresetMode::SameStep,
     /// };
     /// let size = Dqn::replay_size(&DqnConfig::default(), &spec)?;
@@ -243,63 +244,65 @@ impl Dqn {
         let head = self.actor.head();
         let (observations, noise) = (minibatch.observations.clone(), noise.online.as_ref());
         let outputs = self.training.network.forward(observations, &minibatch.rows, noise);
-        let predicted = minibatch.of_actions(outputs);
-        let checked_targets = targets.clone().inner();
-        let losses = head.losses(predicted.clone(), targets);
+        let branches = &minibatch.branches;
+        let predicted = branches.select(outputs);
+        let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(&targets)));
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
-        let rows = minibatch.draws.len();
-        let predicted = predicted.reshape([rows * head.num_atoms()]);
+        let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
         let details = Tensor::cat(vec![losses, predicted], 0);
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
         let step = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
         let result = step.and_then(|step| self.training.read_one(step));
-        let result = result.map_err(|error| self.diagnose(error, &minibatch, checked_targets))?;
-        let (losses, predicted) = result.details.split_at(rows);
-        let outputs = predicted.chunks_exact(head.num_atoms()).zip(&minibatch.tasks);
-        let values = outputs.map(|(atoms, &task)| head.mean(task, atoms));
-        let q_values = values.sum::<f32>() / rows as f32;
-        self.replay.set_errors(&minibatch.draws, &head.errors(losses));
+        let result = result.map_err(|error| self.diagnose(error, &minibatch, targets))?;
+        let (losses, predicted) = result.details.split_at(branches.len());
+        let outputs = predicted.chunks_exact(head.num_atoms()).zip(branches.repeat(&minibatch.tasks));
+        let values: Vec<f32> = outputs.map(|(atoms, task)| head.mean(task, atoms)).collect();
+        let q_values = branches.means(&values).iter().sum::<f32>() / minibatch.draws.len() as f32;
+        self.replay.set_errors(&minibatch.draws, &head.errors(&branches.means(losses)));
         let StepResult { grad_norm, dead_units, .. } = result;
         Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units })
     }
 
     /// Turns a `NonFinite` error into a report with the minibatch.
-    fn diagnose(&self, error: LearnerError, minibatch: &Minibatch, targets: Tensor<2>) -> LearnerError {
+    fn diagnose(&self, error: LearnerError, minibatch: &Minibatch, targets: Vec<f32>) -> LearnerError {
         let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
         let rows: Vec<&str> =
             draws.iter().map(|draw| self.spec.tasks[self.spec.task_ids[draw.env]].name.as_str()).collect();
-        let shape = targets.dims().to_vec();
-        let targets = match to_host(targets) {
-            Ok(values) => NamedWeights { name: "targets".to_owned(), shape, values },
-            Err(error) => return error,
-        };
         let column = |name: &str, values: Vec<f32>| NamedWeights {
             name: name.to_owned(),
             shape: vec![values.len()],
             values,
         };
+        let columns = |name: &str, values: Vec<f32>| NamedWeights {
+            name: name.to_owned(),
+            shape: vec![draws.len(), values.len() / draws.len()],
+            values,
+        };
+        let actions = draws.iter().flat_map(|draw| replay.action(draw));
         let observations =
             |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
         let batch = vec![
             column("rewards", minibatch.returns.iter().map(|of| of.rewards).collect()),
             column("discounts", minibatch.returns.iter().map(|of| of.discount).collect()),
             column("weights", draws.iter().map(|draw| draw.weight).collect()),
-            targets,
-            column("actions", draws.iter().map(|draw| replay.action(draw) as f32).collect()),
+            columns("targets", targets),
+            columns("actions", actions.map(|option| option as f32).collect()),
             observations("observations", &replay.observations(draws)),
             observations("successors", &replay.successors(draws)),
         ];
         self.training.diagnose(error, self.updates, self.config.learning_rate, &rows, batch)
     }
 
-    /// Computes the regression targets of each row's action, `[rows, num_atoms]`, and updates the value
-    /// scales with the returns behind them.
+    /// Computes the regression targets of each row's action, row by row the outputs of an option, and updates the value scales
+    /// with the returns behind them.
+    ///
+    /// The next action is the legal one with the largest sum of values. The target is the mean over its choices.
     pub(super) fn targets(
         &mut self,
         minibatch: &Minibatch,
         noise: &StepNoise,
-    ) -> Result<Tensor<2>, LearnerError> {
+    ) -> Result<Vec<f32>, LearnerError> {
         let outputs = |network: &QNetwork, noise: &Option<Noise>| {
             let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
             to_host(network.forward(successors, rows, noise.as_ref()))
@@ -312,24 +315,29 @@ impl Dqn {
         };
         let head = self.actor.head();
         let atoms = head.num_atoms();
-        let width = self.spec.max_actions() * atoms;
+        let width = self.spec.max_outputs() * atoms;
         let mut returns = Vec::with_capacity(minibatch.returns.len());
-        let mut next_outputs = Vec::with_capacity(minibatch.returns.len());
+        let mut next_outputs: Vec<Vec<&[f32]>> = Vec::with_capacity(minibatch.returns.len());
         for (row, (of, &task)) in minibatch.returns.iter().zip(&minibatch.tasks).enumerate() {
             let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
-            let num_actions = self.spec.tasks[task].num_actions;
-            let action = categorical::argmax(&head.values(task, judged, num_actions));
-            let next = &values[row * width + action * atoms..][..atoms];
-            returns.push(head.returns(task, of, next));
+            let actions = &self.spec.tasks[task].actions;
+            let options = greedy(actions, &head.values(task, judged, actions.num_outputs()));
+            let of_column = |column: usize| &values[row * width + column * atoms..][..atoms];
+            let next: Vec<&[f32]> = actions.columns(&options).map(of_column).collect();
+            returns.push(head.returns(task, of, &next));
             next_outputs.push(next);
         }
         self.rescale(minibatch, &returns);
         let head = self.actor.head();
         let rows = minibatch.tasks.iter().zip(&returns).zip(next_outputs);
-        let targets: Vec<f32> =
-            rows.flat_map(|((&task, returns), next)| head.target(task, returns, next)).collect();
-        let shape = [minibatch.returns.len(), atoms];
-        Ok(Tensor::from_data(TensorData::new(targets, shape), &self.training.device))
+        Ok(rows.flat_map(|((&task, returns), next)| head.target(task, returns, &next)).collect())
+    }
+
+    /// Returns outputs of options, one after another, as `[options, num_atoms]`.
+    fn tensor(&self, outputs: Vec<f32>) -> Tensor<2> {
+        let atoms = self.actor.head().num_atoms();
+        let shape = [outputs.len() / atoms, atoms];
+        Tensor::from_data(TensorData::new(outputs, shape), &self.training.device)
     }
 
     /// Updates the value scales with the returns of each row, without changing the predictions of both networks. Rows that
@@ -353,8 +361,8 @@ impl Learner for Dqn {
         &self.spec
     }
 
-    /// Returns the greedy action for each environment, or a random one. Draws two random numbers per row, in
-    /// row order.
+    /// Returns the greedy action for each environment, or a random one. Draws a random number and one per choice for each row,
+    /// in row order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         if !self.can_act(batch) {
             return Err(LearnerError::OutOfOrder(
@@ -370,8 +378,17 @@ impl Learner for Dqn {
             self.training.diagnose_acting(error, self.updates, rate, spec, batch)
         };
         let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(diagnose)?;
-        self.actions = epsilon_greedy(&values, self.epsilon(), &mut self.action_rng);
-        self.replay.begin_step(batch, &self.actions);
+        let (epsilon, num_choices) = (self.epsilon(), self.spec.max_choices());
+        let mut padded = Vec::with_capacity(batch.len() * num_choices);
+        self.actions.clear();
+        for (env, values) in values.iter().enumerate() {
+            let actions = self.spec.actions(env);
+            let options = epsilon_greedy(actions, values, epsilon, &mut self.action_rng);
+            actions.write(&options, &mut self.actions);
+            padded.extend(options);
+            padded.resize((env + 1) * num_choices, 0);
+        }
+        self.replay.begin_step(batch, &padded);
         Ok(&self.actions)
     }
 

@@ -9,7 +9,9 @@ use rl_env::{AutoresetMode, Batch, Space};
 use super::learner::StepNoise;
 use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
+use crate::testing::{
+    RandomEnvs, all_actions, assert_legal, assert_stopped_updates_are_undone, spec, spec_of_choices,
+};
 use crate::{Learner, LearnerError, ReplayError, ReplayStorage, SpecError, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
@@ -71,9 +73,7 @@ fn state_without_replay(dqn: &Dqn) -> Result<Vec<u8>, LearnerError> {
 /// One step of learner and environments, and an update if one is due.
 fn step(dqn: &mut Dqn, envs: &mut RandomEnvs) -> Option<DqnMetrics> {
     let actions = dqn.act(&envs.batch).unwrap();
-    for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
-        assert!((0..envs.spec.tasks[task].num_actions as i32).contains(&action));
-    }
+    assert_legal(&envs.spec, actions);
     envs.step();
     dqn.observe(&envs.batch).unwrap();
     dqn.is_ready().then(|| dqn.update().unwrap())
@@ -310,8 +310,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let draws = dqn.replay.draw(32, 1.0, &mut rng);
     let minibatch =
         super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
-    let targets: Vec<f32> =
-        dqn.targets(&minibatch, &StepNoise::default()).unwrap().try_into_vec_as().unwrap();
+    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
     let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
     let forward = |network: &crate::networks::QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
@@ -320,7 +319,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
         (forward(&dqn.target), forward(&burn::module::Module::valid(&dqn.training.network)));
     let mut differ = 0;
     for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
-        let legal = row * 5..row * 5 + dqn.spec.tasks[task].num_actions;
+        let legal = row * 5..row * 5 + dqn.spec.tasks[task].actions.num_outputs();
         let best = |values: &[f32]| crate::categorical::argmax(&values[legal.clone()]);
         let chosen = best(&of_online);
         differ += usize::from(chosen != best(&of_target));
@@ -328,6 +327,71 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
         assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
     }
     assert!(differ > 3, "both networks select the same actions");
+}
+
+#[test]
+fn several_choices_are_learned_from_and_restored_bit_for_bit() {
+    for (index, config) in variants().into_iter().enumerate() {
+        let head = if index % 2 == 0 { HeadKind::PerGame } else { HeadKind::Shared };
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec_of_choices(Space::floats(3, -1.0, 1.0), mode);
+            let new = Dqn::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7);
+            let (mut dqn, mut envs) = (new.unwrap(), RandomEnvs::new(spec.clone()));
+            for _ in 0..41 {
+                step(&mut dqn, &mut envs);
+            }
+            let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+            for _ in 0..20 {
+                assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
+            }
+            assert!(dqn.state().unwrap() == other.state().unwrap());
+            let policy = dqn.policy(&spec).unwrap();
+            let (values, greedy) = (policy.values(&envs.batch).unwrap(), policy.greedy(&envs.batch).unwrap());
+            assert_legal(&spec, &greedy);
+            // Values are those of the five factored actions, or of 3 and 4 options.
+            assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
+            let best = |values: &[f32]| crate::categorical::argmax(values) as i32;
+            let of_product = [best(&values[1][..3]), best(&values[1][3..])];
+            assert_eq!(
+                greedy,
+                [&[best(&values[0])], &of_product[..], &[best(&values[2]), best(&values[3])]].concat()
+            );
+        }
+    }
+}
+
+/// The targets of Tavakoli et al. 2018: the mean over the choices of the next action.
+#[test]
+fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
+    use rand::SeedableRng;
+    let spec = spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    let config = DqnConfig { dueling: true, gamma: 0.5, train_ratio: 0.01, ..config() };
+    let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec.clone()));
+    for _ in 0..20 {
+        step(&mut dqn, &mut envs);
+    }
+    let draws = dqn.replay.draw(30, 1.0, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1));
+    let minibatch =
+        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
+    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
+    let next = dqn.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
+    let next: Vec<f32> = next.try_into_vec_as().unwrap();
+    let mut several = 0;
+    for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
+        let actions = &spec.tasks[task].actions;
+        let values = &next[row * 7..][..7];
+        let mean = |options: &Vec<i32>| {
+            let starts = (0..options.len()).map(|choice| actions.sizes()[..choice].iter().sum::<usize>());
+            let of_options = starts.zip(options).map(|(start, &option)| values[start + option as usize]);
+            of_options.sum::<f32>() / options.len() as f32
+        };
+        let best = all_actions(actions).iter().map(mean).fold(f32::NEG_INFINITY, f32::max);
+        let expected = of.rewards + of.discount * best;
+        assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
+        several += usize::from(actions.num_choices() > 1 && of.discount > 0.0);
+    }
+    assert!(several > 5);
 }
 
 /// Largest difference of two sets of values, relative to their size.

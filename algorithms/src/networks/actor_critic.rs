@@ -12,7 +12,7 @@ use crate::value_scale::Rescaling;
 /// The outputs of a network for a batch of observations.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[rows, max_actions]`, with illegal actions masked.
+    /// `[rows, max_outputs]`, with the columns beyond the outputs of a row's task masked.
     pub logits: Tensor<2>,
     /// `[rows]`.
     pub values: Tensor<1>,

@@ -7,6 +7,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use super::rescale::ColumnRescaling;
 use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
 use crate::value_scale::Rescaling;
+use crate::vector_spec::max_outputs;
 use crate::{Task, VectorSpec};
 
 /// The task of each row of a batch, prepared for the heads.
@@ -16,10 +17,13 @@ pub struct RowTasks {
     task_ids: Tensor<1, Int>,
     /// The same on the host.
     tasks: Vec<usize>,
-    /// `[rows, max_actions]`.
+    /// `[rows, max_outputs]`.
     illegal: Tensor<2, Bool>,
-    /// For each row and each action of its task the index of the shared action; 0 beyond the task's actions.
+    /// For each row and each output of its task the index of the shared output; 0 beyond the task's outputs.
     shared: Vec<i32>,
+    /// For each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that belongs to a
+    /// legal action of the row's task, else 0. Empty if each task has a single choice.
+    choices: Vec<Tensor<2>>,
     num_tasks: usize,
 }
 
@@ -27,25 +31,32 @@ impl RowTasks {
     /// Creates rows of the given tasks, which are indices into `tasks`.
     pub fn new(task_ids: impl Iterator<Item = usize>, tasks: &[Task], device: &Device) -> Self {
         let task_ids: Vec<usize> = task_ids.collect();
-        let counts: Vec<usize> = task_ids.iter().map(|&task| tasks[task].num_actions).collect();
-        let max_actions = tasks.iter().map(|task| task.num_actions).max().unwrap_or(0);
+        let counts: Vec<usize> = task_ids.iter().map(|&task| tasks[task].actions.num_outputs()).collect();
+        let max_outputs = max_outputs(tasks);
         let ids: Vec<i32> = task_ids.iter().map(|&task| task as i32).collect();
         let shared = task_ids.iter().flat_map(|&task| {
-            let shared = tasks[task].shared.iter().map(|&action| action as i32);
-            shared.chain(std::iter::repeat(0)).take(max_actions)
+            let shared = tasks[task].shared.iter().map(|&output| output as i32);
+            shared.chain(std::iter::repeat(0)).take(max_outputs)
         });
         Self {
             shared: shared.collect(),
             task_ids: Tensor::from_data(TensorData::new(ids, [counts.len()]), device),
+            illegal: illegal_actions(&counts, max_outputs, device),
+            choices: legal_outputs(&task_ids, tasks, device),
             tasks: task_ids,
-            illegal: illegal_actions(&counts, max_actions, device),
             num_tasks: tasks.len(),
         }
     }
 
-    /// Returns the mask of illegal actions, `[rows, max_actions]`.
+    /// Returns the mask of the columns beyond the outputs of each row's task, `[rows, max_outputs]`.
     pub fn illegal(&self) -> Tensor<2, Bool> {
         self.illegal.clone()
+    }
+
+    /// Returns for each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that
+    /// belongs to a legal action, else 0. Empty if each task has a single choice.
+    pub(super) fn choices(&self) -> &[Tensor<2>] {
+        &self.choices
     }
 
     /// Selects the columns of each row's task: `[rows, num_tasks * columns]`, task by task, to
@@ -91,15 +102,34 @@ impl RowTasks {
         of_tasks.select(0, self.task_ids.clone())
     }
 
-    /// Selects each row's actions from the shared ones: `[rows, shared actions, columns]` to
-    /// `[rows, max_actions, columns]`.
+    /// Selects each row's outputs from the shared ones: `[rows, shared outputs, columns]` to
+    /// `[rows, max_outputs, columns]`.
     fn pick_shared(&self, all: Tensor<3>) -> Tensor<3> {
         let [rows, _, columns] = all.dims();
-        let max_actions = self.shared.len() / rows;
-        let index = TensorData::new(self.shared.clone(), [rows, max_actions, 1]);
+        let max_outputs = self.shared.len() / rows;
+        let index = TensorData::new(self.shared.clone(), [rows, max_outputs, 1]);
         let index: Tensor<3, Int> = Tensor::from_data(index, &self.task_ids.device());
-        all.gather(1, index.expand([rows, max_actions, columns]))
+        all.gather(1, index.expand([rows, max_outputs, columns]))
     }
+}
+
+/// Returns the tensors of [`RowTasks::choices`].
+fn legal_outputs(task_ids: &[usize], tasks: &[Task], device: &Device) -> Vec<Tensor<2>> {
+    let most = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
+    if most < 2 {
+        return Vec::new();
+    }
+    let width = max_outputs(tasks);
+    let of_choice = |choice: usize| {
+        let mut legal = vec![0.0; task_ids.len() * width];
+        for (row, &task) in task_ids.iter().enumerate() {
+            for column in tasks[task].actions.columns_of(choice) {
+                legal[row * width + column] = 1.0;
+            }
+        }
+        Tensor::from_data(TensorData::new(legal, [task_ids.len(), width]), device)
+    };
+    (0..most).map(of_choice).collect()
 }
 
 /// The rows of a batch, grouped by task.
@@ -134,14 +164,14 @@ impl Groups {
     }
 }
 
-/// The assignment of a layer's output columns to tasks and actions.
+/// The assignment of a layer's output columns to tasks and the options of their choices, in short *outputs*.
 #[derive(Module, Debug)]
 pub(super) struct ActionColumns {
     #[module(skip)]
     kind: HeadKind,
     num_tasks: usize,
-    max_actions: usize,
-    shared_actions: usize,
+    max_outputs: usize,
+    shared_outputs: usize,
 }
 
 impl ActionColumns {
@@ -149,16 +179,16 @@ impl ActionColumns {
         Self {
             kind,
             num_tasks: spec.tasks.len(),
-            max_actions: spec.max_actions(),
-            shared_actions: spec.shared_actions,
+            max_outputs: spec.max_outputs(),
+            shared_outputs: spec.shared_outputs,
         }
     }
 
-    /// Returns the number of layers side by side, and the number of actions of each.
+    /// Returns the number of layers side by side, and the number of outputs of each.
     pub(super) fn layers(&self) -> (usize, usize) {
         match self.kind {
-            HeadKind::PerGame => (self.num_tasks, self.max_actions),
-            HeadKind::Shared => (1, self.shared_actions),
+            HeadKind::PerGame => (self.num_tasks, self.max_outputs),
+            HeadKind::Shared => (1, self.shared_outputs),
         }
     }
 
@@ -169,8 +199,8 @@ impl ActionColumns {
         (layers > 1).then_some(rows)
     }
 
-    /// Arranges the outputs of the actions of each row's task, of which [`grouping`](Self::grouping) has multiplied only its
-    /// own: to `[rows, max_actions, columns]`. The outputs of illegal actions are arbitrary.
+    /// Arranges the outputs of each row's task, of which [`grouping`](Self::grouping) has multiplied only its
+    /// own: to `[rows, max_outputs, columns]`. Those beyond the outputs of the task are arbitrary.
     pub(super) fn arrange(&self, outputs: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
         let (_, actions) = self.layers();
         let [count, _] = outputs.dims();
@@ -181,24 +211,25 @@ impl ActionColumns {
         }
     }
 
-    /// Selects each row's actions, `[rows, max_actions, columns]`, from the outputs of all,
-    /// `[rows, layers * actions * columns]`. The outputs of illegal actions are arbitrary.
+    /// Selects each row's outputs, `[rows, max_outputs, columns]`, from those of all tasks,
+    /// `[rows, layers * outputs * columns]`. Those beyond the outputs of the task are arbitrary.
     pub(super) fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
         let [count, _] = all.dims();
         match self.kind {
             HeadKind::PerGame => {
-                rows.pick(all, self.max_actions * columns).reshape([count, self.max_actions, columns])
+                rows.pick(all, self.max_outputs * columns).reshape([count, self.max_outputs, columns])
             }
-            HeadKind::Shared => rows.pick_shared(all.reshape([count, self.shared_actions, columns])),
+            HeadKind::Shared => rows.pick_shared(all.reshape([count, self.shared_outputs, columns])),
         }
     }
 }
 
 /// Policy and value heads for all tasks, evaluated in one operation.
 ///
-/// With a head per game the policies are columns of one matrix, `max_actions` for each task. Each row selects
-/// those of its task, and the columns beyond the task's number of actions are masked. A shared head has a
-/// column for each action of any task, from which a row selects those of its task. Each task has its own
+/// An action is one or several choices (see [`JointActions`](crate::JointActions)), whose options have a column each. With a
+/// head per game the policies are columns of one matrix, `max_outputs` for each task. Each row selects
+/// those of its task, and the columns beyond the task's outputs are masked. A shared head has a
+/// column for each output of any task, from which a row selects those of its task. Each task has its own
 /// value head in both cases, because returns differ in size between tasks.
 #[derive(Module, Debug)]
 pub struct Heads {
@@ -289,10 +320,10 @@ mod tests {
 
         /// Returns the columns of the policy's matrix that belong to the legal actions of a task, in order.
         fn columns(&self, task: usize) -> Vec<usize> {
-            let Task { num_actions, shared, .. } = &self.spec.tasks[task];
+            let Task { actions, shared, .. } = &self.spec.tasks[task];
             match self.heads.columns.kind {
                 HeadKind::PerGame => {
-                    (0..*num_actions).map(|action| task * self.spec.max_actions() + action).collect()
+                    (0..actions.num_outputs()).map(|output| task * self.spec.max_outputs() + output).collect()
                 }
                 HeadKind::Shared => shared.clone(),
             }
@@ -309,10 +340,10 @@ mod tests {
             let log_probs = case.log_probs();
             let probabilities = host(log_probs.clone().exp());
             let log_probs = host(log_probs);
-            let width = case.spec.max_actions();
+            let width = case.spec.max_outputs();
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             for (row, &task) in case.spec.task_ids.iter().enumerate() {
-                let legal = case.spec.tasks[task].num_actions;
+                let legal = case.spec.tasks[task].actions.num_outputs();
                 let probabilities = &probabilities[row * width..(row + 1) * width];
                 assert!(probabilities[legal..].iter().all(|&probability| probability == 0.0));
                 assert!((probabilities.iter().sum::<f32>() - 1.0).abs() < 1e-5);
@@ -369,7 +400,7 @@ mod tests {
                 assert!((values[row] - product(&value, task, case.spec.tasks.len())).abs() < 1e-2);
                 for (action, column) in case.columns(task).into_iter().enumerate() {
                     let expected = product(&policy, column, all);
-                    assert!((logits[row * case.spec.max_actions() + action] - expected).abs() < 1e-3);
+                    assert!((logits[row * case.spec.max_outputs() + action] - expected).abs() < 1e-3);
                 }
             }
         }

@@ -5,7 +5,7 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 pub const ILLEGAL_LOGIT: f32 = -1e30;
 
 /// Returns the mask of illegal actions, `[rows, max_actions]`, for rows with the given numbers of legal
-/// actions.
+/// actions, which come first.
 pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) -> Tensor<2, Bool> {
     let mask: Vec<bool> =
         counts.iter().flat_map(|&count| (0..max_actions).map(move |action| action >= count)).collect();

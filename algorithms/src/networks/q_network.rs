@@ -51,6 +51,9 @@ pub struct Noise {
 ///
 /// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) two heads follow the body, and
 /// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; otherwise one.
+///
+/// If an action is several choices, every option has a value, and the mean is over the legal options of a choice (Tavakoli et
+/// al. 2018, <https://arxiv.org/abs/1711.08946>, equation 1).
 #[derive(Module, Debug)]
 pub struct QNetwork {
     pub(super) body: Body,
@@ -95,7 +98,7 @@ impl QNetwork {
         Self { body, advantage, value, columns, num_atoms }
     }
 
-    /// Computes the outputs of the actions of each row's task, `[rows, max_actions, num_atoms]`, for
+    /// Computes the outputs of each row's task, `[rows, max_outputs, num_atoms]`, for
     /// observations `[rows, length]` from [`ObservationLayout::tensor`]. The outputs of illegal actions are
     /// arbitrary.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
@@ -164,12 +167,28 @@ impl QHead {
     }
 }
 
-/// Computes the mean over each row's legal actions: `[rows, max_actions, atoms]` to `[rows, 1, atoms]`.
+/// Computes the mean over each row's legal actions: `[rows, max_outputs, atoms]` to `[rows, 1, atoms]`. If actions are several
+/// choices, computes for each output the mean over the legal options of its choice, `[rows, max_outputs, atoms]`.
 fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
+    if !rows.choices().is_empty() {
+        return means_of_choices(outputs, rows.choices());
+    }
     let illegal = rows.illegal().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
     let [count, actions, atoms] = outputs.dims();
     outputs.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts
+}
+
+/// Computes for each output the mean over the outputs of the same choice; 0 for illegal ones.
+fn means_of_choices(outputs: Tensor<3>, choices: &[Tensor<2>]) -> Tensor<3> {
+    let mean = |legal: &Tensor<2>| {
+        let legal = legal.clone().unsqueeze_dim::<3>(2);
+        // Tasks with fewer choices have no legal outputs.
+        let counts = legal.clone().sum_dim(1).clamp_min(1.0);
+        let mean = (outputs.clone() * legal.clone()).sum_dim(1) / counts;
+        mean * legal
+    };
+    choices.iter().map(mean).reduce(|sum, mean| sum + mean).expect("at least two choices")
 }
 
 #[cfg(test)]
@@ -179,9 +198,9 @@ mod tests {
     use rl_env::{AutoresetMode, Space};
 
     use super::*;
-    use crate::Task;
     use crate::networks::HeadKind;
     use crate::testing::random_spec;
+    use crate::{JointActions, Task};
 
     const LAYOUT: ObservationLayout = ObservationLayout::Floats { length: 3 };
 
@@ -192,7 +211,7 @@ mod tests {
             observation_space: Space::floats(3, -1.0, 1.0),
             tasks: vec![two, Task::new("four", 4)],
             task_ids: vec![1, 0, 1],
-            shared_actions: 4,
+            shared_outputs: 4,
             autoreset_mode: AutoresetMode::SameStep,
         }
     }
@@ -333,6 +352,22 @@ mod tests {
     }
 
     #[test]
+    fn means_of_several_choices_are_over_the_legal_options_of_each() {
+        let factored = JointActions::factored(&[2, 3], vec![vec![0, 0], vec![0, 2], vec![1, 0]]).unwrap();
+        let tasks = [
+            Task::of_actions("factored", factored),
+            Task::of_actions("product", JointActions::product(&[3, 2]).unwrap()),
+            Task::new("single", 4),
+        ];
+        let rows = RowTasks::new([0, 1, 2].into_iter(), &tasks, &device());
+        let values = [[1.0, 3.0, 5.0, 1e9, 7.0], [1.0, 2.0, 6.0, 5.0, 7.0], [2.0, 2.0, 2.0, 6.0, -1e9]];
+        let values = Tensor::<2>::from_floats(values, &device()).unsqueeze_dim::<3>(2);
+        let means: Vec<f32> = mean_of_legal(values, &rows).try_into_vec_as().unwrap();
+        let expected = [[2.0, 2.0, 6.0, 0.0, 6.0], [3.0, 3.0, 3.0, 6.0, 6.0], [3.0, 3.0, 3.0, 3.0, 0.0]];
+        assert_eq!(means, expected.concat());
+    }
+
+    #[test]
     fn outputs_change_with_the_noise_and_are_constant_without() {
         let options =
             QNetworkOptions { num_atoms: 1, dueling: true, noisy_sigma: Some(0.5), layer_norm: false };
@@ -366,8 +401,8 @@ mod tests {
     fn legal_columns(spec: &VectorSpec, head: HeadKind, atoms: usize) -> Vec<usize> {
         let actions = spec.task_ids.iter().flat_map(|&task| match head {
             HeadKind::PerGame => {
-                let first = task * spec.max_actions();
-                (first..first + spec.tasks[task].num_actions).collect()
+                let first = task * spec.max_outputs();
+                (first..first + spec.tasks[task].actions.num_outputs()).collect()
             }
             HeadKind::Shared => spec.tasks[task].shared.clone(),
         });

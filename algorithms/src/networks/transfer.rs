@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::torch::{TorchNames, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
 use crate::value_scale::TaskScales;
+use crate::vector_spec::max_outputs;
 use crate::{LearnerError, Task, VectorSpec};
 
 /// A trained network: what its weights mean, and the weights with the names and axes of PyTorch.
@@ -90,16 +91,14 @@ pub enum TransferError {
         own: String,
     },
     /// A task has other actions.
-    #[error(
-        "{task} has {source_actions} actions in the source and {own} in the new network, or in another order"
-    )]
+    #[error("{task} has {source_actions} in the source and {own} in the new network, or in another order")]
     Actions {
         /// The name of the task.
         task: String,
-        /// The number of its actions in the source.
-        source_actions: usize,
-        /// The number of its actions in the new network.
-        own: usize,
+        /// Its actions in the source.
+        source_actions: String,
+        /// Its actions in the new network.
+        own: String,
     },
     /// A layer has another shape.
     #[error(
@@ -251,7 +250,7 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
     for task in own.tasks.iter().filter(|_| is_same) {
         let known = from.tasks.iter().find(|known| known.name == task.name);
         if let Some(known) = known.filter(|known| *known != task) {
-            let (source_actions, own) = (known.num_actions, task.num_actions);
+            let (source_actions, own) = (known.actions.to_string(), task.actions.to_string());
             return Err(TransferError::Actions { task: task.name.clone(), source_actions, own });
         }
     }
@@ -284,10 +283,9 @@ fn combine(
     if rows == Rows::Shared {
         return (ours.shape == theirs.shape).then(|| theirs.values.clone());
     }
-    let most = |tasks: &[Task]| tasks.iter().map(|task| task.num_actions).max().unwrap_or(1);
     // Rows of a task, and of one of its parts: an action or, without actions, all of the task.
     let block = |weights: &NamedWeights, tasks: &[Task]| {
-        let parts = if rows == Rows::OfActions { most(tasks) } else { 1 };
+        let parts = if rows == Rows::OfActions { max_outputs(tasks).max(1) } else { 1 };
         let all = tasks.len() * parts;
         (weights.shape[0].is_multiple_of(all))
             .then(|| (weights.shape[0] / tasks.len(), weights.shape[0] / all))
@@ -304,7 +302,7 @@ fn combine(
             continue;
         };
         // With the same padding, the whole block.
-        let actions = if rows == Rows::OfActions { task.num_actions } else { 1 };
+        let actions = if rows == Rows::OfActions { task.actions.num_outputs() } else { 1 };
         let rows = if our_block == their_block { our_block } else { actions * our_part };
         let count = rows * length;
         let (to, from) = (index * our_block * length, theirs_index * their_block * length);

@@ -3,7 +3,6 @@ use std::mem;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use burn::tensor::activation::log_softmax;
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
@@ -23,7 +22,7 @@ use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
-use crate::{Learner, LearnerError, SpecError, VectorSpec, categorical};
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
@@ -285,8 +284,8 @@ impl Ppo {
         let network = &self.on_policy.training.network;
         let (outputs, _) = network.forward(observations.clone(), rows, sequences.clone());
         let outputs = minibatch.transitions(outputs);
-        let log_probs = log_softmax(outputs.logits, 1);
-        let log_ratio = loss::log_prob(log_probs.clone(), minibatch.actions) - minibatch.log_probs;
+        let policies = minibatch.choices.policies(outputs.logits);
+        let log_ratio = policies.log_prob() - minibatch.log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
         let value_loss = if config.clip_vloss {
             let old_values = minibatch.values;
@@ -294,7 +293,7 @@ impl Ppo {
         } else {
             loss::value_loss(outputs.values, minibatch.returns)
         };
-        let entropies = loss::entropies(log_probs);
+        let entropies = policies.entropies();
         let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
         let entropy = entropies.mean();
         let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
@@ -311,7 +310,7 @@ impl Learner for Ppo {
         &self.on_policy.spec
     }
 
-    /// Samples an action for each row. Draws one random number per row, in row order.
+    /// Samples an action for each row. Draws one random number per choice, in row order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
@@ -321,15 +320,14 @@ impl Learner for Ppo {
         let step_of = |env| self.on_policy.rollout.steps(env);
         self.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
         self.on_policy.store(evaluation.packed, batch);
-        let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
+        let OnPolicy { spec, actions, action_rng, rollout, .. } = &mut self.on_policy;
         actions.clear();
-        for ((row, log_probs), value) in
-            rows(batch).into_iter().zip(&evaluation.log_probs).zip(evaluation.values)
+        for ((row, policy), value) in rows(batch).into_iter().zip(&evaluation.policies).zip(evaluation.values)
         {
-            let action = categorical::sample(log_probs, action_rng);
-            let decision = Decision { action: action as i32, log_prob: log_probs[action], value };
-            actions.push(decision.action);
-            rollout.begin_step(batch, row, decision);
+            let joint = spec.actions(row.env);
+            let (options, log_prob) = policy.sample(joint, action_rng);
+            joint.write(&options, actions);
+            rollout.begin_step(batch, row, Decision { options: &options, log_prob, value });
         }
         Ok(actions)
     }

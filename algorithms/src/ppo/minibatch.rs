@@ -1,6 +1,8 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
+use super::choices::Choices;
 use super::{NormAdv, PpoConfig};
+use crate::JointActions;
 use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
 use crate::on_policy::OnPolicy;
 use crate::value_scale::TaskScales;
@@ -22,7 +24,8 @@ pub(super) struct Minibatch {
     pub(super) sequences: Option<Sequences>,
     /// Indices of the rows that are transitions, unless all are.
     kept: Option<Tensor<1, Int>>,
-    pub(super) actions: Tensor<1, Int>,
+    /// The actions.
+    pub(super) choices: Choices,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
     pub(super) returns: Tensor<1>,
@@ -56,19 +59,19 @@ impl Minibatch {
         if config.norm_adv == NormAdv::Batch {
             normalize(&mut advantages);
         }
-        let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
+        let actions = entries.iter().map(|&entry| (task(entry), rollout.action(entry)));
         Self {
             observations: on_policy.observations(rows),
             rows: row_tasks,
             sequences,
             kept,
-            actions: Tensor::from_data(TensorData::new(actions, [entries.len()]), device),
+            choices: Choices::new(actions, &spec.tasks, device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
             advantages: floats(advantages),
             returns: floats(each(&|entry| targets.returns[entry])),
             values: floats(each(&|entry| targets.values[entry])),
             entropy_weights: floats(each(&|entry| {
-                if config.norm_ent { inverse_entropy(spec.tasks[task(entry)].num_actions) } else { 1.0 }
+                if config.norm_ent { inverse_entropy(&spec.tasks[task(entry)].actions) } else { 1.0 }
             })),
         }
     }
@@ -84,8 +87,9 @@ impl Minibatch {
 }
 
 /// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0.
-fn inverse_entropy(num_actions: usize) -> f32 {
-    if num_actions > 1 { (num_actions as f32).ln().recip() } else { 0.0 }
+fn inverse_entropy(actions: &JointActions) -> f32 {
+    let entropy = actions.ln_count() as f32;
+    if entropy > 0.0 { entropy.recip() } else { 0.0 }
 }
 
 /// Gives the advantages of all tasks the same scale. Divides them by the deviation of the task's returns if
@@ -160,8 +164,10 @@ mod tests {
 
     #[test]
     fn inverse_entropies_by_hand() {
-        assert_eq!(inverse_entropy(1), 0.0);
-        assert!((inverse_entropy(4) - 0.5 / 2f32.ln()).abs() < 1e-6);
+        assert_eq!(inverse_entropy(&JointActions::discrete(1)), 0.0);
+        assert_eq!(inverse_entropy(&JointActions::product(&[1, 1]).unwrap()), 0.0);
+        let four = [JointActions::discrete(4), JointActions::product(&[2, 2]).unwrap()];
+        assert!(four.iter().all(|four| (inverse_entropy(four) - 0.5 / 2f32.ln()).abs() < 1e-6));
     }
 
     #[test]

@@ -44,12 +44,15 @@
 //!
 //! 1. `learner`: the algorithm: act, observe, update
 //! 2. `rollout` and [`returns`](crate::returns): the stored steps, and advantages from them
-//! 3. `minibatch` and `loss`: the tensors of a minibatch, and the three terms of the objective
+//! 3. `minibatch`, `choices` and `loss`: the tensors of a minibatch, the policy of actions that are several choices, and the
+//!    three terms of the objective
 //! 4. `training` and `optimizer`: the backward pass, clipping and Adam
-//! 5. `policy`, `recurrent`: acting without learning, and the state of recurrent networks
+//! 5. `policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
 
+mod choices;
 mod config;
+mod joint_policy;
 mod learner;
 mod loss;
 mod metrics;

@@ -2,12 +2,13 @@ use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
 use super::RecurrentState;
+use super::joint_policy::JointPolicy;
 use super::recurrent::episode_starts;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{ActorCritic, PackedRows};
 use crate::value_scale::TaskScales;
-use crate::{LearnerError, SpecError, VectorSpec, categorical};
+use crate::{LearnerError, SpecError, VectorSpec};
 
 /// A trained policy, used for evaluation only.
 #[derive(Clone, Debug)]
@@ -22,8 +23,8 @@ pub struct Policy {
 
 /// The outputs of a policy for some rows, on the host.
 pub(super) struct Evaluation {
-    /// For each row the log-probabilities of its legal actions.
-    pub(super) log_probs: Vec<Vec<f32>>,
+    /// For each row the distribution of its actions.
+    pub(super) policies: Vec<JointPolicy>,
     /// For each row its value.
     pub(super) values: Vec<f32>,
     /// The recurrent state of these rows after the step.
@@ -59,8 +60,8 @@ impl Policy {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns an action for each environment: the most probable one (the first if several are equal) if
-    /// `greedy`, else a sample, for which one random number per row is drawn, in row order.
+    /// Returns the elements of an action for each environment: the most probable action (the first if several are equal) if
+    /// `greedy`, else a sample, for which one random number per choice is drawn, in row order.
     pub fn act(
         &self,
         batch: &Batch,
@@ -70,15 +71,17 @@ impl Policy {
     ) -> Result<Vec<i32>, LearnerError> {
         state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
         let evaluation = self.evaluate_batch(batch, state)?;
-        let choose = |log_probs: &Vec<f32>| {
-            if greedy { categorical::argmax(log_probs) } else { categorical::sample(log_probs, rng) }
-        };
-        let actions = evaluation.log_probs.iter().map(choose).map(|action| action as i32).collect();
+        let mut actions = Vec::with_capacity(batch.len());
+        for (&env, policy) in batch.env_ids.iter().zip(&evaluation.policies) {
+            let joint = self.reader.actions(env);
+            let options = if greedy { policy.greedy(joint) } else { policy.sample(joint, rng).0 };
+            joint.write(&options, &mut actions);
+        }
         *state = evaluation.state;
         Ok(actions)
     }
 
-    /// Returns for each environment the log-probabilities of its actions and the value of its observation,
+    /// Returns for each environment the [log-probabilities](Self::log_probs) of its actions and the value of its observation,
     /// given a recurrent state.
     pub fn log_probs_and_values(
         &self,
@@ -87,20 +90,31 @@ impl Policy {
     ) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
         let mut state = state.clone();
         state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
-        let Evaluation { log_probs, values, .. } = self.evaluate_batch(batch, &state)?;
-        Ok((log_probs, values))
+        let evaluation = self.evaluate_batch(batch, &state)?;
+        Ok((self.each_log_probs(batch, &evaluation), evaluation.values))
     }
 
-    /// Returns the most probable action of each environment, the first if several are equal. Uses the initial
+    /// Returns the elements of the most probable action of each environment, the first if several are equal. Uses the initial
     /// recurrent state, as do the methods below.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        let log_probs = self.log_probs(batch)?;
-        Ok(log_probs.iter().map(|log_probs| categorical::argmax(log_probs) as i32).collect())
+        let evaluation = self.evaluate_batch(batch, &self.initial_state())?;
+        let mut actions = Vec::with_capacity(batch.len());
+        for (&env, policy) in batch.env_ids.iter().zip(&evaluation.policies) {
+            let joint = self.reader.actions(env);
+            joint.write(&policy.greedy(joint), &mut actions);
+        }
+        Ok(actions)
     }
 
-    /// Returns for each environment the log-probabilities of its actions.
+    /// Returns for each environment the log-probabilities of its actions, or for `MultiDiscrete` those of the options of
+    /// each choice.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
-        Ok(self.evaluate_batch(batch, &self.initial_state())?.log_probs)
+        Ok(self.each_log_probs(batch, &self.evaluate_batch(batch, &self.initial_state())?))
+    }
+
+    fn each_log_probs(&self, batch: &Batch, evaluation: &Evaluation) -> Vec<Vec<f32>> {
+        let rows = batch.env_ids.iter().zip(&evaluation.policies);
+        rows.map(|(&env, policy)| policy.log_probs(self.reader.actions(env))).collect()
     }
 
     /// Returns the value of each environment's observation: an estimate of the discounted sum of future
@@ -131,13 +145,13 @@ impl Policy {
         let sequences = state.select(&envs).sequences(&vec![false; rows.len()], self.reader.device());
         let (outputs, next_state) = self.network.forward(observations, &tasks, sequences);
         let state = next_state.map_or_else(|| Ok(state.select(&envs)), RecurrentState::from_lstm)?;
-        let [_, max_actions] = outputs.logits.dims();
+        let [_, max_outputs] = outputs.logits.dims();
         let logits = to_host(outputs.logits)?;
         let values = to_host(outputs.values)?;
-        let log_probs = envs
+        let policies = envs
             .iter()
-            .zip(logits.chunks_exact(max_actions))
-            .map(|(&env, logits)| self.legal_log_probs(env, logits))
+            .zip(logits.chunks_exact(max_outputs))
+            .map(|(&env, logits)| self.joint_policy(env, logits))
             .collect::<Result<_, _>>()?;
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(LearnerError::NonFinite {
@@ -146,17 +160,17 @@ impl Policy {
         }
         let expand = |(&env, &value): (&usize, &f32)| self.scales.expand(self.reader.task(env), value);
         let values = envs.iter().zip(&values).map(expand).collect();
-        Ok(Evaluation { log_probs, values, state, packed })
+        Ok(Evaluation { policies, values, state, packed })
     }
 
-    /// Returns the log-probabilities of an environment's legal actions.
-    fn legal_log_probs(&self, env: usize, logits: &[f32]) -> Result<Vec<f32>, LearnerError> {
-        let mut log_probs = logits[..self.reader.num_actions(env)].to_vec();
-        if log_probs.iter().any(|logit| !logit.is_finite()) {
+    /// Returns the distribution of an environment's actions.
+    fn joint_policy(&self, env: usize, logits: &[f32]) -> Result<JointPolicy, LearnerError> {
+        let actions = self.reader.actions(env);
+        let logits = &logits[..actions.num_outputs()];
+        if logits.iter().any(|logit| !logit.is_finite()) {
             return Err(LearnerError::NonFinite { what: format!("a logit of environment {env}") });
         }
-        categorical::log_softmax(&mut log_probs);
-        Ok(log_probs)
+        Ok(JointPolicy::new(actions, logits))
     }
 
     /// Fails unless a batch holds some of the policy's environments, each at most once and in order.

@@ -25,8 +25,8 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
             ppo.act(batch).unwrap();
             // The decision was made by another policy.
             for row in rows(batch) {
-                let decision =
-                    Decision { action: actions[entry], log_prob: log_probs[entry], value: values[entry] };
+                let options = &actions[entry..=entry];
+                let decision = Decision { options, log_prob: log_probs[entry], value: values[entry] };
                 ppo.on_policy.rollout.begin_step(batch, row, decision);
                 entry += 1;
             }

@@ -5,9 +5,11 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Ppo, PpoConfig, PpoMetrics};
-use crate::networks::{PolicyConfig, weights};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, simulate_device, spec};
-use crate::{Learner, LearnerError, SpecError, ValueScale, VectorSpec};
+use crate::networks::{HeadKind, PolicyConfig, weights};
+use crate::testing::{
+    RandomEnvs, assert_legal, assert_stopped_updates_are_undone, simulate_device, spec, spec_of_choices,
+};
+use crate::{Learner, LearnerError, SpecError, Task, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -24,9 +26,7 @@ fn learner(spec: VectorSpec) -> Ppo {
 /// One step of learner and environments, and an update if one is due.
 fn step(ppo: &mut Ppo, envs: &mut RandomEnvs) -> Option<PpoMetrics> {
     let actions = ppo.act(&envs.batch).unwrap();
-    for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
-        assert!((0..envs.spec.tasks[task].num_actions as i32).contains(&action));
-    }
+    assert_legal(&envs.spec, actions);
     envs.step();
     ppo.observe(&envs.batch).unwrap();
     ppo.is_ready().then(|| ppo.update().unwrap())
@@ -204,6 +204,45 @@ fn a_stopped_update_is_undone_at_every_moment() {
     };
     [&plain, &recurrent, &scaled].into_iter().for_each(check);
     simulate_device(|| check(&scaled));
+}
+
+#[test]
+fn several_choices_are_learned_from_and_restored_bit_for_bit() {
+    let mode = AutoresetMode::SameStep;
+    for head in [HeadKind::PerGame, HeadKind::Shared] {
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        let spec = spec_of_choices(Space::floats(3, -1.0, 1.0), mode);
+        let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
+            (0..pause).for_each(|_| _ = step(&mut ppo, &mut envs));
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = envs.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
+            }
+            assert!(ppo.state().unwrap() == restored.state().unwrap());
+            // The policy knows the environments by their spaces, factored or not.
+            let mut plain = spec.clone();
+            plain.tasks[0] = Task::new("factored", 5);
+            let policy = ppo.policy(&plain).unwrap();
+            let actions = policy.greedy(&envs.batch).unwrap();
+            assert_legal(&spec, &actions);
+            let log_probs = policy.log_probs(&envs.batch).unwrap();
+            assert_eq!(log_probs.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
+            let best = crate::categorical::argmax(&log_probs[0]) as i32;
+            assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
+            assert_eq!(actions[0], best);
+        }
+        // The probabilities of the taken actions are those of acting.
+        let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+        let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
+        for _ in 0..48 {
+            if let Some(metrics) = step(&mut ppo, &mut envs) {
+                assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -441,5 +480,5 @@ fn damaged_states_are_errors() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
     let mut newer = state;
     newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, but this build reads version 7");
+    assert_eq!(refused(&newer), "it has version 9, but this build reads version 8");
 }

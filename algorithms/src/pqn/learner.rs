@@ -1,11 +1,13 @@
 use std::io::Write;
 
 use burn::module::Module;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::Batch;
 
 use super::{Policy, PqnConfig, PqnMetrics, state};
-use crate::action_values::{Head, LossKind, ReturnModel, StepMetrics, epsilon_greedy};
+use crate::action_values::{
+    Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss,
+};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::halt::{self, Halt, halt_if};
 use crate::networks::{
@@ -38,7 +40,7 @@ const ADAM_EPSILON: f32 = 1e-8;
 ///     observation_space: Space::floats(4, -1.0, 1.0),
 ///     tasks: vec![Task::new("cart pole", 2)],
 ///     task_ids: vec![0; 8],
-///     shared_actions: 2,
+///     shared_outputs: 2,
 ///     autoreset_mode: AutoresetMode::NextStep,
 /// };
 /// let pqn = Pqn::new(PqnConfig::default(), PolicyConfig::default(), spec, &Device::flex(), 1)?;
@@ -209,19 +211,22 @@ impl Pqn {
         let observations = self.on_policy.observations(entries);
         let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
         let device = &training.device;
-        let count = entries.len();
         let task_ids = entries.iter().map(|&entry| spec.task_ids[rollout.env(entry)]);
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
-        let actions: Vec<i32> = entries.iter().map(|&entry| rollout.action(entry)).collect();
-        let actions: Tensor<2, Int> = Tensor::from_data(TensorData::new(actions, [count, 1]), device);
+        let actions = entries.iter().map(|&entry| (spec.actions(rollout.env(entry)), rollout.action(entry)));
+        let branches = Branches::new(actions, spec.max_outputs(), device);
         let scales = &self.actor.head().scales;
         let squash = |&entry: &usize| scales.squash(spec.task_ids[rollout.env(entry)], returns[entry]);
         let returns: Vec<f32> = entries.iter().map(squash).collect();
-        let returns: Tensor<1> = Tensor::from_data(TensorData::new(returns, [count]), device);
+        // All choices of an action learn the same return.
+        let of_branches =
+            |values| -> Tensor<1> { Tensor::from_data(TensorData::new(values, [branches.len()]), device) };
+        let returns = of_branches(branches.repeat(&returns));
+        let weights = of_branches(branches.weights(&vec![1.0; entries.len()]));
 
-        let values = training.network.forward(observations, &rows, None).squeeze_dim::<2>(2);
-        let taken = values.gather(1, actions).squeeze_dim::<1>(1);
-        let loss = (taken.clone() - returns).square().mean();
+        let values = training.network.forward(observations, &rows, None);
+        let taken = branches.select(values).squeeze_dim::<1>(1);
+        let loss = loss::weighted_mean((taken.clone() - returns).square(), weights);
         let terms = vec![("the loss", loss.clone())];
         halt_if(stop)?;
         Ok(training.step(&loss, terms, taken, step_size)?)
@@ -231,9 +236,15 @@ impl Pqn {
     /// rollout.
     fn step_metrics(&self, result: &StepResult, entries: &[usize]) -> StepMetrics {
         let head = self.actor.head();
-        let value = |(&number, &entry): (&f32, &usize)| head.mean(self.on_policy.task(entry), &[number]);
-        let values = result.details.iter().zip(entries).map(value);
-        let q_values = values.sum::<f32>() / result.details.len() as f32;
+        let mut rest = &result.details[..];
+        let value = |&entry: &usize| {
+            let task = self.on_policy.task(entry);
+            let of_choices;
+            (of_choices, rest) = rest.split_at(self.on_policy.spec.tasks[task].actions.num_choices());
+            let values = of_choices.iter().map(|&value| head.mean(task, &[value]));
+            values.sum::<f32>() / of_choices.len() as f32
+        };
+        let q_values = entries.iter().map(value).sum::<f32>() / entries.len() as f32;
         let StepResult { grad_norm, dead_units, .. } = *result;
         StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units }
     }
@@ -244,7 +255,7 @@ impl Learner for Pqn {
         &self.on_policy.spec
     }
 
-    /// Returns the greedy action for each row, or a random one. Draws two random numbers per row, in row
+    /// Returns the greedy action for each row, or a random one. Draws a random number and one per choice for each row, in row
     /// order.
     fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
         self.actor.check(batch)?;
@@ -253,11 +264,15 @@ impl Learner for Pqn {
         let (values, packed) = self.actor.evaluate_batch(batch, None).map_err(diagnose)?;
         let epsilon = self.epsilon();
         self.on_policy.store(packed, batch);
-        let OnPolicy { actions, action_rng, rollout, .. } = &mut self.on_policy;
-        *actions = epsilon_greedy(&values, epsilon, action_rng);
-        for ((row, &action), value) in rows(batch).into_iter().zip(&*actions).zip(best(&values)) {
+        let OnPolicy { spec, actions, action_rng, rollout, .. } = &mut self.on_policy;
+        actions.clear();
+        for (row, values) in rows(batch).into_iter().zip(&values) {
+            let joint = spec.actions(row.env);
+            let options = epsilon_greedy(joint, values, epsilon, action_rng);
+            joint.write(&options, actions);
             // The log-probability of an action is not used.
-            rollout.begin_step(batch, row, Decision { action, log_prob: 0.0, value });
+            let decision = Decision { options: &options, log_prob: 0.0, value: best_value(joint, values) };
+            rollout.begin_step(batch, row, decision);
         }
         Ok(actions)
     }
@@ -265,11 +280,10 @@ impl Learner for Pqn {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        let evaluate = |rows: &[BatchRow]| {
-            Ok(best(&self.actor.values_of_rows(&batch.final_observations, rows, None)?))
-        };
+        let evaluate = |rows: &[BatchRow]| self.actor.best_values(&batch.final_observations, rows);
         let final_values = self.on_policy.final_values(batch, evaluate)?;
-        self.on_policy.end_steps(batch, final_values, || Ok(best(&self.actor.values(batch)?)))
+        let evaluate = || self.actor.best_values(&batch.observations, &rows(batch));
+        self.on_policy.end_steps(batch, final_values, evaluate)
     }
 
     fn can_act(&self, batch: &Batch) -> bool {
@@ -317,9 +331,4 @@ impl Learner for Pqn {
         self.on_policy.training.network = network;
         Ok(transferred)
     }
-}
-
-/// Returns the largest value of each row.
-fn best(values: &[Vec<f32>]) -> Vec<f32> {
-    values.iter().map(|values| values.iter().copied().fold(f32::NEG_INFINITY, f32::max)).collect()
 }

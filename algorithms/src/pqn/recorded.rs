@@ -23,7 +23,8 @@ fn assert_equals(name: &'static str, updates: usize) {
             pqn.act(batch).unwrap();
             // The action was chosen by another policy, and the values differ a little.
             for row in rows(batch) {
-                let decision = Decision { action: actions[entry], log_prob: 0.0, value: values[entry] };
+                let decision =
+                    Decision { options: &actions[entry..=entry], log_prob: 0.0, value: values[entry] };
                 pqn.on_policy.rollout.begin_step(batch, row, decision);
                 entry += 1;
             }

@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
+use crate::testing::{RandomEnvs, assert_legal, assert_stopped_updates_are_undone, spec, spec_of_choices};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec};
 
 fn vectors(mode: AutoresetMode) -> VectorSpec {
@@ -22,9 +22,7 @@ fn learner(spec: VectorSpec) -> Pqn {
 /// One step of learner and environments, and an update if one is due.
 fn step(pqn: &mut Pqn, envs: &mut RandomEnvs) -> Option<PqnMetrics> {
     let actions = pqn.act(&envs.batch).unwrap();
-    for (&action, &task) in actions.iter().zip(&envs.spec.task_ids) {
-        assert!((0..envs.spec.tasks[task].num_actions as i32).contains(&action));
-    }
+    assert_legal(&envs.spec, actions);
     envs.step();
     pqn.observe(&envs.batch).unwrap();
     pqn.is_ready().then(|| pqn.update().unwrap())
@@ -50,10 +48,12 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
-    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+    let modes = [AutoresetMode::NextStep, AutoresetMode::SameStep];
+    let several = spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    for spec in modes.map(vectors).into_iter().chain([several]) {
         // At the start, within a rollout, just after an update, and within the next rollout.
         for pause in [0, 5, 16, 20] {
-            let (mut pqn, mut envs) = (learner(vectors(mode)), RandomEnvs::new(vectors(mode)));
+            let (mut pqn, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec.clone()));
             for _ in 0..pause {
                 step(&mut pqn, &mut envs);
             }

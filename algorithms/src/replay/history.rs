@@ -110,7 +110,6 @@ pub(super) struct Step {
     /// Position of the observation after the action: the final one if the episode was truncated, arbitrary if
     /// it terminated.
     pub(super) successor: u64,
-    pub(super) action: i32,
     pub(super) reward: f32,
     pub(super) end: End,
 }
@@ -122,20 +121,27 @@ pub(super) struct History {
     capacity: usize,
     pub(super) frames: FrameRing,
     steps: VecDeque<Step>,
+    /// The number of choices of an action that a step has room for.
+    num_choices: usize,
+    /// The options of the actions of all steps and of the one that has begun, padded with 0.
+    actions: VecDeque<i32>,
     /// Number of the oldest step.
     oldest: u64,
     /// Number of the first step that cannot be drawn yet, because its return is incomplete.
     ready_end: u64,
-    /// Position and action of a step that has begun.
-    begun: Option<(u64, i32)>,
+    /// Position of the observation of a step that has begun.
+    begun: Option<u64>,
 }
 
 impl History {
-    pub(super) fn new(capacity: usize, slots: usize) -> Self {
+    /// Creates an empty history of up to `capacity` steps with `slots` frames and actions of up to `num_choices` choices.
+    pub(super) fn new(capacity: usize, slots: usize, num_choices: usize) -> Self {
         Self {
             capacity,
             frames: FrameRing::new(slots),
             steps: VecDeque::with_capacity(capacity + 1),
+            num_choices,
+            actions: VecDeque::with_capacity((capacity + 1) * num_choices),
             oldest: 0,
             ready_end: 0,
             begun: None,
@@ -146,21 +152,23 @@ impl History {
         self.capacity
     }
 
-    /// Begins a step with an action in the observation at `position`.
-    pub(super) fn begin(&mut self, position: u64, action: i32) {
-        self.begun = Some((position, action));
+    /// Begins a step with an action, padded with 0, in the observation at `position`.
+    pub(super) fn begin(&mut self, position: u64, action: &[i32]) {
+        self.begun = Some(position);
+        self.actions.extend(action);
     }
 
     /// Discards the step that has begun.
     pub(super) fn discard(&mut self) {
         self.begun = None;
+        self.actions.truncate(self.steps.len() * self.num_choices);
     }
 
     /// Ends the step that has begun.
     pub(super) fn end(&mut self, reward: f32, end: End, successor: Option<u64>) {
-        if let Some((observation, action)) = self.begun.take() {
+        if let Some(observation) = self.begun.take() {
             let successor = successor.unwrap_or(observation);
-            self.steps.push_back(Step { observation, successor, action, reward, end });
+            self.steps.push_back(Step { observation, successor, reward, end });
         }
     }
 
@@ -171,6 +179,7 @@ impl History {
             && (self.steps.len() > self.capacity || !self.frames.holds(step.observation, stack))
         {
             self.steps.pop_front();
+            self.actions.drain(..self.num_choices);
             self.oldest += 1;
         }
         self.ready_end = self.ready_end.max(self.oldest);
@@ -216,6 +225,12 @@ impl History {
         &self.steps[(number - self.oldest) as usize]
     }
 
+    /// Returns the options of a step's action, padded with 0.
+    pub(super) fn action(&self, number: u64) -> Vec<i32> {
+        let start = (number - self.oldest) as usize * self.num_choices;
+        self.actions.range(start..start + self.num_choices).copied().collect()
+    }
+
     /// Returns the `n`-step return from a step on, and the position of the observation from which it is
     /// bootstrapped.
     pub(super) fn n_step_return(&self, number: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {
@@ -239,10 +254,12 @@ impl History {
     /// Returns true if the sizes match and all observations are present. False for a damaged history.
     pub(super) fn fits(&self, other: &Self, stack: Stack) -> bool {
         let positions = self.steps.iter().flat_map(|step| [step.observation, step.successor]);
-        let mut positions = positions.chain(self.begun.map(|(position, _)| position));
+        let mut positions = positions.chain(self.begun);
         self.capacity == other.capacity
             && self.frames.slots == other.frames.slots
             && self.steps.len() <= self.capacity
+            && self.num_choices == other.num_choices
+            && self.actions.len() == (self.steps.len() + usize::from(self.begun.is_some())) * self.num_choices
             && (self.oldest..=self.newest_end()).contains(&self.ready_end)
             && (self.frames.written == 0 || self.frames.written >= stack.stack as u64)
             && positions.all(|position| self.frames.holds(position, stack))

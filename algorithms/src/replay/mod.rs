@@ -165,10 +165,11 @@ pub(crate) fn replay_size(
         }
         None => 0,
     };
+    let of_step = size_of::<history::Step>() + spec.max_choices() * size_of::<i32>();
     Ok(ReplaySize {
         steps,
         storage_bytes: sum(&shares.slots).saturating_mul(stack.frame_bytes as u64),
-        index_bytes: steps.saturating_mul(size_of::<history::Step>() as u64).saturating_add(trees),
+        index_bytes: steps.saturating_mul(of_step as u64).saturating_add(trees),
     })
 }
 
@@ -206,7 +207,7 @@ impl ReplayBuffer {
                 .steps
                 .iter()
                 .zip(&shares.slots)
-                .map(|(&steps, &slots)| History::new(steps, slots))
+                .map(|(&steps, &slots)| History::new(steps, slots, spec.max_choices()))
                 .collect(),
             frames,
             envs_of,
@@ -242,9 +243,10 @@ impl ReplayBuffer {
         (self.priorities, self.max_priorities) = (trees, largest);
     }
 
-    /// Stores the observation and the action of one step for each environment.
+    /// Stores the observation and the action of one step for each environment. `actions` are the options of their actions, each
+    /// padded to the largest number of choices.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[i32]) {
-        for (env, &action) in actions.iter().enumerate() {
+        for (env, action) in actions.chunks_exact(actions.len() / self.histories.len()).enumerate() {
             let position = self.push(env, batch.observations.row(env));
             self.histories[env].begin(position, action);
         }
@@ -402,9 +404,9 @@ impl ReplayBuffer {
         }
     }
 
-    /// Returns the action of a step.
-    pub(crate) fn action(&self, draw: &Draw) -> i32 {
-        self.histories[draw.env].step(draw.number).action
+    /// Returns the options of a step's action, padded with 0.
+    pub(crate) fn action(&self, draw: &Draw) -> Vec<i32> {
+        self.histories[draw.env].action(draw.number)
     }
 
     /// Returns the n-step return from a step on.

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Space;
 
 use super::*;
-use crate::Task;
+use crate::{JointActions, Task};
 
 const SIDE: usize = 36;
 
@@ -91,7 +91,7 @@ impl StackedEnvs {
 /// A step with its whole observations.
 struct NaiveStep {
     observation: Vec<u8>,
-    action: i32,
+    options: [i32; 2],
     reward: f32,
     terminated: bool,
     truncated: bool,
@@ -117,12 +117,13 @@ fn naive_return(steps: &[NaiveStep], t: usize, n: usize, gamma: f32) -> Option<(
 
 fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> VectorSpec {
     let count = tasks.iter().max().unwrap() + 1;
-    let task = |index: usize| Task::new(index.to_string(), 4);
+    let actions = || JointActions::product(&[4, 3]).unwrap();
+    let task = |index: usize| Task::of_actions(index.to_string(), actions());
     VectorSpec {
         observation_space: space,
         tasks: (0..count).map(task).collect(),
         task_ids: tasks.to_vec(),
-        shared_actions: 4,
+        shared_outputs: 7,
         autoreset_mode: mode,
     }
 }
@@ -135,18 +136,20 @@ fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer {
 /// Runs the environments, and stores every step in the replay buffer and the naive lists.
 fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<NaiveStep>], steps: usize) {
     for _ in 0..steps {
-        let actions: Vec<i32> = (0..naive.len()).map(|_| envs.rng.random_range(0..4)).collect();
-        replay.begin_step(&envs.batch, &actions);
+        let action = |env: usize, option: i32| [option, (option + env as i32) % 3];
+        let actions: Vec<[i32; 2]> =
+            (0..naive.len()).map(|env| action(env, envs.rng.random_range(0..4))).collect();
+        replay.begin_step(&envs.batch, actions.as_flattened());
         let seen: Vec<Vec<u8>> =
             (0..naive.len()).map(|env| envs.batch.observations.row(env).to_vec()).collect();
         envs.step();
         let written = replay.end_step(&envs.batch);
         assert_eq!(written, envs.batch.autoreset.iter().filter(|&&reset| !reset).count() as u64);
-        for (env, (observation, action)) in seen.into_iter().zip(actions).enumerate() {
+        for (env, (observation, options)) in seen.into_iter().zip(actions).enumerate() {
             if !envs.batch.autoreset[env] {
                 naive[env].push(NaiveStep {
                     observation,
-                    action,
+                    options,
                     reward: envs.batch.rewards[env],
                     terminated: envs.batch.terminated[env],
                     truncated: envs.batch.truncated[env],
@@ -175,7 +178,7 @@ fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
             naive_return(steps, draw.number as usize, n_step, gamma).expect("a complete return");
         let row = index * row_bytes..(index + 1) * row_bytes;
         assert!(observations[row.clone()] == expected.observation, "{draw:?}");
-        assert_eq!(replay.action(draw), expected.action);
+        assert_eq!(replay.action(draw), expected.options);
         let result = replay.n_step_return(draw);
         assert!((result.rewards - rewards).abs() < 1e-6 && (result.discount - discount).abs() < 1e-6);
         // A terminated step has no successor.

@@ -29,6 +29,32 @@ pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
     "DOWNLEFTFIRE",
 ];
 
+/// The choices that an action consists of, as numbers of options: the button (released, pressed), the horizontal direction
+/// (none, right, left) and the vertical one (none, up, down).
+pub const CHOICES: [usize; 3] = [2, 3, 3];
+
+/// The options of each action by code, one for each of the [`CHOICES`].
+pub const ACTION_FACTORS: [[usize; 3]; ACTIONS as usize] = [
+    [0, 0, 0],
+    [1, 0, 0],
+    [0, 0, 1],
+    [0, 1, 0],
+    [0, 2, 0],
+    [0, 0, 2],
+    [0, 1, 1],
+    [0, 2, 1],
+    [0, 1, 2],
+    [0, 2, 2],
+    [1, 0, 1],
+    [1, 1, 0],
+    [1, 2, 0],
+    [1, 0, 2],
+    [1, 1, 1],
+    [1, 2, 1],
+    [1, 1, 2],
+    [1, 2, 2],
+];
+
 /// An action of the player, code 0 to 17, or the RESET switch.
 ///
 /// ```
@@ -110,7 +136,21 @@ impl fmt::Display for Action {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn the_factors_of_the_actions_are_all_combinations_and_match_the_names() {
+        for (name, &[button, horizontal, vertical]) in ACTION_NAMES.iter().zip(&ACTION_FACTORS) {
+            let parts =
+                [["", "UP", "DOWN"][vertical], ["", "RIGHT", "LEFT"][horizontal], ["", "FIRE"][button]];
+            let spelled = parts.concat();
+            assert_eq!(*name, if spelled.is_empty() { "NOOP" } else { &spelled });
+        }
+        let distinct: BTreeSet<_> = ACTION_FACTORS.into_iter().collect();
+        assert_eq!(distinct.len(), CHOICES.iter().product());
+    }
 
     #[test]
     fn joystick_positions_match_the_action_names() {

@@ -17,7 +17,7 @@ pub mod roms;
 mod rules;
 mod settings;
 
-pub use action::{ACTION_NAMES, ACTIONS, Action};
+pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
 pub use ale::Ale;
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, RgbImage};
 pub use error::AleError;

@@ -25,10 +25,13 @@ pub enum ProbeKind {
     /// Three steps, observation +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was +1,
     /// action 0 if it was -1; right earns 1, wrong -1. Only a recurrent policy can solve it.
     Memory,
+    /// One step, observation +1 or -1; the action is two choices of two and of three options, of which (1, 2) is right for +1
+    /// and (0, 1) for -1; right earns 1, anything else -1. Tests policies and values of several choices.
+    Combination,
 }
 
 impl ProbeKind {
-    /// All kinds that require no memory, simplest first.
+    /// All kinds that require no memory and have a single choice, simplest first.
     pub const ALL: [Self; 5] = [
         Self::ConstantValue,
         Self::ValueFromObservation,
@@ -37,10 +40,11 @@ impl ProbeKind {
         Self::ActionFromObservation,
     ];
 
-    fn num_actions(self) -> usize {
+    fn action_space(self) -> Space {
         match self {
-            Self::ConstantValue | Self::ValueFromObservation | Self::DiscountedValue => 1,
-            Self::BestAction | Self::ActionFromObservation | Self::Memory => 2,
+            Self::ConstantValue | Self::ValueFromObservation | Self::DiscountedValue => Space::discrete(1),
+            Self::BestAction | Self::ActionFromObservation | Self::Memory => Space::discrete(2),
+            Self::Combination => Space::multi_discrete([2, 3]),
         }
     }
 
@@ -81,7 +85,7 @@ impl Probe {
     pub fn new(kind: ProbeKind) -> Self {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
-            action_space: Space::discrete(kind.num_actions()),
+            action_space: kind.action_space(),
             state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, first: 0.0, steps: 0 },
         }
     }
@@ -92,15 +96,22 @@ impl State {
         self.steps = 0;
         self.observation = match self.kind {
             ProbeKind::ConstantValue | ProbeKind::DiscountedValue | ProbeKind::BestAction => 0.0,
-            ProbeKind::ValueFromObservation | ProbeKind::ActionFromObservation | ProbeKind::Memory => {
-                if self.rng.random() { 1.0 } else { -1.0 }
+            ProbeKind::ValueFromObservation
+            | ProbeKind::ActionFromObservation
+            | ProbeKind::Memory
+            | ProbeKind::Combination => {
+                if self.rng.random() {
+                    1.0
+                } else {
+                    -1.0
+                }
             }
         };
         self.first = self.observation;
     }
 
-    fn reward(&self, action: i32) -> f32 {
-        let sign = if action == 1 { 1.0 } else { -1.0 };
+    fn reward(&self, action: &[i32]) -> f32 {
+        let sign = if action[0] == 1 { 1.0 } else { -1.0 };
         match self.kind {
             ProbeKind::ConstantValue => 1.0,
             ProbeKind::ValueFromObservation | ProbeKind::DiscountedValue => self.observation,
@@ -108,6 +119,10 @@ impl State {
             ProbeKind::ActionFromObservation => sign * self.observation,
             ProbeKind::Memory if self.steps == 2 => sign * self.first,
             ProbeKind::Memory => 0.0,
+            ProbeKind::Combination => {
+                let right = if self.observation > 0.0 { [1, 2] } else { [0, 1] };
+                if action == right { 1.0 } else { -1.0 }
+            }
         }
     }
 }
@@ -132,7 +147,7 @@ impl Env for Probe {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let action = action.to_index(&self.action_space)?;
+        let action = action.to_indices(&self.action_space)?;
         let reward = self.state.reward(action);
         self.state.steps = self.state.steps.saturating_add(1);
         if self.state.kind == ProbeKind::DiscountedValue {
@@ -173,13 +188,13 @@ mod tests {
     use super::*;
 
     /// Returns the first observation, and the reward and termination of each step, of an episode that repeats `action`.
-    fn episode(env: &mut Probe, action: i32) -> (f32, Vec<(f32, bool)>) {
+    fn episode(env: &mut Probe, action: &[i32]) -> (f32, Vec<(f32, bool)>) {
         let mut row = [0; 4];
         env.reset(None, &mut row);
         let first = f32::from_ne_bytes(row);
         let mut steps: Vec<(f32, bool)> = Vec::new();
         while steps.last().is_none_or(|&(_, terminated)| !terminated) {
-            let step = env.step(Action::Discrete(&[action]), &mut row).unwrap();
+            let step = env.step(Action::Discrete(action), &mut row).unwrap();
             assert!(!step.truncated);
             steps.push((step.reward, step.terminated));
         }
@@ -192,8 +207,9 @@ mod tests {
         for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Memory]) {
             let mut env = Probe::new(kind);
             for _ in 0..20 {
-                for action in 0..kind.num_actions() as i32 {
-                    let (first, steps) = episode(&mut env, action);
+                let &Space::Discrete { n, .. } = env.action_space() else { unreachable!("a single choice") };
+                for action in 0..n as i32 {
+                    let (first, steps) = episode(&mut env, &[action]);
                     let sign = 2.0 * action as f32 - 1.0;
                     let expected = match kind {
                         ProbeKind::ConstantValue => (0.0, vec![(1.0, true)]),
@@ -202,6 +218,7 @@ mod tests {
                         ProbeKind::BestAction => (0.0, vec![(sign, true)]),
                         ProbeKind::ActionFromObservation => (first, vec![(sign * first, true)]),
                         ProbeKind::Memory => (first, vec![(0.0, false), (0.0, false), (sign * first, true)]),
+                        ProbeKind::Combination => unreachable!("it has several choices"),
                     };
                     assert_eq!((first, steps), expected, "{kind:?}");
                     if first != 0.0 {
@@ -214,13 +231,27 @@ mod tests {
     }
 
     #[test]
+    fn a_combination_is_right_for_each_observation() {
+        let mut env = Probe::new(ProbeKind::Combination);
+        let mut seen = [false; 2];
+        for action in (0..20).flat_map(|_| (0..2).flat_map(|left| (0..3).map(move |right| [left, right]))) {
+            let (first, steps) = episode(&mut env, &action);
+            let right = if first == 1.0 { [1, 2] } else { [0, 1] };
+            assert_eq!(steps, [(if action == right { 1.0 } else { -1.0 }, true)]);
+            seen[usize::from(first == 1.0)] |= action == right;
+        }
+        assert_eq!(seen, [true; 2], "both observations occur with the right action");
+        assert!(env.step(Action::Discrete(&[0, 3]), &mut [0; 4]).is_err());
+    }
+
+    #[test]
     fn snapshots_continue_equally_and_belong_to_their_kind() {
         let mut env = Probe::new(ProbeKind::ValueFromObservation);
         env.reset(Some(9), &mut [0; 4]);
         let mut copy = Probe::new(ProbeKind::ValueFromObservation);
         copy.restore(&env.snapshot()).unwrap();
         for _ in 0..20 {
-            assert_eq!(episode(&mut env, 0), episode(&mut copy, 0));
+            assert_eq!(episode(&mut env, &[0]), episode(&mut copy, &[0]));
         }
         let error = Probe::new(ProbeKind::BestAction).restore(&env.snapshot()).unwrap_err();
         assert!(error.to_string().contains("ValueFromObservation"), "{error}");

@@ -28,7 +28,7 @@ fn rescaled_observations_follow_the_rules() {
 
 #[test]
 fn probes_follow_the_rules() {
-    for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Memory]) {
+    for kind in ProbeKind::ALL.into_iter().chain([ProbeKind::Memory, ProbeKind::Combination]) {
         assert_eq!(check_env(&mut Probe::new(kind)), Ok(()), "{kind:?}");
     }
 }

@@ -39,7 +39,7 @@ pub enum Action<'a> {
     Continuous(&'a [f32]),
 }
 
-impl Action<'_> {
+impl<'a> Action<'a> {
     /// Returns true if the action lies in `space`.
     pub fn is_in(&self, space: &Space) -> bool {
         let kind = ActionKind::of(space);
@@ -76,6 +76,14 @@ impl Action<'_> {
     pub fn to_index(self, space: &Space) -> Result<i32, EnvError> {
         match self {
             Self::Discrete(&[index]) if self.fits(space) => Ok(index),
+            _ => Err(self.invalid(space)),
+        }
+    }
+
+    /// Returns the integers of this action after checking that it fits `space`.
+    pub fn to_indices(self, space: &Space) -> Result<&'a [i32], EnvError> {
+        match self {
+            Self::Discrete(indices) if self.fits(space) => Ok(indices),
             _ => Err(self.invalid(space)),
         }
     }

@@ -1,0 +1,94 @@
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use crate::JointActions;
+
+/// The choices of the actions of a minibatch's rows. Each is a *branch* with outputs of its own, as in Tavakoli et al. 2018,
+/// "Action branching architectures for deep reinforcement learning" (<https://arxiv.org/abs/1711.08946>). All branches of a row
+/// learn the same target, and count as much as the only branch of another row together.
+///
+/// Rows with a single choice have one branch each.
+#[derive(Clone, Debug)]
+pub(crate) struct Branches {
+    /// For each row its number of branches.
+    counts: Vec<usize>,
+    /// For each branch the index of its output among those of all rows, `[branches]`.
+    outputs: Tensor<1, Int>,
+}
+
+impl Branches {
+    /// Creates the branches of rows with these actions, whose networks have `columns` outputs for each row.
+    pub(crate) fn new<'a>(
+        actions: impl Iterator<Item = (&'a JointActions, &'a [i32])>,
+        columns: usize,
+        device: &Device,
+    ) -> Self {
+        let (mut counts, mut outputs) = (Vec::new(), Vec::new());
+        for (row, (actions, options)) in actions.enumerate() {
+            let before = outputs.len();
+            outputs.extend(actions.columns(options).map(|column| (row * columns + column) as i32));
+            counts.push(outputs.len() - before);
+        }
+        let count = outputs.len();
+        Self { counts, outputs: Tensor::from_data(TensorData::new(outputs, [count]), device) }
+    }
+
+    /// Returns the number of branches.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Selects the outputs of the branches: `[rows, columns, atoms]` to `[branches, atoms]`.
+    pub(crate) fn select(&self, outputs: Tensor<3>) -> Tensor<2> {
+        outputs.flatten::<2>(0, 1).select(0, self.outputs.clone())
+    }
+
+    /// Repeats the values of each row, of which there are equally many, for its branches.
+    pub(crate) fn repeat<T: Copy>(&self, of_rows: &[T]) -> Vec<T> {
+        let width = of_rows.len() / self.counts.len();
+        let rows = of_rows.chunks_exact(width).zip(&self.counts);
+        rows.flat_map(|(values, &count)| values.repeat(count)).collect()
+    }
+
+    /// Returns the weights of the branches of rows with these weights: their weighted mean is the weighted mean over the rows
+    /// of the mean over the branches of a row.
+    pub(crate) fn weights(&self, of_rows: &[f32]) -> Vec<f32> {
+        let per_row = self.len() as f32 / self.counts.len() as f32;
+        let rows = of_rows.iter().zip(&self.counts);
+        rows.flat_map(|(weight, &count)| std::iter::repeat_n(weight * (per_row / count as f32), count))
+            .collect()
+    }
+
+    /// Returns for each row the mean over its branches.
+    pub(crate) fn means(&self, of_branches: &[f32]) -> Vec<f32> {
+        let mut rest = of_branches;
+        let mean = |&count: &usize| {
+            let own;
+            (own, rest) = rest.split_at(count);
+            own.iter().sum::<f32>() / count as f32
+        };
+        self.counts.iter().map(mean).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_rows_count_the_same_however_many_branches_they_have() {
+        let (pair, single) = (JointActions::product(&[2, 3]).unwrap(), JointActions::discrete(4));
+        let actions = [(&pair, &[1, 2][..]), (&single, &[3]), (&pair, &[0, 0])];
+        let branches = Branches::new(actions.into_iter(), 5, &Device::flex());
+        let outputs: Vec<f32> = (0_u8..30).map(f32::from).collect();
+        let outputs: Tensor<3> = Tensor::from_data(TensorData::new(outputs, [3, 5, 2]), &Device::flex());
+        let selected: Vec<f32> = branches.select(outputs).try_into_vec_as().unwrap();
+        // The columns of row 0 are 1 and 4, that of row 1 is 3, and those of row 2 are 0 and 2.
+        assert_eq!(selected, [2.0, 3.0, 8.0, 9.0, 16.0, 17.0, 20.0, 21.0, 24.0, 25.0]);
+        assert_eq!(branches.repeat(&[1, 2, 3, 4, 5, 6]), [1, 2, 1, 2, 3, 4, 5, 6, 5, 6]);
+        let losses = [1.0, 3.0, 10.0, 0.0, 4.0];
+        assert_eq!(branches.means(&losses), [2.0, 10.0, 2.0]);
+        let weights = branches.weights(&[1.0, 0.5, 1.0]);
+        let mean = losses.iter().zip(weights).map(|(loss, weight)| loss * weight).sum::<f32>() / 5.0;
+        assert!((mean - (2.0 + 5.0 + 2.0) / 3.0).abs() < 1e-6, "{mean}");
+    }
+}

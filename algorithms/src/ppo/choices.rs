@@ -1,0 +1,395 @@
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+
+use super::loss;
+use crate::Task;
+use crate::networks::ILLEGAL_LOGIT;
+use crate::vector_spec::max_outputs;
+
+/// The actions of the rows of a minibatch, with the [graphs](crate::JointActions) of their tasks as tensors.
+#[derive(Clone, Debug)]
+pub(super) enum Choices {
+    /// The actions of tasks with a single choice, `[rows]`.
+    Single(Tensor<1, Int>),
+    /// The actions of tasks of which some have several choices.
+    Several(Paths),
+}
+
+/// Actions as paths. The tensors are padded to the largest numbers of choices, nodes and columns of any task.
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    /// `[rows, choices]`: for each node of a row's path the index of its edge in `[nodes * columns]`.
+    edges: Tensor<2, Int>,
+    /// `[rows, choices]`: 1 for the choices of the row's task.
+    choices: Tensor<2>,
+    /// `[rows, nodes, columns]`: 1 for edges of the row's task.
+    legal: Tensor<3>,
+    /// `[rows, nodes]`: 1 for the nodes of the row's task.
+    nodes: Tensor<2>,
+    /// `[rows, nodes, columns, nodes]`: 1 for edges with the node that they lead to. Absent if every path visits all nodes.
+    successors: Option<Tensor<4>>,
+}
+
+impl Choices {
+    /// Creates the actions of some rows, each with its task and its options.
+    pub(super) fn new<'a>(
+        actions: impl Iterator<Item = (usize, &'a [i32])>,
+        tasks: &[Task],
+        device: &Device,
+    ) -> Self {
+        if tasks.iter().all(|task| task.actions.num_choices() == 1) {
+            let actions: Vec<i32> = actions.map(|(_, options)| options[0]).collect();
+            let rows = actions.len();
+            return Self::Single(Tensor::from_data(TensorData::new(actions, [rows]), device));
+        }
+        Self::Several(Paths::new(actions, tasks, device))
+    }
+
+    /// Returns the policies with the given logits, `[rows, columns]`.
+    pub(super) fn policies(self, logits: Tensor<2>) -> RowPolicies {
+        match self {
+            Self::Single(actions) => RowPolicies::Single { log_probs: log_softmax(logits, 1), actions },
+            Self::Several(paths) => {
+                let illegal = paths.legal.clone().lower_elem(0.5);
+                let logits = logits.unsqueeze_dim::<3>(1).expand(illegal.dims());
+                let log_probs = log_softmax(logits.mask_fill(illegal, ILLEGAL_LOGIT), 2);
+                RowPolicies::Several { log_probs, paths }
+            }
+        }
+    }
+}
+
+impl Paths {
+    fn new<'a>(actions: impl Iterator<Item = (usize, &'a [i32])>, tasks: &[Task], device: &Device) -> Self {
+        let most = |count: &dyn Fn(&Task) -> usize| tasks.iter().map(count).max().unwrap_or(0);
+        let num_choices = most(&|task| task.actions.num_choices());
+        let num_nodes = most(&|task| task.actions.nodes().len());
+        let columns = max_outputs(tasks);
+
+        let (mut ids, mut edges) = (Vec::new(), Vec::new());
+        for (task, options) in actions {
+            let graph = &tasks[task].actions;
+            ids.push(task as i32);
+            let path = graph.path(options);
+            edges.extend(path.map(|(node, edge)| (node * columns + graph.nodes()[node][edge].column) as i32));
+            edges.resize(ids.len() * num_choices, 0);
+        }
+        let rows = ids.len();
+        let ids: Tensor<1, Int> = Tensor::from_data(TensorData::new(ids, [rows]), device);
+        // Tensors of the tasks, of which each row selects its own.
+        let of_rows = |values: Vec<f32>| {
+            let length = values.len() / tasks.len();
+            let of_tasks: Tensor<2> =
+                Tensor::from_data(TensorData::new(values, [tasks.len(), length]), device);
+            of_tasks.select(0, ids.clone())
+        };
+        let ones = |count: &dyn Fn(&Task) -> usize, most: usize| {
+            tasks
+                .iter()
+                .flat_map(|task| (0..most).map(move |index| (task, index)))
+                .map(|(task, index)| f32::from(index < count(task)))
+                .collect()
+        };
+        let choices = of_rows(ones(&|task| task.actions.num_choices(), num_choices));
+        let nodes = of_rows(ones(&|task| task.actions.nodes().len(), num_nodes));
+        let size = num_nodes * columns;
+        let mut legal = vec![0.0; tasks.len() * size];
+        let mut successors = vec![0.0; tasks.len() * size * num_nodes];
+        for (task, graph) in tasks.iter().map(|task| &task.actions).enumerate() {
+            for (node, edge) in
+                (0..).zip(graph.nodes()).flat_map(|(node, edges)| edges.iter().map(move |edge| (node, edge)))
+            {
+                let place = task * size + node * columns + edge.column;
+                legal[place] = 1.0;
+                if let Some(next) = edge.next {
+                    successors[place * num_nodes + next] = 1.0;
+                }
+            }
+        }
+        let are_products = tasks.iter().all(|task| task.actions.is_product());
+        Self {
+            edges: Tensor::from_data(TensorData::new(edges, [rows, num_choices]), device),
+            choices,
+            legal: of_rows(legal).reshape([rows, num_nodes, columns]),
+            nodes,
+            successors: (!are_products)
+                .then(|| of_rows(successors).reshape([rows, num_nodes, columns, num_nodes])),
+        }
+    }
+
+    /// Returns the probability that a row's path visits each node, `[rows, nodes]`, from the probabilities of the edges,
+    /// `[rows, nodes, columns]`.
+    fn reach(&self, probabilities: Tensor<3>) -> Tensor<2> {
+        let Some(successors) = &self.successors else { return self.nodes.clone() };
+        let moves = (probabilities.unsqueeze_dim::<4>(3) * successors.clone()).sum_dim(2).squeeze_dim::<3>(2);
+        let ([rows, nodes], [_, choices]) = (self.nodes.dims(), self.choices.dims());
+        let device = self.nodes.device();
+        let first: Tensor<2> =
+            Tensor::cat(vec![Tensor::ones([rows, 1], &device), Tensor::zeros([rows, nodes - 1], &device)], 1);
+        let (mut current, mut reach) = (first.clone(), first);
+        for _ in 1..choices {
+            current = (current.unsqueeze_dim::<3>(2) * moves.clone()).sum_dim(1).squeeze_dim(1);
+            reach = reach + current.clone();
+        }
+        reach
+    }
+}
+
+/// The policies of a network in the rows of a minibatch, and the actions of these.
+#[derive(Clone, Debug)]
+pub(super) enum RowPolicies {
+    /// Log-probabilities `[rows, columns]` and actions `[rows]` of single choices.
+    Single { log_probs: Tensor<2>, actions: Tensor<1, Int> },
+    /// For each node the log-probabilities of its options, `[rows, nodes, columns]`, and the actions.
+    Several { log_probs: Tensor<3>, paths: Paths },
+}
+
+impl RowPolicies {
+    /// Computes the log-probability of each row's action, `[rows]`: the sum along its path.
+    pub(super) fn log_prob(&self) -> Tensor<1> {
+        match self.clone() {
+            Self::Single { log_probs, actions } => loss::log_prob(log_probs, actions),
+            Self::Several { log_probs, paths } => {
+                let each = log_probs.flatten::<2>(1, 2).gather(1, paths.edges);
+                (each * paths.choices).sum_dim(1).squeeze_dim(1)
+            }
+        }
+    }
+
+    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`: by the chain rule the sum of the
+    /// entropies of all nodes, each times the probability that the node is visited.
+    pub(super) fn entropies(&self) -> Tensor<1> {
+        match self.clone() {
+            Self::Single { log_probs, .. } => loss::entropies(log_probs),
+            Self::Several { log_probs, paths } => {
+                let probabilities = log_probs.clone().exp();
+                let of_nodes = (probabilities.clone() * log_probs).sum_dim(2).squeeze_dim::<2>(2).neg();
+                (of_nodes * paths.reach(probabilities)).sum_dim(1).squeeze_dim(1)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::seq::IndexedRandom;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::super::joint_policy::JointPolicy;
+    use super::*;
+    use crate::JointActions;
+    use crate::testing::{all_actions, random_actions};
+
+    /// Rows of random tasks with random logits and legal actions.
+    struct Case {
+        tasks: Vec<Task>,
+        /// For each row its task and its action.
+        rows: Vec<(usize, Vec<i32>)>,
+        logits: Vec<f32>,
+        columns: usize,
+        rng: ChaCha8Rng,
+    }
+
+    impl Case {
+        fn of_tasks(tasks: Vec<Task>, mut rng: ChaCha8Rng) -> Self {
+            let columns = max_outputs(&tasks);
+            let rows: Vec<(usize, Vec<i32>)> = (0..rng.random_range(1..6))
+                .map(|_| {
+                    let task = rng.random_range(0..tasks.len());
+                    (task, all_actions(&tasks[task].actions).choose(&mut rng).unwrap().clone())
+                })
+                .collect();
+            let logits = (0..rows.len() * columns).map(|_| rng.random_range(-3.0..3.0)).collect();
+            Self { tasks, rows, logits, columns, rng }
+        }
+
+        /// Cases of 100 seeds.
+        fn all() -> impl Iterator<Item = Self> {
+            (0..100).map(|seed| {
+                println!("seed {seed}");
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                let task = |rng: &mut ChaCha8Rng| Task::of_actions("task", random_actions(rng));
+                let mut tasks: Vec<Task> = (0..rng.random_range(0..3)).map(|_| task(&mut rng)).collect();
+                tasks.push(Task::of_actions("last", JointActions::product(&[2, 2]).unwrap()));
+                Self::of_tasks(tasks, rng)
+            })
+        }
+
+        fn device() -> Device {
+            Device::flex().autodiff()
+        }
+
+        fn logits(&self) -> Tensor<2> {
+            let data = TensorData::new(self.logits.clone(), [self.rows.len(), self.columns]);
+            Tensor::from_data(data, &Self::device()).require_grad()
+        }
+
+        fn actions(&self) -> impl Iterator<Item = (usize, &[i32])> {
+            self.rows.iter().map(|(task, options)| (*task, &options[..]))
+        }
+
+        fn graph(&self, row: usize) -> &JointActions {
+            &self.tasks[self.rows[row].0].actions
+        }
+
+        fn row(&self, row: usize) -> &[f32] {
+            &self.logits[row * self.columns..][..self.columns]
+        }
+    }
+
+    /// Computes the log-probability of an action from all legal ones: at each choice the logits of the options with which a
+    /// legal action goes on are normalised.
+    fn log_prob(all: &[Vec<i32>], sizes: &[usize], logits: &[f64], options: &[i32]) -> f64 {
+        let mut start = 0;
+        let mut total = 0.0;
+        for (choice, &size) in sizes.iter().enumerate() {
+            let is_legal = |option: i32| {
+                all.iter().any(|other| other[..choice] == options[..choice] && other[choice] == option)
+            };
+            let legal = (0..size as i32).filter(|&option| is_legal(option));
+            let sum: f64 = legal.map(|option| logits[start + option as usize].exp()).sum();
+            total += logits[start + options[choice] as usize] - sum.ln();
+            start += size;
+        }
+        total
+    }
+
+    fn entropy(all: &[Vec<i32>], sizes: &[usize], logits: &[f64]) -> f64 {
+        let log_probs = all.iter().map(|options| log_prob(all, sizes, logits, options));
+        log_probs.map(|log_prob| -log_prob.exp() * log_prob).sum()
+    }
+
+    fn wide(logits: &[f32]) -> Vec<f64> {
+        logits.iter().map(|&logit| f64::from(logit)).collect()
+    }
+
+    fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+        tensor.try_into_vec_as().unwrap()
+    }
+
+    #[test]
+    fn log_probabilities_and_entropies_equal_those_of_all_legal_actions() {
+        for case in Case::all() {
+            let policy = Choices::new(case.actions(), &case.tasks, &Case::device()).policies(case.logits());
+            let (log_probs, entropies) = (host(policy.log_prob()), host(policy.entropies()));
+            for (row, (_, options)) in case.rows.iter().enumerate() {
+                let (graph, logits) = (case.graph(row), wide(case.row(row)));
+                let all = all_actions(graph);
+                let expected = log_prob(&all, graph.sizes(), &logits, options);
+                assert!((f64::from(log_probs[row]) - expected).abs() < 1e-5, "{} {expected}", log_probs[row]);
+                let expected = entropy(&all, graph.sizes(), &logits);
+                assert!((f64::from(entropies[row]) - expected).abs() < 1e-5, "{} {expected}", entropies[row]);
+                let total: f64 =
+                    all.iter().map(|options| log_prob(&all, graph.sizes(), &logits, options).exp()).sum();
+                assert!((total - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_equal_those_of_all_legal_actions_and_are_zero_for_illegal_options() {
+        type Function<'a> = &'a dyn Fn(&JointActions, &[Vec<i32>], &[i32], &[f64]) -> f64;
+        let of_action: Function =
+            &|graph, all, options, logits| log_prob(all, graph.sizes(), logits, options);
+        let of_entropy: Function = &|graph, all, _, logits| entropy(all, graph.sizes(), logits);
+        for case in Case::all() {
+            for (output, function) in
+                [RowPolicies::log_prob, RowPolicies::entropies].into_iter().zip([of_action, of_entropy])
+            {
+                let logits = case.logits();
+                let policy =
+                    Choices::new(case.actions(), &case.tasks, &Case::device()).policies(logits.clone());
+                let gradient = host(logits.grad(&output(&policy).sum().backward()).unwrap());
+                for (row, (_, options)) in case.rows.iter().enumerate() {
+                    let graph = case.graph(row);
+                    let all = all_actions(graph);
+                    let legal: Vec<usize> = graph.nodes().iter().flatten().map(|edge| edge.column).collect();
+                    for column in 0..case.columns {
+                        let value = gradient[row * case.columns + column];
+                        if !legal.contains(&column) {
+                            assert_eq!(value, 0.0);
+                            continue;
+                        }
+                        let at = |step: f64| {
+                            let mut logits = wide(case.row(row));
+                            logits[column] += step;
+                            function(graph, &all, options, &logits)
+                        };
+                        let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
+                        assert!((f64::from(value) - expected).abs() < 1e-5, "{value} {expected}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_policy_on_the_host_is_the_same_and_never_samples_illegal_actions() {
+        for mut case in Case::all() {
+            let policy = Choices::new(case.actions(), &case.tasks, &Case::device()).policies(case.logits());
+            let taken = host(policy.log_prob());
+            for row in 0..case.rows.len() {
+                let graph = case.graph(row).clone();
+                let policy = JointPolicy::new(&graph, &case.row(row)[..graph.num_outputs()]);
+                let all = all_actions(&graph);
+                let exact = |options: &[i32]| log_prob(&all, graph.sizes(), &wide(case.row(row)), options);
+                assert!((f64::from(taken[row]) - exact(&case.rows[row].1)).abs() < 1e-5);
+                let mut rng = case.rng.clone();
+                for _ in 0..20 {
+                    let (options, log_prob) = policy.sample(&graph, &mut rng);
+                    assert!(all.contains(&options) && (f64::from(log_prob) - exact(&options)).abs() < 1e-5);
+                }
+                let best = all.iter().map(|options| exact(options)).fold(f64::NEG_INFINITY, f64::max);
+                assert!((exact(&policy.greedy(&graph)) - best).abs() < 1e-5);
+                let log_probs = policy.log_probs(&graph);
+                let choices = if graph.factors().is_some() { 1 } else { graph.num_choices() };
+                let total: f32 = log_probs.iter().map(|log_prob| log_prob.exp()).sum();
+                assert!((total - choices as f32).abs() < 1e-4, "{total} {choices}");
+                case.rng = rng;
+            }
+        }
+    }
+
+    #[test]
+    fn single_choices_are_the_plain_computation_bit_for_bit() {
+        for seed in 0..50 {
+            println!("seed {seed}");
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let tasks = (0..3).map(|index| Task::new(index.to_string(), rng.random_range(1..7))).collect();
+            let case = Case::of_tasks(tasks, rng);
+            // As the heads mask them.
+            let mut masked = case.logits.clone();
+            for (row, (task, _)) in case.rows.iter().enumerate() {
+                masked[row * case.columns..][..case.columns][case.tasks[*task].actions.num_outputs()..]
+                    .fill(ILLEGAL_LOGIT);
+            }
+            let case = Case { logits: masked, ..case };
+            let evaluate = |choices: Choices| {
+                let logits = case.logits();
+                let policy = choices.policies(logits.clone());
+                let (log_prob, entropies) = (policy.log_prob(), policy.entropies());
+                let gradient =
+                    logits.grad(&(log_prob.clone().exp() + entropies.clone()).sum().backward()).unwrap();
+                (host(log_prob), host(entropies), host(gradient))
+            };
+            let single = Choices::new(case.actions(), &case.tasks, &Case::device());
+            assert!(matches!(single, Choices::Single(_)));
+            let paths = Paths::new(case.actions(), &case.tasks, &Case::device());
+            assert_eq!(evaluate(single), evaluate(Choices::Several(paths)));
+            let (mut same, mut again) = (case.rng.clone(), case.rng.clone());
+            for row in 0..case.rows.len() {
+                let mut log_probs = case.row(row)[..case.graph(row).num_outputs()].to_vec();
+                crate::categorical::log_softmax(&mut log_probs);
+                let policy = JointPolicy::new(case.graph(row), case.row(row));
+                assert_eq!(policy.log_probs(case.graph(row)), log_probs);
+                let action = crate::categorical::sample(&log_probs, &mut same);
+                assert_eq!(
+                    policy.sample(case.graph(row), &mut again),
+                    (vec![action as i32], log_probs[action])
+                );
+                assert_eq!(policy.greedy(case.graph(row)), [crate::categorical::argmax(&log_probs) as i32]);
+            }
+        }
+    }
+}
