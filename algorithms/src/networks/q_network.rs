@@ -171,7 +171,7 @@ impl QHead {
 /// choices, computes for each output the mean over the legal options of its choice, `[rows, max_outputs, atoms]`.
 fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     if !rows.choices().is_empty() {
-        return means_of_choices(outputs, rows.choices());
+        return means_of_choices(&outputs, rows.choices());
     }
     let illegal = rows.illegal().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
@@ -180,7 +180,7 @@ fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
 }
 
 /// Computes for each output the mean over the outputs of the same choice; 0 for illegal ones.
-fn means_of_choices(outputs: Tensor<3>, choices: &[Tensor<2>]) -> Tensor<3> {
+fn means_of_choices(outputs: &Tensor<3>, choices: &[Tensor<2>]) -> Tensor<3> {
     let mean = |legal: &Tensor<2>| {
         let legal = legal.clone().unsqueeze_dim::<3>(2);
         // Tasks with fewer choices have no legal outputs.

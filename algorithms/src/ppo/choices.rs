@@ -8,6 +8,7 @@ use crate::vector_spec::max_outputs;
 
 /// The actions of the rows of a minibatch, with the [graphs](crate::JointActions) of their tasks as tensors.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
 pub(super) enum Choices {
     /// The actions of tasks with a single choice, `[rows]`.
     Single(Tensor<1, Int>),
@@ -137,6 +138,7 @@ impl Paths {
 
 /// The policies of a network in the rows of a minibatch, and the actions of these.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
 pub(super) enum RowPolicies {
     /// Log-probabilities `[rows, columns]` and actions `[rows]` of single choices.
     Single { log_probs: Tensor<2>, actions: Tensor<1, Int> },
@@ -329,12 +331,12 @@ mod tests {
         for mut case in Case::all() {
             let policy = Choices::new(case.actions(), &case.tasks, &Case::device()).policies(case.logits());
             let taken = host(policy.log_prob());
-            for row in 0..case.rows.len() {
+            for (row, &taken) in taken.iter().enumerate() {
                 let graph = case.graph(row).clone();
                 let policy = JointPolicy::new(&graph, &case.row(row)[..graph.num_outputs()]);
                 let all = all_actions(&graph);
                 let exact = |options: &[i32]| log_prob(&all, graph.sizes(), &wide(case.row(row)), options);
-                assert!((f64::from(taken[row]) - exact(&case.rows[row].1)).abs() < 1e-5);
+                assert!((f64::from(taken) - exact(&case.rows[row].1)).abs() < 1e-5);
                 let mut rng = case.rng.clone();
                 for _ in 0..20 {
                     let (options, log_prob) = policy.sample(&graph, &mut rng);
