@@ -1,10 +1,33 @@
 //! Results of optimiser steps, which arrive late on a device.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Gradients, Tensor};
 
 use crate::LearnerError;
 use crate::host::to_host;
 use crate::unit_gradients::dead_units;
+
+/// Values of a step that are reported beside the terms of its loss.
+pub(crate) struct Details {
+    pub(crate) values: Tensor<1>,
+    /// Zeros, `[rows, columns]`, on which the loss depends: the norm of the gradient of each row follows the values.
+    pub(crate) probe: Option<Tensor<2>>,
+}
+
+impl Details {
+    /// Returns the values of the step on the inner device, given the gradients of the loss times `loss_scale`.
+    pub(crate) fn finish(self, gradients: &Gradients, loss_scale: f32) -> Tensor<1> {
+        let values = self.values.inner();
+        let Some(gradient) = self.probe.and_then(|probe| probe.grad(gradients)) else { return values };
+        let norms = gradient.square().sum_dim(1).sqrt().squeeze_dim::<1>(1).div_scalar(loss_scale);
+        Tensor::cat(vec![values, norms], 0)
+    }
+}
+
+impl From<Tensor<1>> for Details {
+    fn from(values: Tensor<1>) -> Self {
+        Self { values, probe: None }
+    }
+}
 
 /// A step that the optimiser has taken.
 pub(crate) enum OptimizerStep {

@@ -9,7 +9,7 @@ use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, 
 use crate::optimizer::{
     AdamOptimizer, GradientScale, Moments, clip_scale, clip_scale_on_device, global_norm,
 };
-use crate::optimizer_step::{OptimizerStep, StepResult, read_steps};
+use crate::optimizer_step::{Details, OptimizerStep, StepResult, read_steps};
 use crate::unit_gradients::unit_gradients;
 use crate::{Divergence, LearnerError, VectorSpec};
 
@@ -62,11 +62,13 @@ impl<N: Module> Training<N> {
         &mut self,
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
-        details: Tensor<1>,
+        details: impl Into<Details>,
         size: StepSize,
     ) -> Result<OptimizerStep, LearnerError> {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
-        let mut gradients = GradientsParams::from_grads(scaled_loss.backward(), &self.network);
+        let gradients = scaled_loss.backward();
+        let details = details.into().finish(&gradients, self.loss_scale);
+        let mut gradients = GradientsParams::from_grads(gradients, &self.network);
         let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         names.push("the gradient norm");
         let tensors = tensors.into_iter().map(Tensor::inner);
@@ -74,7 +76,7 @@ impl<N: Module> Training<N> {
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
         let units = unit_gradients(&self.network, &gradients);
         let layers: Vec<usize> = units.iter().map(|layer| layer.dims()[0]).collect();
-        let values = Tensor::cat(tensors.chain([norm.clone(), details.inner()]).chain(units).collect(), 0);
+        let values = Tensor::cat(tensors.chain([norm.clone(), details]).chain(units).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
             let result = StepResult::new(&names, &layers, to_host(values)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));

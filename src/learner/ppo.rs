@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Policy, Ppo, PpoConfig, PpoMetrics, RecurrentState};
-use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
+use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
 use rand::SeedableRng;
@@ -124,7 +124,8 @@ impl AlgorithmConfig for Sections {
 
 impl Learner for Ppo {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
-        Ok(self.update_unless(stop)?.map(|metrics| samples(&metrics)))
+        let metrics = self.update_unless(stop)?;
+        Ok(metrics.map(|metrics| samples(&metrics).chain(samples_of_tasks(&metrics, self.spec())).collect()))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -162,7 +163,7 @@ impl Player for PolicyPlayer {
     }
 }
 
-fn samples(metrics: &PpoMetrics) -> Vec<Sample> {
+fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {
     let values = [
         (Metric::LearningRate, metrics.learning_rate),
         (Metric::ValueLoss, f64::from(metrics.value_loss)),
@@ -175,5 +176,19 @@ fn samples(metrics: &PpoMetrics) -> Vec<Sample> {
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
         (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
-    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
+    values.into_iter().map(|(metric, value)| Sample::new(metric, value))
+}
+
+fn samples_of_tasks(metrics: &PpoMetrics, spec: &VectorSpec) -> impl Iterator<Item = Sample> {
+    spec.tasks.iter().zip(&metrics.tasks).flat_map(|(task, metrics)| {
+        let values = [
+            (Metric::ValueLoss, metrics.value_loss),
+            (Metric::Entropy, metrics.entropy),
+            (Metric::ApproxKl, metrics.approx_kl),
+            (Metric::Clipfrac, metrics.clipfrac),
+            (Metric::ExplainedVariance, metrics.explained_variance),
+            (Metric::GradientShare, metrics.gradient_share),
+        ];
+        values.map(|(metric, value)| Sample::of_task(metric, &task.name, f64::from(value)))
+    })
 }

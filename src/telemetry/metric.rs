@@ -43,6 +43,8 @@ pub(crate) enum Metric {
     ReplaySteps,
     /// Global norm of the gradient before clipping.
     GradientNorm,
+    /// Share of a game in the gradient that reaches the layers that all games share.
+    GradientShare,
     /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest share.
     DeadUnits,
     /// 1 while the entropy is near zero, else 0; the following likewise.
@@ -107,6 +109,7 @@ impl Metric {
             Self::Epsilon => ("charts/epsilon", "epsilon"),
             Self::ReplaySteps => ("charts/replay_steps", ""),
             Self::GradientNorm => ("losses/gradient_norm", ""),
+            Self::GradientShare => ("losses/gradient_share", ""),
             Self::DeadUnits => ("losses/dead_units", ""),
             Self::HealthEntropy => ("health/entropy", ""),
             Self::HealthGradientNorm => ("health/gradient_norm", ""),

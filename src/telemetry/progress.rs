@@ -126,8 +126,13 @@ impl Progress {
             (Metric::EvaluationTime, _) => self.evaluation = Some(sample.value),
             _ => {}
         }
-        let is_shown = sample.task.is_none() || self.games.len() <= GAMES_IN_LINE;
-        let name = sample.metric.short_name().filter(|_| sample.metric != Metric::RecentReturn && is_shown);
+        // Scores of single games are shown if there are few of them; their losses never.
+        let is_shown = match sample.metric {
+            Metric::RecentReturn => false,
+            Metric::EvaluationReturn => sample.task.is_none() || self.games.len() <= GAMES_IN_LINE,
+            _ => sample.task.is_none(),
+        };
+        let name = sample.metric.short_name().filter(|_| is_shown);
         if let Some(name) = name {
             let name = sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
             self.latest.insert(sample.tag(), (name, sample.value));

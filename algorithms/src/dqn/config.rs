@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::action_values::LossKind;
-use crate::networks::PolicyConfig;
+use crate::networks::{ObservationLayout, PolicyConfig};
 use crate::{ConfigError, ValueScale};
 
 choices! {
@@ -17,6 +17,19 @@ choices! {
         C51 = "c51",
         /// `num_atoms` quantiles (QR-DQN, Dabney et al. 2018, <https://arxiv.org/abs/1710.10044>).
         Quantile = "quantile",
+    }
+}
+
+choices! {
+    /// Random changes of the images of a minibatch.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Augmentation {
+        /// No changes.
+        #[default]
+        None = "none",
+        /// Shifts by up to 4 pixels and factors of the brightness within 0.9 and 1.1 (Kostrikov et al. 2020,
+        /// <https://arxiv.org/abs/2004.13649>).
+        Drq = "drq",
     }
 }
 
@@ -84,6 +97,9 @@ settings! {
         pub v_max: f32 = 10.0; fixed "the outputs of the network are probabilities of these returns",
         /// The loss with `distribution = "mean"`.
         pub loss: LossKind = LossKind::Mse,
+        /// Random changes of the images that the network learns from: `drq` shifts them by up to 4 pixels and changes
+        /// their brightness by up to a tenth (Kostrikov et al. 2020). Images only.
+        pub augmentation: Augmentation = Augmentation::None,
         /// The norm to which the gradient of all parameters is clipped. No limit if absent.
         pub max_grad_norm: Option<f32> = None => above(0.0),
     }
@@ -111,6 +127,13 @@ impl DqnConfig {
             &self.v_max,
             format!("above {} (v_min)", self.v_min),
         )
+    }
+
+    /// Checks that observations of `layout` can be augmented as configured.
+    pub(super) fn validate_observations(&self, layout: ObservationLayout) -> Result<(), ConfigError> {
+        let is_possible =
+            self.augmentation == Augmentation::None || matches!(layout, ObservationLayout::Images { .. });
+        ConfigError::unless(is_possible, "augmentation", &"drq", "none for observations that are not images")
     }
 
     /// Checks that DQN can train a network of `policy`.

@@ -5,9 +5,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 
+use super::augmentation::Distortion;
 use super::before_update::BeforeUpdate;
 use super::minibatch::Minibatch;
-use super::{Distribution, DqnConfig, DqnMetrics, Policy, state};
+use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy, state};
 use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, greedy, loss};
 use crate::batch_reader::{BatchReader, check_rewards};
 use crate::halt;
@@ -53,7 +54,7 @@ pub struct Dqn {
     actions: Vec<i32>,
 }
 
-/// The noise of one gradient step; none of it if the network is not noisy.
+/// The noise of one gradient step: of layers, if the network is noisy, and of images, if they are augmented.
 #[derive(Default)]
 pub(super) struct StepNoise {
     /// Of the target network.
@@ -62,6 +63,10 @@ pub(super) struct StepNoise {
     pub(super) selection: Option<Noise>,
     /// Of the online network that learns.
     pub(super) online: Option<Noise>,
+    /// Of each observation before an action.
+    pub(super) observations: Vec<Distortion>,
+    /// Of each observation from which a return is bootstrapped.
+    pub(super) successors: Vec<Distortion>,
 }
 
 impl Dqn {
@@ -91,6 +96,7 @@ impl Dqn {
         config.validate_policy(&policy)?;
         policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
+        config.validate_observations(layout)?;
         let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
         let head = Head::new(return_model(&config), policy.scales(spec.tasks.len()));
@@ -225,10 +231,15 @@ impl Dqn {
     fn draw_noise(&mut self) -> StepNoise {
         let Self { training, target, noise_rng, config, .. } = self;
         let plain = training.device.clone().without_autodiff();
+        let images = if config.augmentation == Augmentation::Drq { config.batch_size } else { 0 };
+        let mut distortions = || (0..images).map(|_| Distortion::draw(noise_rng)).collect();
+        let (observations, successors) = (distortions(), distortions());
         StepNoise {
             target: target.draw_noise(1, noise_rng, &plain),
             selection: if config.double { training.network.draw_noise(1, noise_rng, &plain) } else { None },
             online: training.network.draw_noise(1, noise_rng, &training.device),
+            observations,
+            successors,
         }
     }
 
@@ -239,7 +250,7 @@ impl Dqn {
         noise: &StepNoise,
     ) -> Result<StepMetrics, LearnerError> {
         let minibatch =
-            Minibatch::gather(&self.replay, draws, &self.spec, self.layout, &self.training.device);
+            Minibatch::gather(&self.replay, draws, &self.spec, self.layout, noise, &self.training.device);
         let targets = self.targets(&minibatch, noise)?;
         let head = self.actor.head();
         let (observations, noise) = (minibatch.observations.clone(), noise.online.as_ref());

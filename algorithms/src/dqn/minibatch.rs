@@ -1,5 +1,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::augmentation::distorted;
+use super::learner::StepNoise;
 use crate::action_values::Branches;
 use crate::networks::{ObservationLayout, RowTasks};
 use crate::replay::{Draw, ReplayBuffer};
@@ -25,17 +27,17 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
+    /// Collects the steps of `draws`, with the `noise` of their images.
     pub(super) fn gather(
         replay: &ReplayBuffer,
         draws: Vec<Draw>,
         spec: &VectorSpec,
         layout: ObservationLayout,
+        noise: &StepNoise,
         device: &Device,
     ) -> Self {
         let plain = device.clone().without_autodiff();
         let task_ids = || draws.iter().map(|draw| spec.task_ids[draw.env]);
-        let tensor =
-            |rows: &[u8], device: &Device| layout.tensor(rows.chunks_exact(layout.row_bytes()), device);
         let options: Vec<Vec<i32>> = draws.iter().map(|draw| replay.action(draw)).collect();
         let actions =
             draws.iter().zip(&options).map(|(draw, options)| (spec.actions(draw.env), &options[..]));
@@ -46,11 +48,11 @@ impl Minibatch {
         Self {
             tasks: task_ids().collect(),
             returns: draws.iter().map(|draw| replay.n_step_return(draw)).collect(),
-            observations: tensor(&replay.observations(&draws), device),
+            observations: distorted(replay.observations(&draws), &noise.observations, layout, device),
             rows: RowTasks::new(task_ids(), tasks, device),
             branches,
             weights: Tensor::from_data(weights, device),
-            successors: tensor(&replay.successors(&draws), &plain),
+            successors: distorted(replay.successors(&draws), &noise.successors, layout, &plain),
             successor_rows: RowTasks::new(task_ids(), tasks, &plain),
             draws,
         }

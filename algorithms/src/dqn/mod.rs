@@ -1,6 +1,7 @@
 //! DQN (Mnih et al. 2015, "Human-level control through deep reinforcement learning") and, by configuration,
 //! its extensions: double and dueling networks, n-step returns, prioritised replay, distributional values and
-//! noisy layers. All of them together are Rainbow (Hessel et al. 2018, <https://arxiv.org/abs/1710.02298>).
+//! noisy layers. All of these together are Rainbow (Hessel et al. 2018, <https://arxiv.org/abs/1710.02298>). Images can be
+//! augmented as in `DrQ` (Kostrikov et al. 2020, <https://arxiv.org/abs/2004.13649>).
 //!
 //! ```
 //! use algorithms::networks::PolicyConfig;
@@ -35,6 +36,7 @@
 //! Any number of environments fills one replay buffer. The amount of learning does not depend on their
 //! number: `train_ratio` is the number of gradient steps per step of an environment.
 
+mod augmentation;
 mod before_update;
 mod config;
 mod learner;
@@ -47,6 +49,6 @@ mod state;
 mod tests;
 
 pub use crate::action_values::{LossKind, Policy};
-pub use config::{Distribution, DqnConfig};
+pub use config::{Augmentation, Distribution, DqnConfig};
 pub use learner::Dqn;
 pub use metrics::DqnMetrics;

@@ -97,6 +97,7 @@ fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
         target: draw("noise_target", &dqn.target, &plain),
         selection: draw("noise_selection", &dqn.training.network, &plain),
         online: draw("noise_online", &dqn.training.network, device),
+        ..StepNoise::default()
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::learner::StepNoise;
-use super::{Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
+use super::{Augmentation, Distribution, Dqn, DqnConfig, DqnMetrics, LossKind};
 use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{
     RandomEnvs, all_actions, assert_legal, assert_stopped_updates_are_undone, spec, spec_of_choices,
@@ -107,6 +107,34 @@ fn results_do_not_depend_on_the_number_of_threads() {
         pool.install(|| train(rainbow(), images.clone(), 8))
     };
     assert!(with_threads(1) == with_threads(2));
+}
+
+#[test]
+fn augmented_images_follow_the_seed_and_survive_a_restore() {
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    let config = |augmentation| DqnConfig { augmentation, ..config() };
+    let augmented = || train(config(Augmentation::Drq), images.clone(), 8);
+    assert!(augmented() == augmented());
+    let weights_of = |state: Vec<u8>| {
+        weights(&Dqn::from_state(&state, &Device::flex()).unwrap().training.network).unwrap()
+    };
+    assert_ne!(weights_of(augmented()), weights_of(train(config(Augmentation::None), images.clone(), 8)));
+    let (mut dqn, mut envs) =
+        (learner(config(Augmentation::Drq), images.clone()), RandomEnvs::new(images.clone()));
+    for _ in 0..6 {
+        step(&mut dqn, &mut envs);
+    }
+    let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+    (0..6).for_each(|_| assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy)));
+    assert!(dqn.updates() > 0 && dqn.state().unwrap() == other.state().unwrap());
+}
+
+#[test]
+fn vectors_cannot_be_augmented() {
+    let config = DqnConfig { augmentation: Augmentation::Drq, ..config() };
+    let result = Dqn::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7);
+    let error = result.err().expect("an error").to_string();
+    assert!(error.contains("augmentation") && error.contains("none"), "{error}");
 }
 
 #[test]
@@ -308,9 +336,11 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     }
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     let draws = dqn.replay.draw(32, 1.0, &mut rng);
+    let noise = StepNoise::default();
+    let device = dqn.training.device.clone();
     let minibatch =
-        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
-    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
+        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &noise, &device);
+    let targets = dqn.targets(&minibatch, &noise).unwrap();
     let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
     let forward = |network: &crate::networks::QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
@@ -372,8 +402,9 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
         step(&mut dqn, &mut envs);
     }
     let draws = dqn.replay.draw(30, 1.0, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1));
+    let (noise, device) = (StepNoise::default(), dqn.training.device.clone());
     let minibatch =
-        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &dqn.training.device);
+        super::minibatch::Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &noise, &device);
     let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
     let next = dqn.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
     let next: Vec<f32> = next.try_into_vec_as().unwrap();

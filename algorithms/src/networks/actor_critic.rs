@@ -73,14 +73,29 @@ impl ActorCritic {
         rows: &RowTasks,
         sequences: Option<Sequences>,
     ) -> (Outputs, Option<LstmState>) {
+        let (features, state) = self.features(observations, rows, sequences);
+        (self.outputs(features, rows), state)
+    }
+
+    /// The first half of [`forward`](Self::forward): the layers that all tasks share, to `[rows, features]`.
+    pub fn features(
+        &self,
+        observations: Tensor<2>,
+        rows: &RowTasks,
+        sequences: Option<Sequences>,
+    ) -> (Tensor<2>, Option<LstmState>) {
         let features = self.hidden.forward(self.body.forward(observations, rows));
-        let (features, state) = match (&self.lstm, sequences) {
+        match (&self.lstm, sequences) {
             (Some(lstm), Some(sequences)) => {
                 let (features, state) = lstm.forward(features, sequences);
                 (features, Some(state))
             }
             _ => (features, None),
-        };
-        (self.heads.forward(features, rows), state)
+        }
+    }
+
+    /// The second half of [`forward`](Self::forward): the heads of each row's task.
+    pub fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
+        self.heads.forward(features, rows)
     }
 }

@@ -2,9 +2,9 @@ use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 
+use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
 use super::impala::Impala;
 use super::init::standard_normal;
-use super::nature::Nature;
 use super::norm::Activation;
 use super::precision::{cast_like, fully_connected};
 use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
@@ -30,7 +30,8 @@ pub(super) struct Body {
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a network has one body and is moved a few times an update")]
 enum Layers {
-    Nature(Nature),
+    Nature(Convolutions),
+    DataEfficient(Convolutions),
     Impala(Impala),
     Vector(Hidden),
 }
@@ -76,8 +77,13 @@ impl Body {
                 let input = [height, width, channels];
                 let (layers, feature_map) = match config.torso {
                     TorsoKind::Nature => {
-                        let (nature, feature_map) = Nature::new(input, layer_norm, config, initializer);
-                        (Layers::Nature(nature), feature_map)
+                        let (layers, map) = Convolutions::new(NATURE, input, layer_norm, config, initializer);
+                        (Layers::Nature(layers), map)
+                    }
+                    TorsoKind::DataEfficient => {
+                        let (layers, map) =
+                            Convolutions::new(DATA_EFFICIENT, input, layer_norm, config, initializer);
+                        (Layers::DataEfficient(layers), map)
                     }
                     TorsoKind::Impala => {
                         let (impala, feature_map) = Impala::new(input, layer_norm, config, initializer);
@@ -126,7 +132,9 @@ impl Body {
         let images =
             |flat: Tensor<2>| flat.cast(self.precision.dtype()).reshape([count, height, width, channels]);
         let features = match &self.layers {
-            Layers::Nature(nature) => nature.forward(images(observations)).flatten(1, 3),
+            Layers::Nature(layers) | Layers::DataEfficient(layers) => {
+                layers.forward(images(observations)).flatten(1, 3)
+            }
             Layers::Impala(impala) => impala.forward(images(observations)).flatten(1, 3),
             Layers::Vector(hidden) => hidden.forward(observations),
         };

@@ -4,43 +4,65 @@ use burn::tensor::Tensor;
 use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
-/// The smallest height and width of an image: the third convolution of a smaller one would have no output.
+/// The smallest height and width of an image: the last convolution of a smaller one might have no output.
 pub(super) const MIN_SIDE: usize = 36;
 
-/// The convolutions of Mnih et al. 2015, "Human-level control through deep reinforcement learning": 32
-/// kernels of 8 x 8 with stride 4, 64 of 4 x 4 with stride 2, 64 of 3 x 3; a ReLU after each, optionally
-/// preceded by layer normalisation over the whole image.
-#[derive(Module, Debug)]
-pub(super) struct Nature {
-    conv1: Conv,
-    conv2: Conv,
-    conv3: Conv,
-    /// Layer normalisation between convolution and ReLU.
-    norms: Option<[ImageNorm; 3]>,
+/// A convolution with a square kernel.
+pub(super) struct Kernels {
+    count: usize,
+    side: usize,
+    stride: usize,
 }
 
-impl Nature {
+const fn kernels(count: usize, side: usize, stride: usize) -> Kernels {
+    Kernels { count, side, stride }
+}
+
+/// The convolutions of Mnih et al. 2015, "Human-level control through deep reinforcement learning".
+pub(super) const NATURE: &[Kernels] = &[kernels(32, 8, 4), kernels(64, 4, 2), kernels(64, 3, 1)];
+
+/// The convolutions of van Hasselt et al. 2019, "When to use parametric models in reinforcement learning?"
+/// (<https://arxiv.org/abs/1906.05243>, appendix E).
+pub(super) const DATA_EFFICIENT: &[Kernels] = &[kernels(32, 5, 5), kernels(64, 5, 5)];
+
+/// Two or three convolutions; a ReLU after each, optionally preceded by layer normalisation over the whole image.
+#[derive(Module, Debug)]
+pub(super) struct Convolutions {
+    conv1: Conv,
+    conv2: Conv,
+    conv3: Option<Conv>,
+    /// Layer normalisations between convolution and ReLU; none without normalisation.
+    norms: Vec<ImageNorm>,
+}
+
+impl Convolutions {
     /// Creates the convolutions for images of `[height, width, channels]`, each side at least [`MIN_SIDE`].
     /// Also returns the shape of their feature maps.
     pub(super) fn new(
+        layers: &[Kernels],
         image: [usize; 3],
         layer_norm: bool,
         config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> (Self, [usize; 3]) {
         let [mut height, mut width, mut channels] = image;
-        let wide = [32, 64, 64].map(|of_paper| config.channels(of_paper));
-        let conv1 = initializer.conv([channels, wide[0]], 8, 4, !layer_norm);
-        let conv2 = initializer.conv([wide[0], wide[1]], 4, 2, !layer_norm);
-        let conv3 = initializer.conv([wide[1], wide[2]], 3, 1, !layer_norm);
-        let norms = [&conv1, &conv2, &conv3].map(|conv| {
-            (height, width) = (conv.output_side(height), conv.output_side(width));
-            channels = conv.bias.dims()[0];
-            layer_norm.then(|| ImageNorm::new([height, width, channels], initializer.device))
-        });
-        let norms = match norms {
-            [Some(first), Some(second), Some(third)] => Some([first, second, third]),
-            _ => None,
+        let mut norms = Vec::new();
+        let convs: Vec<Conv> = layers
+            .iter()
+            .map(|layer| {
+                let outputs = config.channels(layer.count);
+                let conv = initializer.conv([channels, outputs], layer.side, layer.stride, !layer_norm);
+                (height, width) = (conv.output_side(height), conv.output_side(width));
+                channels = outputs;
+                if layer_norm {
+                    norms.push(ImageNorm::new([height, width, channels], initializer.device));
+                }
+                conv
+            })
+            .collect();
+        let mut convs = convs.into_iter();
+        let (Some(conv1), Some(conv2), conv3) = (convs.next(), convs.next(), convs.next()) else {
+            unreachable!("every torso has two or three convolutions");
         };
         (Self { conv1, conv2, conv3, norms }, [height, width, channels])
     }
@@ -48,10 +70,10 @@ impl Nature {
     /// Computes rectified feature maps `[rows, height, width, channels]` of images of the same layout with
     /// values in 0..=1.
     pub(super) fn forward(&self, mut maps: Tensor<4>) -> Tensor<4> {
-        for (index, conv) in [&self.conv1, &self.conv2, &self.conv3].into_iter().enumerate() {
+        for (index, conv) in [&self.conv1, &self.conv2].into_iter().chain(&self.conv3).enumerate() {
             maps = conv.forward(maps);
-            if let Some(norms) = &self.norms {
-                maps = norms[index].forward(maps);
+            if let Some(norm) = self.norms.get(index) {
+                maps = norm.forward(maps);
             }
         }
         maps

@@ -33,7 +33,7 @@ pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) ->
 }
 
 /// Samples a standard normal value by the Box-Muller transform.
-pub(super) fn standard_normal(rng: &mut impl Rng) -> f64 {
+pub(crate) fn standard_normal(rng: &mut impl Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
     radius * (TAU * rng.random::<f64>()).cos()
 }

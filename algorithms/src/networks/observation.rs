@@ -2,7 +2,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 use rl_env::{Dtype, Space};
 
-use super::nature::MIN_SIDE;
+use super::convolutions::MIN_SIDE;
 use super::{NamedWeights, PackedRows, on_cpu};
 use crate::SpecError;
 

@@ -14,6 +14,8 @@ choices! {
         Nature = "nature",
         /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018, <https://arxiv.org/abs/1802.01561>).
         Impala = "impala",
+        /// Two convolutions with large strides (van Hasselt et al. 2019, <https://arxiv.org/abs/1906.05243>).
+        DataEfficient = "data_efficient",
     }
 }
 
@@ -34,8 +36,9 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PolicyConfig {
-        /// The convolutional torso for image observations: three convolutions (Mnih et al. 2015), or fifteen in residual
-        /// blocks (Espeholt et al. 2018). Vectors go through fully connected layers instead.
+        /// The convolutional torso for image observations: three convolutions (Mnih et al. 2015), fifteen in residual
+        /// blocks (Espeholt et al. 2018), or two with large strides for few samples (van Hasselt et al. 2019). Vectors go
+        /// through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Factor of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0); fixed "the shape of the network depends on it",
@@ -47,7 +50,7 @@ settings! {
         pub head: HeadKind = HeadKind::PerGame; fixed "the shape of the network depends on it",
         /// Size of a learned embedding of the game that the last hidden layer reads beside the features; 0 for none.
         pub game_embedding: usize = 0; fixed "the shape of the network depends on it",
-        /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after `impala`; for vectors, where both
+        /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after the others; for vectors, where both
         /// hidden layers have this width, 64 with PPO and 128 with DQN and PQN.
         pub hidden_size: Option<usize> = None => at_least(1.0); fixed "the shape of the network depends on it",
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
@@ -104,7 +107,7 @@ impl PolicyConfig {
     pub(super) fn image_hidden_size(&self) -> usize {
         self.hidden_size.unwrap_or(match self.torso {
             TorsoKind::Nature => 512,
-            TorsoKind::Impala => 256,
+            TorsoKind::Impala | TorsoKind::DataEfficient => 256,
         })
     }
 }

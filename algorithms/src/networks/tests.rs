@@ -51,6 +51,19 @@ fn impala_has_fifteen_convolutions_named_as_in_cleanrl() {
 }
 
 #[test]
+fn the_data_efficient_torso_has_two_convolutions() {
+    let (layout, spec) = images(84, 84);
+    let config = PolicyConfig { torso: TorsoKind::DataEfficient, ..PolicyConfig::default() };
+    let shapes = shapes(layout, &spec, &config);
+    let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(shapes.iter().filter(|(_, shape)| shape.len() == 4).count(), 2);
+    assert_eq!(of("network.0.weight"), Some(vec![32, 4, 5, 5]));
+    assert_eq!(of("network.2.weight"), Some(vec![64, 32, 5, 5]));
+    // 84, 16 and 3 pixels.
+    assert_eq!(of("network.5.weight"), Some(vec![256, 3 * 3 * 64]));
+}
+
+#[test]
 fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
     let (layout, spec) = images(36, 44);
     let config = PolicyConfig {
@@ -79,8 +92,9 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
 /// The slope along the normalised gradient must equal the norm of the gradient.
 #[test]
 fn gradients_of_whole_networks_equal_finite_differences() {
-    let (layout, spec) = images(36, 36);
-    for torso in [TorsoKind::Nature, TorsoKind::Impala] {
+    // One pixel of features has so few units that a ReLU which switches within the step matters.
+    for (torso, side) in [(TorsoKind::Nature, 36), (TorsoKind::Impala, 36), (TorsoKind::DataEfficient, 84)] {
+        let (layout, spec) = images(side, side);
         for layer_norm in [false, true] {
             let config = PolicyConfig {
                 torso,

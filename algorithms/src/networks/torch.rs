@@ -107,12 +107,14 @@ impl Names {
         let layer = if is_normalised { 3 } else { 2 };
         let mut names =
             Self { pairs: vec![owned(("body.embedding", "game_embedding.weight"))], layer, next: 0 };
-        if has("layers.Nature") {
-            for index in 0..3 {
-                names.push(&format!("body.layers.Nature.conv{}", index + 1), "network", index * layer);
-                names.push(&format!("body.layers.Nature.norms.{index}"), "network", index * layer + 1);
+        let torsos = [("Nature", 3), ("DataEfficient", 2)];
+        let torso = torsos.into_iter().find(|(torso, _)| has(&format!("layers.{torso}")));
+        if let Some((torso, count)) = torso {
+            for index in 0..count {
+                names.push(&format!("body.layers.{torso}.conv{}", index + 1), "network", index * layer);
+                names.push(&format!("body.layers.{torso}.norms.{index}"), "network", index * layer + 1);
             }
-            names.next = 3 * layer + 1;
+            names.next = count * layer + 1;
         } else if has("layers.Impala") {
             for index in 0..3 {
                 names.push(&format!("body.layers.Impala.section{index}"), "network", index);

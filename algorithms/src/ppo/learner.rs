@@ -2,11 +2,11 @@ use std::io::Write;
 use std::mem;
 
 use burn::module::Module;
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 
 use super::loss::{self, PolicyChange};
-use super::metrics::explained_variance;
+use super::metrics::{Explained, LearnedRow, task_metrics};
 use super::minibatch::{Minibatch, Targets, scale_by_task};
 use super::recurrent::RecurrentRollout;
 use super::{Policy, PpoConfig, PpoMetrics, state};
@@ -17,7 +17,7 @@ use crate::networks::{
     TransferError, Transferred, transfer,
 };
 use crate::on_policy::OnPolicy;
-use crate::optimizer_step::{OptimizerStep, StepResult};
+use crate::optimizer_step::{Details, OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
@@ -39,26 +39,40 @@ pub struct Ppo {
 
 /// Metrics of one minibatch.
 struct MinibatchMetrics {
+    epoch: usize,
     policy_loss: f32,
     value_loss: f32,
     entropy: f32,
     change: PolicyChange,
     grad_norm: f32,
     dead_units: f32,
+    /// The transitions of the minibatch, if there are several tasks.
+    rows: Vec<LearnedRow>,
 }
 
 impl MinibatchMetrics {
-    /// Computes the metrics from the losses and the log-ratios of the actions.
-    fn of(result: &StepResult, clip_coef: f32) -> Self {
+    /// `tasks` holds for each row of the minibatch its task, if it is a transition.
+    fn of(epoch: usize, result: &StepResult, tasks: &[Option<usize>], clip_coef: f32) -> Self {
+        let transitions = tasks.iter().flatten().count();
         Self {
+            epoch,
             policy_loss: result.terms[0],
             value_loss: result.terms[1],
             entropy: result.terms[2],
-            change: PolicyChange::of(&result.details, clip_coef),
+            change: PolicyChange::of(&result.details[..transitions], clip_coef),
             grad_norm: result.grad_norm,
             dead_units: result.dead_units,
+            rows: LearnedRow::split(&result.details, tasks),
         }
     }
+}
+
+/// A step of the optimiser, of which the result may still be on the device.
+struct Step {
+    epoch: usize,
+    /// The entries of the minibatch.
+    entries: Vec<usize>,
+    taken: OptimizerStep,
 }
 
 impl Ppo {
@@ -129,6 +143,7 @@ impl Ppo {
         let transitions = entries.len();
         let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
+        let tasks: Vec<usize> = entries.iter().map(|&entry| self.on_policy.task(entry)).collect();
         let targets = self.rescale(&entries, estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &targets, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
@@ -136,6 +151,9 @@ impl Ppo {
 
         let last = minibatches.last().expect("two steps of an environment contain a transition");
         let clipfracs = minibatches.iter().map(|minibatch| minibatch.change.clipfrac);
+        let last_epoch = minibatches.iter().filter(|minibatch| minibatch.epoch == epochs);
+        let learned: Vec<LearnedRow> = last_epoch.flat_map(|minibatch| &minibatch.rows).copied().collect();
+        let explained = Explained::new(&tasks, &values, &returns);
         Ok(PpoMetrics {
             policy_loss: last.policy_loss,
             value_loss: last.value_loss,
@@ -143,12 +161,13 @@ impl Ppo {
             old_approx_kl: last.change.old_approx_kl,
             approx_kl: last.change.approx_kl,
             clipfrac: clipfracs.sum::<f32>() / minibatches.len() as f32,
-            explained_variance: explained_variance(&values, &returns),
+            explained_variance: explained.variance(),
             learning_rate: step_size.learning_rate,
             grad_norm: last.grad_norm,
             dead_units: last.dead_units,
             epochs,
             transitions,
+            tasks: task_metrics(self.on_policy.spec.tasks.len(), &learned, &explained, self.config.clip_coef),
         })
     }
 
@@ -210,7 +229,7 @@ impl Ppo {
                 let learned = self.learn(minibatch, step_size, stop);
                 let diagnose = |error| self.diagnose(error, &rows, targets, step_size);
                 let step = learned.map_err(|halt| halt.map_error(diagnose))?;
-                steps.push((rows, step));
+                steps.push(Step { epoch, entries: rows, taken: step });
             }
             if self.config.target_kl.is_some() || epoch == self.config.update_epochs {
                 minibatches.extend(self.read(mem::take(&mut steps), targets, step_size)?);
@@ -227,18 +246,26 @@ impl Ppo {
         Ok((minibatches, self.config.update_epochs))
     }
 
-    /// Reads the metrics of steps, each with its entries.
+    /// Reads the metrics of steps.
     fn read(
         &mut self,
-        steps: Vec<(Vec<usize>, OptimizerStep)>,
+        steps: Vec<Step>,
         targets: &Targets,
         step_size: StepSize,
     ) -> Result<Vec<MinibatchMetrics>, LearnerError> {
-        let (rows, steps): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+        let (minibatches, steps): (Vec<_>, Vec<_>) =
+            steps.into_iter().map(|Step { epoch, entries, taken }| ((epoch, entries), taken)).unzip();
         let results = self.on_policy.training.read(steps);
-        let diagnose = |(index, error): (usize, _)| self.diagnose(error, &rows[index], targets, step_size);
+        let diagnose =
+            |(index, error): (usize, _)| self.diagnose(error, &minibatches[index].1, targets, step_size);
         let results = results.map_err(diagnose)?;
-        Ok(results.iter().map(|result| MinibatchMetrics::of(result, self.config.clip_coef)).collect())
+        let OnPolicy { rollout, .. } = &self.on_policy;
+        let task = |&entry: &usize| rollout.is_transition(entry).then(|| self.on_policy.task(entry));
+        let metrics = |((epoch, entries), result): (&(usize, Vec<usize>), &StepResult)| {
+            let tasks: Vec<Option<usize>> = entries.iter().map(task).collect();
+            MinibatchMetrics::of(*epoch, result, &tasks, self.config.clip_coef)
+        };
+        Ok(minibatches.iter().zip(&results).map(metrics).collect())
     }
 
     /// Returns the entries of a minibatch: `part` itself, or for a recurrent network the steps of the
@@ -281,27 +308,35 @@ impl Ppo {
         halt_if(stop)?;
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
-        let network = &self.on_policy.training.network;
-        let (outputs, _) = network.forward(observations.clone(), rows, sequences.clone());
-        let outputs = minibatch.transitions(outputs);
+        let OnPolicy { spec, training, .. } = &mut self.on_policy;
+        let (features, _) = training.network.features(observations.clone(), rows, sequences.clone());
+        // The gradient of a zero that is added to the features is the gradient of the features.
+        let probe =
+            (spec.tasks.len() > 1).then(|| Tensor::zeros(features.shape(), &training.device).require_grad());
+        let features = probe.iter().fold(features, |features, probe| features + probe.clone());
+        let outputs = minibatch.transitions(training.network.outputs(features, rows));
         let policies = minibatch.choices.policies(outputs.logits);
         let log_ratio = policies.log_prob() - minibatch.log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
-        let value_loss = if config.clip_vloss {
+        let value_errors = if config.clip_vloss {
             let old_values = minibatch.values;
-            loss::clipped_value_loss(outputs.values, old_values, minibatch.returns, config.clip_coef)
+            loss::clipped_value_errors(outputs.values, old_values, minibatch.returns, config.clip_coef)
         } else {
-            loss::value_loss(outputs.values, minibatch.returns)
+            loss::value_errors(outputs.values, minibatch.returns)
         };
+        let value_loss = loss::value_loss(value_errors.clone());
         let entropies = policies.entropies();
         let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
-        let entropy = entropies.mean();
+        let entropy = entropies.clone().mean();
         let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
             + value_loss.clone().mul_scalar(config.vf_coef);
         let terms =
             vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];
+        let columns =
+            if probe.is_some() { vec![log_ratio, entropies, value_errors] } else { vec![log_ratio] };
+        let details = Details { values: Tensor::cat(columns, 0), probe };
         halt_if(stop)?;
-        Ok(self.on_policy.training.step(&total, terms, log_ratio, step_size)?)
+        Ok(training.step(&total, terms, details, step_size)?)
     }
 }
 

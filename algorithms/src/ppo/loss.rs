@@ -20,14 +20,19 @@ pub(super) fn policy_loss(log_ratio: Tensor<1>, advantages: Tensor<1>, clip_coef
     (against.clone() * ratio).max_pair(against * clipped).mean()
 }
 
-/// Computes half the squared error of the values: `0.5 * mean((V_new - R)^2)`.
-pub(super) fn value_loss(values: Tensor<1>, returns: Tensor<1>) -> Tensor<1> {
-    (values - returns).square().mean().mul_scalar(0.5)
+/// Computes half the mean of the rows' squared errors.
+pub(super) fn value_loss(errors: Tensor<1>) -> Tensor<1> {
+    errors.mean().mul_scalar(0.5)
 }
 
-/// Like [`value_loss`], but pessimistic for values that moved by more than `clip_coef`:
-/// `0.5 * mean(max((V_new - R)^2, (V_old + clamp(V_new - V_old, -clip, clip) - R)^2))`.
-pub(super) fn clipped_value_loss(
+/// Computes the squared error of each row's value, `(V_new - R)^2`.
+pub(super) fn value_errors(values: Tensor<1>, returns: Tensor<1>) -> Tensor<1> {
+    (values - returns).square()
+}
+
+/// Like [`value_errors`], but pessimistic for values that moved by more than `clip_coef`:
+/// `max((V_new - R)^2, (V_old + clamp(V_new - V_old, -clip, clip) - R)^2)`.
+pub(super) fn clipped_value_errors(
     values: Tensor<1>,
     old_values: Tensor<1>,
     returns: Tensor<1>,
@@ -35,7 +40,7 @@ pub(super) fn clipped_value_loss(
 ) -> Tensor<1> {
     let moved = (values.clone() - old_values.clone()).clamp(-clip_coef, clip_coef);
     let clipped = (old_values + moved - returns.clone()).square();
-    (values - returns).square().max_pair(clipped).mean().mul_scalar(0.5)
+    (values - returns).square().max_pair(clipped)
 }
 
 /// Computes the entropy of the policy in each row, `-sum over a of pi(a|s) * log pi(a|s)`, from log-probabilities
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn value_loss_by_hand() {
-        let loss = value_loss(tensor([1.0, 2.0]), tensor([0.0, 5.0]));
+        let loss = value_loss(value_errors(tensor([1.0, 2.0]), tensor([0.0, 5.0])));
         close(&[number(loss)], &[0.5 * (1.0 + 9.0) / 2.0]);
     }
 
@@ -129,7 +134,7 @@ mod tests {
         // new 0.5: max(0.25, (0.2 - 1)^2 = 0.64) = 0.64
         // new 0.1: max(0.81, 0.81) = 0.81
         // new -1:  max(4, (-0.2 - 1)^2 = 1.44) = 4
-        let loss = |values| clipped_value_loss(values, tensor([0.0; 3]), tensor([1.0; 3]), 0.2);
+        let loss = |values| value_loss(clipped_value_errors(values, tensor([0.0; 3]), tensor([1.0; 3]), 0.2));
         close(&[number(loss(tensor([0.5, 0.1, -1.0])))], &[0.5 * (0.64 + 0.81 + 4.0) / 3.0]);
         // The first value moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3
         // elsewhere.

@@ -1,7 +1,9 @@
+use super::loss::PolicyChange;
+
 /// Metrics of an update, named as in `CleanRL`.
 ///
 /// Losses, divergences and the gradient norm are those of the update's last minibatch, as in `CleanRL`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PpoMetrics {
     /// The clipped surrogate objective, negated.
     pub policy_loss: f32,
@@ -30,10 +32,122 @@ pub struct PpoMetrics {
     pub epochs: usize,
     /// The number of transitions: the rollout's steps without those that only reset an environment.
     pub transitions: usize,
+    /// The metrics of each task, if there are several.
+    pub tasks: Vec<TaskMetrics>,
+}
+
+/// Metrics of an update for one of several tasks: means over its transitions in the last epoch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskMetrics {
+    /// Half the (clipped) squared error of the values.
+    pub value_loss: f32,
+    /// Mean entropy of the policy, in nats.
+    pub entropy: f32,
+    /// Kullback-Leibler divergence from the policy that acted to the new one, `mean(ratio - 1 - log_ratio)`.
+    pub approx_kl: f32,
+    /// The fraction of samples whose probability ratio was clipped.
+    pub clipfrac: f32,
+    /// The fraction of the returns' variance that the values explained before the update.
+    pub explained_variance: f32,
+    /// The task's share of the gradient that reaches the layers that all tasks share: the norms of the gradients of its
+    /// rows' features, divided by those of all rows. The shares add up to 1.
+    pub gradient_share: f32,
+}
+
+/// A transition after a step of the optimiser on its minibatch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LearnedRow {
+    task: usize,
+    log_ratio: f32,
+    entropy: f32,
+    /// The (clipped) squared error of the value.
+    value_error: f32,
+    /// The norm of the gradient of the features.
+    gradient: f32,
+}
+
+impl LearnedRow {
+    /// Splits the details of a step: log-ratios, entropies and value errors of all transitions, and the gradients of all
+    /// rows. `tasks` holds the task of each row that is a transition. Returns nothing if there are only log-ratios.
+    pub(super) fn split(details: &[f32], tasks: &[Option<usize>]) -> Vec<Self> {
+        let transitions = tasks.iter().flatten().count();
+        let [log_ratios, entropies, value_errors] =
+            [0, 1, 2].map(|column| details.chunks_exact(transitions).nth(column));
+        let (Some(log_ratios), Some(entropies), Some(value_errors)) = (log_ratios, entropies, value_errors)
+        else {
+            return Vec::new();
+        };
+        let gradients = &details[3 * transitions..];
+        let transitions =
+            tasks.iter().zip(gradients).filter_map(|(&task, &gradient)| Some((task?, gradient)));
+        let row = |(index, (task, gradient))| Self {
+            task,
+            log_ratio: log_ratios[index],
+            entropy: entropies[index],
+            value_error: value_errors[index],
+            gradient,
+        };
+        transitions.enumerate().map(row).collect()
+    }
+}
+
+/// The values of transitions before an update, and their returns.
+pub(super) struct Explained<'a> {
+    tasks: &'a [usize],
+    values: &'a [f32],
+    returns: &'a [f32],
+}
+
+impl<'a> Explained<'a> {
+    pub(super) fn new(tasks: &'a [usize], values: &'a [f32], returns: &'a [f32]) -> Self {
+        Self { tasks, values, returns }
+    }
+
+    /// Computes the explained variance of all transitions.
+    pub(super) fn variance(&self) -> f32 {
+        explained_variance(self.values, self.returns)
+    }
+
+    /// Computes the explained variance of the transitions of a task.
+    fn variance_of(&self, task: usize) -> f32 {
+        let of_task = |all: &[f32]| -> Vec<f32> {
+            self.tasks.iter().zip(all).filter(|(of, _)| **of == task).map(|(_, &value)| value).collect()
+        };
+        explained_variance(&of_task(self.values), &of_task(self.returns))
+    }
+}
+
+/// Computes the metrics of each task. Returns nothing without rows.
+pub(super) fn task_metrics(
+    num_tasks: usize,
+    rows: &[LearnedRow],
+    explained: &Explained<'_>,
+    clip_coef: f32,
+) -> Vec<TaskMetrics> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let gradients: f64 = rows.iter().map(|row| f64::from(row.gradient)).sum();
+    let metrics = |task| {
+        let rows: Vec<LearnedRow> = rows.iter().copied().filter(|row| row.task == task).collect();
+        let sum = |value: fn(&LearnedRow) -> f32| rows.iter().map(|row| f64::from(value(row))).sum::<f64>();
+        let mean = |value| (sum(value) / rows.len() as f64) as f32;
+        let log_ratios: Vec<f32> = rows.iter().map(|row| row.log_ratio).collect();
+        let change = PolicyChange::of(&log_ratios, clip_coef);
+        TaskMetrics {
+            value_loss: 0.5 * mean(|row| row.value_error),
+            entropy: mean(|row| row.entropy),
+            approx_kl: change.approx_kl,
+            clipfrac: change.clipfrac,
+            explained_variance: explained.variance_of(task),
+            gradient_share: (sum(|row| row.gradient) / gradients) as f32,
+        }
+    };
+    (0..num_tasks).map(metrics).collect()
 }
 
 /// Computes `1 - variance(returns - values) / variance(returns)`.
-pub(super) fn explained_variance(values: &[f32], returns: &[f32]) -> f32 {
+fn explained_variance(values: &[f32], returns: &[f32]) -> f32 {
     let variance = |at: &dyn Fn(usize) -> f64| {
         let count = values.len() as f64;
         let mean = (0..values.len()).map(at).sum::<f64>() / count;
@@ -59,5 +173,43 @@ mod tests {
         // Errors 0, 0, 0, 2: variance 0.75; the returns' variance is 1.25.
         assert!((explained_variance(&[1.0, 2.0, 3.0, 2.0], &returns) - 0.4).abs() < 1e-6);
         assert!(explained_variance(&[1.0, 2.0], &[3.0, 3.0]).is_nan());
+    }
+
+    #[test]
+    fn details_are_split_into_rows() {
+        // Three rows, the second of which only reset its environment.
+        let tasks = [Some(1), None, Some(0)];
+        let details = [0.1, 0.2, 1.0, 2.0, 10.0, 20.0, 5.0, 0.0, 7.0];
+        let row = |task, log_ratio, entropy, value_error, gradient| LearnedRow {
+            task,
+            log_ratio,
+            entropy,
+            value_error,
+            gradient,
+        };
+        let expected = [row(1, 0.1, 1.0, 10.0, 5.0), row(0, 0.2, 2.0, 20.0, 7.0)];
+        assert_eq!(LearnedRow::split(&details, &tasks), expected);
+        assert_eq!(LearnedRow::split(&details[..2], &tasks), []);
+    }
+
+    #[test]
+    fn metrics_of_tasks_by_hand() {
+        let ln2 = 2f32.ln();
+        let row = |task, log_ratio, value_error, gradient| LearnedRow {
+            task,
+            log_ratio,
+            entropy: value_error / 2.0,
+            value_error,
+            gradient,
+        };
+        let rows = [row(0, 0.0, 2.0, 1.0), row(1, ln2, 6.0, 4.0), row(0, 0.0, 4.0, 3.0)];
+        let explained = Explained::new(&[0, 1, 0, 1], &[1.0, 5.0, 2.0, 5.0], &[1.0, 3.0, 2.0, 4.0]);
+        let [first, second] = task_metrics(2, &rows, &explained, 0.1).try_into().unwrap();
+        assert_eq!((first.value_loss, first.entropy, first.approx_kl, first.clipfrac), (1.5, 1.5, 0.0, 0.0));
+        assert_eq!((first.explained_variance, first.gradient_share), (1.0, 0.5));
+        assert_eq!((second.value_loss, second.entropy, second.clipfrac), (3.0, 3.0, 1.0));
+        assert!((second.approx_kl - (1.0 - ln2)).abs() < 1e-6);
+        assert_eq!((second.explained_variance, second.gradient_share), (0.0, 0.5));
+        assert_eq!(task_metrics(2, &[], &explained, 0.1), []);
     }
 }

@@ -67,6 +67,6 @@ mod tests;
 
 pub use config::{NormAdv, PpoConfig};
 pub use learner::Ppo;
-pub use metrics::PpoMetrics;
+pub use metrics::{PpoMetrics, TaskMetrics};
 pub use policy::Policy;
 pub use recurrent::RecurrentState;

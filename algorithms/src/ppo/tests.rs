@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use super::{Ppo, PpoConfig, PpoMetrics};
+use super::{Ppo, PpoConfig, PpoMetrics, TaskMetrics};
 use crate::networks::{HeadKind, PolicyConfig, weights};
 use crate::testing::{
     RandomEnvs, assert_legal, assert_stopped_updates_are_undone, simulate_device, spec, spec_of_choices,
@@ -50,6 +50,42 @@ fn the_same_seed_gives_the_same_bytes() {
     }
     let other = Ppo::new(config(), PolicyConfig::default(), vectors(), &Device::flex(), 8).unwrap();
     assert_ne!(other.state().unwrap(), learner(vectors()).state().unwrap());
+}
+
+#[test]
+fn metrics_of_tasks_add_up_to_those_of_the_update() {
+    // One epoch of one minibatch, before which the policy has not changed.
+    let config = PpoConfig { num_minibatches: 1, update_epochs: 1, ..config() };
+    for lstm in [0, 4] {
+        let policy = PolicyConfig { lstm, ..PolicyConfig::default() };
+        let mut ppo = Ppo::new(config.clone(), policy, vectors(), &Device::flex(), 7).unwrap();
+        let mut envs = RandomEnvs::new(vectors());
+        envs.act_until_ready(&mut ppo, 1.0);
+        let rollout = &ppo.on_policy.rollout;
+        let mut counts = [0.0; 2];
+        rollout.transitions().into_iter().for_each(|entry| counts[ppo.on_policy.task(entry)] += 1.0);
+        let metrics = ppo.update().unwrap();
+        let [two, five] = metrics.tasks.clone().try_into().unwrap();
+        let mean = |value: fn(&TaskMetrics) -> f32| {
+            (value(&two) * counts[0] + value(&five) * counts[1]) / (counts[0] + counts[1])
+        };
+        let close = |value: f32, expected: f32| (value - expected).abs() < 1e-5;
+        assert!(close(mean(|task| task.entropy), metrics.entropy), "{metrics:?}");
+        assert!(close(mean(|task| task.value_loss), metrics.value_loss), "{metrics:?}");
+        assert!(close(two.gradient_share + five.gradient_share, 1.0), "{metrics:?}");
+        // An initial policy is almost uniform.
+        assert!((two.entropy - 2f32.ln()).abs() < 0.01 && (five.entropy - 5f32.ln()).abs() < 0.01);
+        assert!([two, five].iter().all(|task| task.approx_kl < 1e-6 && task.clipfrac == 0.0));
+        assert!([two, five].iter().all(|task| (0.1..0.9).contains(&task.gradient_share)), "{metrics:?}");
+    }
+}
+
+#[test]
+fn one_task_has_no_metrics_of_its_own() {
+    let mut spec = vectors();
+    spec.tasks.truncate(1);
+    spec.task_ids = vec![0; 4];
+    assert_eq!(train(spec, 16).0.tasks, []);
 }
 
 #[test]

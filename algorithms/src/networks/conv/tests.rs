@@ -24,12 +24,14 @@ impl Sizes {
     }
 }
 
-/// The Nature layers on 84 x 84, shapes with remainders on every side, and padding: an IMPALA layer and two
+/// The Nature layers on 84 x 84, strides as large as the kernel, shapes with remainders on every side, and padding: an IMPALA layer and two
 /// odd ones.
-const SIZES: [Sizes; 9] = [
+const SIZES: [Sizes; 11] = [
     Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, padding: 0, outputs: 32 },
     Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, padding: 0, outputs: 64 },
     Sizes { input: [19, 9, 9, 64], kernel: 3, stride: 1, padding: 0, outputs: 64 },
+    Sizes { input: [3, 36, 36, 4], kernel: 5, stride: 5, padding: 0, outputs: 8 },
+    Sizes { input: [3, 7, 7, 8], kernel: 5, stride: 5, padding: 0, outputs: 16 },
     Sizes { input: [2, 7, 10, 3], kernel: 3, stride: 2, padding: 0, outputs: 5 },
     Sizes { input: [1, 4, 4, 1], kernel: 4, stride: 3, padding: 0, outputs: 1 },
     Sizes { input: [5, 6, 11, 2], kernel: 1, stride: 4, padding: 0, outputs: 3 },
@@ -98,10 +100,10 @@ fn outputs_and_gradients_equal_those_of_burn() {
 
 #[test]
 fn gradients_equal_finite_differences() {
-    check_gradients(SIZES[3], true);
+    check_gradients(SIZES[5], true);
     // Without a rectifier the loss is linear in each argument.
-    check_gradients(SIZES[7], false);
-    check_gradients(SIZES[8], false);
+    check_gradients(SIZES[9], false);
+    check_gradients(SIZES[10], false);
 }
 
 fn check_gradients(sizes: Sizes, rectify: bool) {
@@ -155,9 +157,9 @@ fn results_are_bit_identical_on_one_two_and_three_threads() {
 
 #[test]
 fn an_input_without_gradient_gets_none() {
-    let (input, weight, bias) = arguments(SIZES[3]);
+    let (input, weight, bias) = arguments(SIZES[5]);
     let constant = input.detach().set_require_grad(false);
-    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[3].window(), true);
+    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[5].window(), true);
     let gradients = loss(output).backward();
     assert!(constant.grad(&gradients).is_none());
     assert!(weight.grad(&gradients).is_some());

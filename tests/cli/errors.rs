@@ -1,0 +1,147 @@
+//! Error messages, and outputs that cannot be written.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::error;
+use crate::program::{ALE_TRAIN, ale_train};
+
+#[test]
+fn errors_are_one_line_with_the_allowed_values() {
+    let temp = TempDir::new().expect("a directory");
+    let directory = temp.path().join("run");
+    let run_dir = directory.to_str().expect("a name");
+    let empty = temp.path().join("roms");
+    let roms = empty.to_str().expect("a name");
+    for (arguments, expected) in [
+        (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
+        (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
+        (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
+        (&["ppo", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
+        (&["ppo", "--total-frames", "10"], "one update takes"),
+        (
+            &["ppo", "--set", "environments.game.harvest.total_frames=31"],
+            "it must be 32 or more (8 environments, 4 frames a step)",
+        ),
+        (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
+        (
+            &["ppo", "--set", "policy.precision=bf16"],
+            "precision bf16 is not possible on the cpu: it must be f32",
+        ),
+        (
+            &["ppo", "--set", "policy.precision=f8"],
+            "policy.precision = \"f8\" is not possible: it must be f32, bf16 or f16",
+        ),
+        (&["bench", "learner", "--precision", "f16"], "precision f16 is not possible on the cpu"),
+        (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
+        (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
+        (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
+        (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
+        (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
+        (&["ppo", "--games", "Pendulum-v1"], "learners need Discrete(n)"),
+        (&["ppo", "--games", "Pong-ram-v4"], "observes the RAM"),
+        (&["ppo", "--games", "ALE/Pnog-v5"], "did you mean pong?"),
+        (&["ppo", "--seed", "-1"], "--seed -1 is not possible: it must be 0 or more"),
+        (&["ppo", "--set", "dqn.gamma=0.5"], "ppo does not use the section [dqn]; did you mean ppo.gamma?"),
+        (&["sweep", "--vary", "ppo.gamma=0.9", "--run-dir", run_dir, "--seeds", "1,1"], "1 is repeated"),
+        (
+            &["sweep", "--vary", "ppo.gamma=0.9,0.90", "--run-dir", run_dir],
+            "--vary ppo.gamma=0.90 repeats ppo.gamma=0.9",
+        ),
+        (
+            &["trace", "nope", "--seed", "1", "--random-actions", "1", "--steps", "1"],
+            "unknown game or set 'nope'",
+        ),
+        (&["resume", "nowhere"], "there is no nowhere"),
+        (&["eval", "Cargo.toml"], "neither a checkpoint nor a run with checkpoints"),
+        (
+            &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
+            "did you mean breakout?",
+        ),
+        (
+            &["trace", "harvest", "--seed", "1", "--random-actions", "1", "--steps", "1", "--mode", "7"],
+            "modes are [0]",
+        ),
+        (
+            &[
+                "trace",
+                "harvest",
+                "--seed",
+                "1",
+                "--random-actions",
+                "1",
+                "--steps",
+                "1",
+                "--difficulty",
+                "2",
+            ],
+            "difficulties are [0]",
+        ),
+        (
+            &[
+                "trace",
+                "harvest",
+                "--seed",
+                "1",
+                "--random-actions",
+                "1",
+                "--steps",
+                "1",
+                "--frame-skip",
+                "0",
+            ],
+            "--frame-skip 0 is not possible: it must be 1 or more",
+        ),
+    ] {
+        let mut arguments = arguments.to_vec();
+        if arguments[0] == "ppo" {
+            arguments.extend(["--quiet", "--run-dir", run_dir]);
+        }
+        let error = error(&arguments);
+        assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(!directory.exists(), "{arguments:?} wrote something");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn errors_name_a_run_directory_that_cannot_be_written() {
+    let error = error(&["ppo", "--run-dir", "/proc/run"]);
+    assert!(error.contains("cannot write the run directory /proc/run"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_not_errors() {
+    for command in ["completions bash", "config --reference", "games --json", "help ppo"] {
+        // The pipe is closed before the program writes.
+        let line = format!("(sleep 0.2; exec {ALE_TRAIN} {command}) | true; exit ${{PIPESTATUS[0]}}");
+        let Output { status, stderr, .. } =
+            Command::new("bash").args(["-c", &line]).output().expect("bash starts");
+        assert_eq!((status.code(), String::from_utf8_lossy(&stderr).as_ref()), (Some(0), ""), "{command}");
+    }
+}
+
+/// `/dev/full` behaves like a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_the_output_fails_but_the_run_completes() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+    let Output { status, stderr, .. } =
+        ale_train().arg("games").stdout(full()).output().expect("the program starts");
+    let stderr = String::from_utf8(stderr).expect("text");
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    assert!(stderr.starts_with("error: cannot write to standard output: No space left"), "{stderr}");
+
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut command = ale_train();
+    command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
+    let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
+    assert_eq!(status.code(), Some(1), "the final scores cannot be printed");
+    let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");
+    assert_eq!(checkpoints.count(), 1, "the run is complete");
+}

@@ -1,0 +1,149 @@
+//! Files of a run: permissions, full disks, deletions and damage.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{CART_POLE, HARVEST, checkpoints, outcome, train, updates, wait_for};
+use crate::program::{ale_train, fail, succeed};
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_run_have_the_usual_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "256"]));
+    let mode = |name: &str| fs::metadata(run.join(name)).expect("a file").permissions().mode();
+    for name in ["config.toml", "run.json"] {
+        assert_eq!(mode(name), mode("metrics.jsonl"), "{name}");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_no_incomplete_output() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    for (command, name) in
+        [("export", "agent.safetensors"), ("report", "report.html"), ("report", "report.png")]
+    {
+        let out = temp.path().join(name);
+        let mut write = ale_train();
+        write.arg(command).arg(&run).arg("--out").arg(&out);
+        let output = on_a_small_disk(&write, 1).output().expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let expected = format!("error: cannot write {}: File too large", out.display());
+        assert!(stderr.starts_with(&expected) && stderr.lines().count() == 1, "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+    }
+    let left =
+        fs::read_dir(temp.path()).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["run"]);
+}
+
+#[test]
+fn a_directory_that_is_deleted_during_training_is_created_again() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, deleted] = ["whole", "deleted"].map(|name| temp.path().join(name));
+    succeed(&mut train(&whole, "1", &CART_POLE));
+    let mut command = train(&deleted, "1", &CART_POLE);
+    let mut going = command.stderr(Stdio::piped()).spawn().expect("a run");
+    wait_for(&mut going, "second update", || updates(&deleted) >= 2);
+    // A moved directory is as good as a deleted one, and nothing can be written into it meanwhile.
+    fs::rename(&deleted, temp.path().join("moved")).expect("a directory");
+    let output = going.wait_with_output().expect("the run ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0].contains("was deleted or moved; it is created again"), "{said}");
+    assert!(outcome(&deleted) == outcome(&whole), "the runs differ");
+    for name in ["config.toml", "run.json"] {
+        let read = |run: &Path| fs::read(run.join(name)).expect("a file");
+        assert_eq!(read(&deleted), read(&temp.path().join("moved")));
+    }
+    assert!(checkpoints(&deleted).len() >= 2, "one after the deletion and one at the end");
+}
+
+/// Wraps a command so that writing files of more than the given number of kilobytes fails.
+fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
+    let mut limited = Command::new("bash");
+    limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited
+}
+
+#[test]
+fn training_continues_on_a_full_disk_with_warnings() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let interval = ["--set", "checkpoints.interval_frames=10000"];
+    let command = train(&run, "2", &[&HARVEST[..], &interval].concat());
+    let output = on_a_small_disk(&command, 300).output().expect("the program starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let warnings: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert!(warnings.len() >= 3, "{stderr}");
+    for warning in warnings {
+        assert!(warning.contains("cannot write the checkpoint"), "{warning}");
+        assert!(warning.ends_with("; training continues"), "{warning}");
+    }
+    let last = stderr.lines().last().expect("an error");
+    assert!(last.starts_with("error: training failed: cannot write the checkpoint"), "{last}");
+    assert_eq!(updates(&run), 39, "training is complete");
+    assert!(checkpoints(&run).is_empty());
+    let left = fs::read_dir(run.join("checkpoints")).expect("a directory").count();
+    assert_eq!(left, 0, "an incomplete checkpoint remains");
+}
+
+/// Returns the error of `ale-train resume`.
+fn refusal(run: &Path) -> String {
+    let stderr = fail(ale_train().arg("resume").arg(run), 2);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr
+}
+
+#[test]
+fn damaged_and_changed_runs_have_different_errors() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096"];
+    let interval = ["--set", "checkpoints.interval_frames=2048"];
+    succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
+    let [older, newest] = checkpoints(&run).try_into().expect("two checkpoints");
+    let said = |mut command: Command| String::from_utf8(succeed(&mut command).stderr).expect("text");
+    let resume = |path: &Path| {
+        let mut command = ale_train();
+        command.arg("resume").arg(path);
+        command
+    };
+
+    // A modified configuration file.
+    let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
+    fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.5")).expect("a file");
+    let stderr = said(resume(&run));
+    assert!(stderr.contains("changes ppo.gamma; the run continues with the configuration"), "{stderr}");
+    fs::write(run.join("config.toml"), config).expect("a file");
+
+    // A damaged newest checkpoint: the previous one is used, with the same result.
+    let learner = fs::read(newest.join("learner.bin")).expect("a learner");
+    fs::write(newest.join("learner.bin"), &learner[1..]).expect("a file");
+    let stderr = said(resume(&run));
+    assert!(stderr.contains("learner.bin is damaged") && stderr.contains("is used instead"), "{stderr}");
+    let again = checkpoints(&run).pop().expect("a checkpoint");
+    assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
+    assert!(refusal(&newest).contains("learner.bin is damaged"));
+
+    // A later format.
+    let manifest = fs::read_to_string(older.join("manifest.json")).expect("a manifest");
+    fs::write(older.join("manifest.json"), manifest.replace("\"format\": 1", "\"format\": 9"))
+        .expect("a file");
+    assert!(refusal(&older).contains("it has format 9, written by ale-train"));
+    fs::write(older.join("manifest.json"), "{}").expect("a file");
+    assert!(refusal(&older).contains("its manifest is damaged"));
+    assert!(refusal(temp.path()).contains("neither a checkpoint nor a run with checkpoints"));
+}

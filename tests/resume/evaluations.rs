@@ -1,0 +1,92 @@
+//! Evaluations during and after training.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{CART_POLE, EVALUATED, checkpoints, curves, outcome, signal, train, updates, wait_for};
+use crate::program::{ale_train, succeed};
+
+#[test]
+fn evaluations_do_not_affect_training_and_determine_the_score() {
+    let temp = TempDir::new().expect("a directory");
+    let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
+    succeed(&mut train(&plain, "2", &CART_POLE));
+    succeed(&mut train(&evaluated, "2", &EVALUATED));
+    let [(learner, environments, _), (same_learner, same_environments, curves)] =
+        [outcome(&plain), outcome(&evaluated)];
+    assert!(learner == same_learner && environments == same_environments, "the results differ");
+
+    let returns: Vec<f64> =
+        curves.iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect();
+    // At the multiples of 7000 below 60000, and at the end.
+    assert_eq!(returns.len(), 9);
+    let newest = checkpoints(&evaluated).pop().expect("a checkpoint").join("progress.json");
+    let progress: Value = serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON");
+    assert_eq!(progress["score"].as_f64(), returns.last().copied());
+    assert_eq!(progress["evaluation"]["frames"], progress["moment"]["frames"]);
+}
+
+#[test]
+fn an_interrupted_evaluation_is_repeated() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
+    let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
+    // 1024 steps between two updates: the first evaluation follows the sixth.
+    let rollouts = ["--set", "ppo.num_steps=128", "--set", "environments.num_envs=8"];
+    let settings = [&settings[..], &evaluation, &rollouts].concat();
+    succeed(&mut train(&whole, "2", &settings));
+    let evaluations =
+        |run: &Path| curves(run).iter().filter(|record| record.get("evaluation/return").is_some()).count();
+    assert_eq!(evaluations(&whole), 2, "one during training and one at the end");
+
+    let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "sixth update", || updates(&parts) >= 6);
+    signal(&stopped, "-INT");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    assert_eq!((updates(&parts), evaluations(&parts)), (6, 0), "the signal came too late");
+
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    // Resuming a complete run changes nothing.
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+}
+
+#[test]
+fn a_finished_run_repeats_its_scores_and_makes_up_for_an_interrupted_evaluation() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut train = ale_train();
+    train.args([
+        "ppo",
+        "--games",
+        "CartPole-v1",
+        "--total-frames",
+        "2048",
+        "--num-threads",
+        "1",
+        "--run-dir",
+    ]);
+    train.arg(&run).args(["--set", "evaluation.episodes=4000"]);
+    let mut stopped = train.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    // The last checkpoint precedes the evaluation.
+    wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    signal(&stopped, "-TERM");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert!(!curves(&run).iter().any(|record| record.get("evaluation/return").is_some()));
+
+    let resume = || succeed(ale_train().arg("resume").arg(&run));
+    let first = resume();
+    let recorded = curves(&run);
+    assert!(recorded.iter().any(|record| record.get("evaluation/return").is_some()));
+    let again = resume();
+    assert_eq!((&again.stdout, curves(&run)), (&first.stdout, recorded));
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    let extend = format!("extend it with `ale-train resume {} --total-frames N`", run.display());
+    assert!(said.contains("is finished: it has trained for all of its") && said.contains(&extend), "{said}");
+}

@@ -1,0 +1,86 @@
+//! Runs that were killed.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{
+    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, PQN, checkpoints, loss, outcome, signal, train,
+    updates, wait_for,
+};
+use crate::program::{ale_train, succeed};
+
+#[test]
+fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES] {
+        let temp = TempDir::new().expect("a directory");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        succeed(&mut train(&whole, "2", settings));
+
+        let interval = ["--set", "checkpoints.interval_frames=5000"];
+        let mut killed = train(&parts, "1", &[settings, &interval].concat()).spawn().expect("a run");
+        // Updates after the checkpoint are lost and repeated.
+        wait_for(&mut killed, "checkpoint", || !checkpoints(&parts).is_empty());
+        let before = updates(&parts);
+        wait_for(&mut killed, "update after it", || updates(&parts) > before);
+        signal(&killed, "-KILL");
+        assert_eq!(killed.wait().expect("the run ends").code(), None);
+        let longer = fs::metadata(parts.join("metrics.jsonl")).expect("curves").len();
+
+        let mut resume = ale_train();
+        succeed(resume.arg("resume").arg(&parts).args(["--num-threads", "3"]));
+        assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+        assert!(fs::metadata(parts.join("metrics.jsonl")).expect("curves").len() > longer);
+        assert!(checkpoints(&parts).len() <= 4, "three and the best are kept");
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    succeed(&mut train(&whole, "2", &HARVEST));
+    let mut killed = train(&parts, "1", &HARVEST).spawn().expect("a run");
+    wait_for(&mut killed, "second update", || updates(&parts) >= 2);
+    signal(&killed, "-KILL");
+    assert_eq!(killed.wait().expect("the run ends").code(), None);
+    assert!(checkpoints(&parts).is_empty());
+
+    let stderr = succeed(ale_train().arg("resume").arg(&parts)).stderr;
+    let said = String::from_utf8(stderr).expect("text");
+    let expected = format!("the run {} has no checkpoint yet: it starts from the beginning", parts.display());
+    assert!(said.contains(&expected), "{said}");
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+}
+
+#[test]
+fn halves_that_take_turns_learn_the_same() {
+    // A recurrent network has separate states for the halves.
+    let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
+    for settings in [&HARVEST[..], &PQN, &recurrent] {
+        let temp = TempDir::new().expect("a directory");
+        let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
+        succeed(&mut train(&together, "2", settings));
+        succeed(&mut train(&halves, "2", &[settings, &["--set", "environments.halves=true"]].concat()));
+        let [(learner, environments, curves), (same_learner, same_environments, same_curves)] =
+            [outcome(&together), outcome(&halves)];
+        assert!(learner == same_learner && environments == same_environments, "the results differ");
+        let losses = |curves: Vec<Value>| curves.iter().filter_map(loss).cloned().collect::<Vec<_>>();
+        assert_eq!(losses(curves), losses(same_curves));
+    }
+}
+
+#[test]
+fn checkpoints_by_time_do_not_affect_training() {
+    let temp = TempDir::new().expect("a directory");
+    let [plain, timed] = ["plain", "timed"].map(|name| temp.path().join(name));
+    let frames = ["--set", "checkpoints.interval_frames=0", "--set", "checkpoints.keep_last=99"];
+    let settings = [&CART_POLE[..], &frames].concat();
+    succeed(&mut train(&plain, "1", &settings));
+    let minutes = [&settings[..], &["--set", "checkpoints.interval_minutes=1e-6"]].concat();
+    succeed(&mut train(&timed, "1", &minutes));
+    assert_eq!(checkpoints(&plain).len(), 1);
+    assert!(checkpoints(&timed).len() > 2, "no checkpoint by time");
+    assert!(outcome(&timed) == outcome(&plain), "the runs differ");
+}

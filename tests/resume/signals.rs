@@ -1,0 +1,98 @@
+//! Signals.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{
+    CART_POLE, DQN, HALVES, HARVEST, PQN, THREE_GAMES, checkpoints, outcome, signal, steps, train, updates,
+    wait_for,
+};
+use crate::program::{ale_train, succeed};
+
+#[test]
+fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
+    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
+    let mut in_rollouts = 0;
+    for (settings, rollout) in [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0)]
+    {
+        let temp = TempDir::new().expect("a directory");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        succeed(&mut train(&whole, "2", settings));
+
+        let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
+        for (delay, (name, status)) in (1..).zip(signals) {
+            let before = updates(&parts);
+            wait_for(&mut stopped, "update", || updates(&parts) > before);
+            // An update and a rollout take some milliseconds each.
+            std::thread::sleep(Duration::from_millis(7 * delay));
+            signal(&stopped, name);
+            assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
+            assert_ne!(
+                outcome(&parts),
+                outcome(&whole),
+                "the signal came after the end: make the run longer"
+            );
+            in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
+            stopped = ale_train().arg("resume").arg(&parts).stderr(Stdio::null()).spawn().expect("a run");
+        }
+        assert!(stopped.wait().expect("the run ends").success());
+        assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    }
+    assert!(in_rollouts > 0, "no signal arrived in a rollout");
+}
+
+#[test]
+fn the_second_signal_ends_the_run_at_once() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
+    let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
+    // A run that has just been saved has nothing to do after the first signal.
+    let saved = updates(&run);
+    wait_for(&mut stopped, "update after the checkpoint", || updates(&run) > saved);
+    // Both signals wait for the stopped process, so that no checkpoint can be written between them.
+    let kill = format!("kill -STOP {0}; kill -INT {0}; kill -TERM {0}; kill -CONT {0}", stopped.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
+    succeed(ale_train().arg("resume").arg(&run));
+}
+
+#[test]
+fn a_signal_before_training_ends_the_program_with_a_message() {
+    let temp = TempDir::new().expect("a directory");
+    let config = temp.path().join("experiment.toml");
+    assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
+    for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        // The tests themselves may run under nohup.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(ale_train().get_program());
+        command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
+        let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
+        // Opening blocks until the program reads the pipe.
+        let pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
+        signal(&waiting, name);
+        let output = waiting.wait_with_output().expect("the program ends");
+        drop(pipe);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
+        assert_eq!(output.status.code(), Some(status));
+    }
+    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 1, "something was written");
+}
+
+#[test]
+fn a_run_under_nohup_ignores_hang_ups() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let plain = train(&run, "1", &CART_POLE);
+    let mut ignoring = Command::new("sh");
+    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
+    let mut going = ignoring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    wait_for(&mut going, "second update", || updates(&run) >= 2);
+    signal(&going, "-HUP");
+    assert_eq!(going.wait().expect("the run ends").code(), Some(0));
+}
