@@ -161,8 +161,9 @@ fn errors_name_the_key_and_the_allowed_values() {
     assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
     assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
     assert!(
-        error("policy.torso=resnet")
-            .ends_with("policy.torso = \"resnet\" is not possible: it must be nature or impala")
+        error("policy.torso=resnet").ends_with(
+            "policy.torso = \"resnet\" is not possible: it must be nature, impala or data_efficient"
+        )
     );
     assert!(
         error("ppo.norm_adv=games")
