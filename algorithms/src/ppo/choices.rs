@@ -93,28 +93,15 @@ impl Paths {
         };
         let choices = of_rows(ones(&|task| task.actions.num_choices(), num_choices));
         let nodes = of_rows(ones(&|task| task.actions.nodes().len(), num_nodes));
-        let size = num_nodes * columns;
-        let mut legal = vec![0.0; tasks.len() * size];
-        let mut successors = vec![0.0; tasks.len() * size * num_nodes];
-        for (task, graph) in tasks.iter().map(|task| &task.actions).enumerate() {
-            for (node, edge) in
-                (0..).zip(graph.nodes()).flat_map(|(node, edges)| edges.iter().map(move |edge| (node, edge)))
-            {
-                let place = task * size + node * columns + edge.column;
-                legal[place] = 1.0;
-                if let Some(next) = edge.next {
-                    successors[place * num_nodes + next] = 1.0;
-                }
-            }
-        }
+        let graphs = Graphs { tasks, num_nodes, columns };
         let are_products = tasks.iter().all(|task| task.actions.is_product());
         Self {
             edges: Tensor::from_data(TensorData::new(edges, [rows, num_choices]), device),
             choices,
-            legal: of_rows(legal).reshape([rows, num_nodes, columns]),
+            legal: of_rows(graphs.legal()).reshape([rows, num_nodes, columns]),
             nodes,
             successors: (!are_products)
-                .then(|| of_rows(successors).reshape([rows, num_nodes, columns, num_nodes])),
+                .then(|| of_rows(graphs.successors()).reshape([rows, num_nodes, columns, num_nodes])),
         }
     }
 
@@ -133,6 +120,48 @@ impl Paths {
             reach = reach + current.clone();
         }
         reach
+    }
+}
+
+/// The graphs of all tasks, padded to the same numbers of nodes and columns.
+struct Graphs<'a> {
+    tasks: &'a [Task],
+    num_nodes: usize,
+    columns: usize,
+}
+
+impl Graphs<'_> {
+    /// Returns each edge as its index in `[tasks, nodes, columns]`, with the node that it leads to.
+    fn edges(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
+        let Self { tasks, num_nodes, columns } = *self;
+        let nodes =
+            tasks.iter().enumerate().flat_map(move |(task, of)| (task * num_nodes..).zip(of.actions.nodes()));
+        nodes.flat_map(move |(node, edges)| {
+            edges.iter().map(move |edge| (node * columns + edge.column, edge.next))
+        })
+    }
+
+    /// Returns the number of places for edges.
+    fn size(&self) -> usize {
+        self.tasks.len() * self.num_nodes * self.columns
+    }
+
+    /// Returns `[tasks, nodes, columns]`: 1 for edges.
+    fn legal(&self) -> Vec<f32> {
+        let mut legal = vec![0.0; self.size()];
+        self.edges().for_each(|(edge, _)| legal[edge] = 1.0);
+        legal
+    }
+
+    /// Returns `[tasks, nodes, columns, nodes]`: 1 for edges with the node that they lead to.
+    fn successors(&self) -> Vec<f32> {
+        let mut successors = vec![0.0; self.size() * self.num_nodes];
+        for (edge, next) in self.edges() {
+            if let Some(next) = next {
+                successors[edge * self.num_nodes + next] = 1.0;
+            }
+        }
+        successors
     }
 }
 
