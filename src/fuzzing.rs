@@ -60,20 +60,26 @@ pub fn manifest(data: &[u8]) {
 
 type Files = HashMap<&'static str, Vec<u8>>;
 
-/// A small checkpoint of each algorithm.
+/// A small checkpoint of each algorithm, and one of an agent with several choices.
 static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
+    const CARTPOLE: &str = "[environments]\ngames = [\"CartPole-v1\"]\nnum_envs = 2";
+    const FACTORED: &str = "[environments]\ngames = [\"harvest\"]\nnum_envs = 2\nfactored_actions = true\n\
+        img_height = 36\nimg_width = 36";
+    const ROLLOUT: &str = "num_steps = 4\nnum_minibatches = 1";
     let experiments = [
-        "[experiment]\nalgorithm = \"ppo\"\n[ppo]\nnum_steps = 4\nnum_minibatches = 1\n[policy]\nvalue_scale = \"popart\"",
-        "[experiment]\nalgorithm = \"pqn\"\n[pqn]\nnum_steps = 4\nnum_minibatches = 1",
-        "[experiment]\nalgorithm = \"dqn\"\n[dqn]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4",
+        format!("algorithm = \"ppo\"\n[ppo]\n{ROLLOUT}\n[policy]\nvalue_scale = \"popart\"\n{CARTPOLE}"),
+        format!("algorithm = \"pqn\"\n[pqn]\n{ROLLOUT}\n{CARTPOLE}"),
+        format!(
+            "algorithm = \"dqn\"\n[dqn]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4\n{CARTPOLE}"
+        ),
+        format!("algorithm = \"ppo\"\n[ppo]\n{ROLLOUT}\n{FACTORED}"),
     ];
     experiments.iter().map(|experiment| base(experiment).expect("an experiment")).collect()
 });
 
 /// Returns the files of a checkpoint in the middle of a rollout.
 fn base(experiment: &str) -> Result<Files> {
-    const ENVIRONMENTS: &str = "\n[environments]\ngames = [\"CartPole-v1\"]\nnum_envs = 2";
-    let experiment = config::from_toml(&(experiment.to_owned() + ENVIRONMENTS))?.resolve()?;
+    let experiment = config::from_toml(&format!("[experiment]\n{experiment}"))?.resolve()?;
     let mut environments = builder(&experiment)?.build(Purpose::Training)?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &Device::flex(), 1)?;
@@ -155,7 +161,7 @@ mod tests {
     #[test]
     fn former_crashes_are_errors() {
         // An observation space so large that no memory holds the network.
-        checkpoint(&[6, 3, 97, 0, 6, 1, 97, 0, 255, 15, 255, 15]);
+        checkpoint(&[8, 3, 97, 0, 6, 1, 97, 0, 255, 15, 255, 15]);
     }
 
     #[test]

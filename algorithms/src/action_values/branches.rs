@@ -58,15 +58,20 @@ impl Branches {
             .collect()
     }
 
-    /// Returns for each row the mean over its branches.
-    pub(crate) fn means(&self, of_branches: &[f32]) -> Vec<f32> {
+    /// Returns for each row the sum over its branches.
+    pub(crate) fn sums(&self, of_branches: &[f32]) -> Vec<f32> {
         let mut rest = of_branches;
-        let mean = |&count: &usize| {
+        let sum = |&count: &usize| {
             let own;
             (own, rest) = rest.split_at(count);
-            own.iter().sum::<f32>() / count as f32
+            own.iter().sum()
         };
-        self.counts.iter().map(mean).collect()
+        self.counts.iter().map(sum).collect()
+    }
+
+    /// Returns for each row the mean over its branches.
+    pub(crate) fn means(&self, of_branches: &[f32]) -> Vec<f32> {
+        self.sums(of_branches).into_iter().zip(&self.counts).map(|(sum, &count)| sum / count as f32).collect()
     }
 }
 
@@ -86,6 +91,7 @@ mod tests {
         assert_eq!(selected, [2.0, 3.0, 8.0, 9.0, 16.0, 17.0, 20.0, 21.0, 24.0, 25.0]);
         assert_eq!(branches.repeat(&[1, 2, 3, 4, 5, 6]), [1, 2, 1, 2, 3, 4, 5, 6, 5, 6]);
         let losses = [1.0, 3.0, 10.0, 0.0, 4.0];
+        assert_eq!(branches.sums(&losses), [4.0, 10.0, 4.0]);
         assert_eq!(branches.means(&losses), [2.0, 10.0, 2.0]);
         let weights = branches.weights(&[1.0, 0.5, 1.0]);
         let mean = losses.iter().zip(weights).map(|(loss, weight)| loss * weight).sum::<f32>() / 5.0;

@@ -270,7 +270,8 @@ impl Dqn {
         let outputs = predicted.chunks_exact(head.num_atoms()).zip(branches.repeat(&minibatch.tasks));
         let values: Vec<f32> = outputs.map(|(atoms, task)| head.mean(task, atoms)).collect();
         let q_values = branches.means(&values).iter().sum::<f32>() / minibatch.draws.len() as f32;
-        self.replay.set_errors(&minibatch.draws, &head.errors(&branches.means(losses)));
+        // The priority of a step comes from the sum over its branches (Tavakoli et al. 2018).
+        self.replay.set_errors(&minibatch.draws, &branches.sums(&head.errors(losses)));
         let StepResult { grad_norm, dead_units, .. } = result;
         Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units })
     }

@@ -116,7 +116,7 @@ impl Dqn {
         dqn.actor.scales_mut().restore(state.scales)?;
         dqn.actor.set_network(dqn.training.network.valid());
         if let Some(replay) = state.replay {
-            dqn.replay.restore(replay).map_err(bad)?;
+            dqn.replay.restore(&dqn.spec, replay).map_err(bad)?;
         }
         if !state.due.is_finite() {
             return Err(bad("the number of due gradient steps is not finite"));

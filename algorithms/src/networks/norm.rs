@@ -1,10 +1,8 @@
 use burn::module::{Module, Param};
 use burn::tensor::activation::relu;
-use burn::tensor::module::layer_norm;
 use burn::tensor::{DType, Device, Tensor};
 
-/// Added to variances for numerical stability.
-const EPSILON: f64 = 1e-5;
+use super::layer_norm::layer_norm;
 
 /// Layer normalisation over whole images with channels last, followed by a ReLU.
 #[derive(Module, Debug)]
@@ -29,32 +27,44 @@ impl ImageNorm {
         let shape = maps.dims();
         let flat = |parameter: &Param<Tensor<3>>| parameter.val().flatten::<1>(0, 2);
         let (precision, maps) = (maps.dtype(), maps.cast(DType::F32).flatten::<2>(1, 3));
-        let normal = layer_norm(maps, flat(&self.gamma), Some(flat(&self.beta)), EPSILON);
-        relu(normal).reshape(shape).cast(precision)
+        layer_norm(maps, flat(&self.gamma), flat(&self.beta), true).reshape(shape).cast(precision)
     }
 }
 
 /// The activation of a fully connected layer: ReLU or tanh, optionally after layer normalisation.
 #[derive(Module, Debug)]
 pub(super) struct Activation {
-    norm: Option<burn::nn::LayerNorm>,
+    norm: Option<VectorNorm>,
     #[module(skip)]
     tanh: bool,
 }
 
+/// The parameters of a layer normalisation, `[width]` each.
+#[derive(Module, Debug)]
+struct VectorNorm {
+    gamma: Param<Tensor<1>>,
+    beta: Param<Tensor<1>>,
+}
+
 impl Activation {
     pub(super) fn new(width: usize, layer_norm: bool, tanh: bool, device: &Device) -> Self {
-        let norm = || burn::nn::LayerNormConfig::new(width).with_epsilon(EPSILON).init(device);
+        let norm = || VectorNorm {
+            gamma: Param::from_tensor(Tensor::ones([width], device)),
+            beta: Param::from_tensor(Tensor::zeros([width], device)),
+        };
         Self { norm: layer_norm.then(norm), tanh }
     }
 
     /// Applies it to `[rows, width]` of any precision, in `f32`.
     pub(super) fn forward(&self, values: Tensor<2>) -> Tensor<2> {
         let values = values.cast(DType::F32);
-        let values = match &self.norm {
-            Some(norm) => norm.forward(values),
-            None => values,
-        };
-        if self.tanh { values.tanh() } else { relu(values) }
+        match &self.norm {
+            Some(VectorNorm { gamma, beta }) => {
+                let normal = layer_norm(values, gamma.val(), beta.val(), !self.tanh);
+                if self.tanh { normal.tanh() } else { normal }
+            }
+            None if self.tanh => values.tanh(),
+            None => relu(values),
+        }
     }
 }

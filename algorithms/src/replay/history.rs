@@ -231,6 +231,12 @@ impl History {
         self.actions.range(start..start + self.num_choices).copied().collect()
     }
 
+    /// Returns true if `is_legal` holds for every action.
+    pub(super) fn has_legal_actions(&self, is_legal: impl Fn(&[i32]) -> bool) -> bool {
+        let count = self.actions.len() / self.num_choices;
+        (self.oldest..).take(count).all(|number| is_legal(&self.action(number)))
+    }
+
     /// Returns the `n`-step return from a step on, and the position of the observation from which it is
     /// bootstrapped.
     pub(super) fn n_step_return(&self, number: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {

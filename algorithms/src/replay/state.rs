@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ReplayBuffer;
 use super::history::History;
 use super::sum_tree::SumTree;
+use crate::VectorSpec;
 use crate::state_bytes::Bytes;
 
 /// A replay buffer with all of its contents.
@@ -36,14 +37,20 @@ impl ReplayBuffer {
         }
     }
 
-    /// Restores a state into an empty replay buffer that was created in the same way. On an error, which is
-    /// one sentence, nothing has changed.
-    pub(crate) fn restore(&mut self, state: ReplayState<'_>) -> Result<(), &'static str> {
+    /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`. On an
+    /// error, which is one sentence, nothing has changed.
+    pub(crate) fn restore(&mut self, spec: &VectorSpec, state: ReplayState<'_>) -> Result<(), &'static str> {
         let count = self.histories.len();
         let same_histories = state.histories.len() == count
             && state.histories.iter().zip(&self.histories).all(|(new, old)| new.fits(old, self.stack));
         if !same_histories {
             return Err("the shape of the replay buffer does not match the configuration");
+        }
+        let are_legal = |(env, history): (usize, &History)| {
+            history.has_legal_actions(|options| spec.actions(env).is_legal(options))
+        };
+        if !state.histories.iter().enumerate().all(are_legal) {
+            return Err("the replay buffer contains an illegal action");
         }
         let same_trees = state.priorities.len() == self.priorities.len()
             && state.priorities.iter().zip(&self.priorities).all(|(new, old)| new.has_shape_of(old));

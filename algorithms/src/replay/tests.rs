@@ -369,11 +369,11 @@ fn a_restored_replay_buffer_continues_identically() {
         let (mut replay, mut envs) = filled(alpha, steps);
         let bytes = postcard::to_stdvec(&replay.state()).unwrap();
         let (mut other, _) = filled(alpha, 0);
-        other.restore(postcard::from_bytes(&bytes).unwrap()).unwrap();
+        other.restore(&envs.spec, postcard::from_bytes(&bytes).unwrap()).unwrap();
         for _ in 0..50 {
             envs.step();
             for replay in [&mut replay, &mut other] {
-                replay.begin_step(&envs.batch, &[0; 4]);
+                replay.begin_step(&envs.batch, &[0; 8]);
                 replay.end_step(&envs.batch);
             }
         }
@@ -389,13 +389,33 @@ fn a_restored_replay_buffer_continues_identically() {
 
 #[test]
 fn states_of_other_replay_buffers_are_errors() {
-    let (replay, _) = filled(None, 20);
+    let (replay, envs) = filled(None, 20);
     let (mut prioritized, _) = filled(Some(0.5), 0);
-    assert!(prioritized.restore(replay.state()).unwrap_err().contains("the priorities"));
-    let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
+    assert!(prioritized.restore(&envs.spec, replay.state()).unwrap_err().contains("the priorities"));
     let options = ReplayOptions { buffer_size: 480, ..replay.options };
-    let mut larger = self::replay(&spec, options);
-    assert!(larger.restore(replay.state()).unwrap_err().contains("the shape"));
+    let mut larger = self::replay(&envs.spec, options);
+    assert!(larger.restore(&envs.spec, replay.state()).unwrap_err().contains("the shape"));
+}
+
+#[test]
+fn states_with_illegal_actions_are_errors() {
+    let (mut replay, mut envs) = filled(None, 20);
+    let refusal = |replay: &ReplayBuffer, envs: &StackedEnvs| {
+        let (mut other, _) = filled(None, 0);
+        other.restore(&envs.spec, replay.state()).err()
+    };
+    assert_eq!(refusal(&replay, &envs), None);
+    // The second choice of environment 2 has three options.
+    let mut actions = [0; 8];
+    actions[5] = 3;
+    while envs.batch.autoreset[2] {
+        envs.step();
+    }
+    replay.begin_step(&envs.batch, &actions);
+    assert!(refusal(&replay, &envs).unwrap().contains("illegal action"));
+    envs.step();
+    replay.end_step(&envs.batch);
+    assert!(refusal(&replay, &envs).unwrap().contains("illegal action"));
 }
 
 #[test]

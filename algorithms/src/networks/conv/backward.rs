@@ -11,6 +11,7 @@ use super::input_gradient::InputGradient;
 use super::outer_product::{Grid, OuterProducts, PositionSums};
 use super::padded::padded;
 use super::panel::{Aligned, Panels, columns_here};
+use super::patches::{append_patches, images_at_once};
 
 /// Number of images whose weight gradients one thread sums.
 const PART_IMAGES: usize = 16;
@@ -84,16 +85,24 @@ impl Backward<'_> {
         let geometry = part.geometry;
         let mut gradient = OutputGradient::new(geometry);
         let mut buffer = Vec::new();
+        let mut copies = images_at_once(geometry).map(Copies::new);
         let outputs = self.output.chunks_exact(geometry.output());
         let gradients = self.gradient.chunks_exact(geometry.output());
         let images = self.input.chunks_exact(geometry.image());
         for (index, ((output, output_gradient), image)) in outputs.zip(gradients).zip(images).enumerate() {
             gradient.read(output_gradient, self.rectified.then_some(output));
-            part.add(padded(geometry, image, &mut buffer), &gradient);
+            let image = padded(geometry, image, &mut buffer);
+            match &mut copies {
+                None => part.add(image, &gradient),
+                Some(copies) => copies.add(image, &gradient, part),
+            }
             if let Some(input_gradient) = input_gradient {
                 input_gradient
                     .run(&gradient, &mut input_part[index * geometry.image()..][..geometry.image()]);
             }
+        }
+        if let Some(copies) = &mut copies {
+            copies.move_to(part);
         }
     }
 }
@@ -145,6 +154,14 @@ impl OutputGradient {
         }
     }
 
+    /// Appends the values without the zeros around them.
+    fn append_to(&self, values: &mut Vec<f32>) {
+        let length = self.geometry.output_width() * self.geometry.outputs;
+        for y in 0..self.geometry.output_height() {
+            values.extend_from_slice(&self.values.values()[self.start(y)..][..length]);
+        }
+    }
+
     /// Returns the positions of some rows, and their values from a panel's first column on.
     fn rows(&self, first: usize, height: usize, column: usize) -> (&[f32], Grid) {
         let width = self.geometry.output_width();
@@ -178,6 +195,47 @@ impl WithSimd for Unrectified<'_> {
     }
 }
 
+/// Patches of some images, and the gradients of their outputs.
+struct Copies {
+    /// Number of images that are added to a part together.
+    count: usize,
+    /// Number of images copied.
+    images: usize,
+    /// `[positions, patch]`.
+    patches: Vec<f32>,
+    /// `[positions, outputs]`.
+    gradients: Vec<f32>,
+}
+
+impl Copies {
+    fn new(count: usize) -> Self {
+        Self { count, images: 0, patches: Vec::new(), gradients: Vec::new() }
+    }
+
+    /// Copies an image, which has its padding. Adds the gradients of all copied images to `part` once they are enough.
+    fn add(&mut self, image: &[f32], gradient: &OutputGradient, part: &mut Part) {
+        append_patches(part.geometry, image, &mut self.patches);
+        gradient.append_to(&mut self.gradients);
+        self.images += 1;
+        if self.images == self.count {
+            self.move_to(part);
+        }
+    }
+
+    /// Adds the gradients of the copied images to `part`.
+    fn move_to(&mut self, part: &mut Part) {
+        if self.images > 0 {
+            let positions = self.images * part.geometry.positions();
+            // Vectors are read at each position.
+            self.gradients.resize(self.gradients.len() + columns_here(), 0.0);
+            part.add_patches(&self.patches, &self.gradients, positions);
+        }
+        self.images = 0;
+        self.patches.clear();
+        self.gradients.clear();
+    }
+}
+
 /// The gradients of weight and bias, summed over some images.
 struct Part {
     geometry: Geometry,
@@ -191,6 +249,25 @@ impl Part {
     fn new(geometry: Geometry) -> Self {
         let panels = |rows| Panels::zeros(rows, geometry.outputs);
         Self { geometry, weight: panels(geometry.patch()), bias: panels(1) }
+    }
+
+    /// Adds the gradients of patches, `[positions, patch]`, given those of their outputs, `[positions, outputs]`.
+    fn add_patches(&mut self, patches: &[f32], gradients: &[f32], positions: usize) {
+        let (patch, width, arch) = (self.geometry.patch(), self.weight.width(), Arch::new());
+        let grid = |step| Grid { height: 1, width: positions, row_step: 0, step };
+        let right_grid = grid(self.geometry.outputs);
+        for panel in 0..self.weight.count() {
+            let right = &gradients[panel * width..];
+            arch.dispatch(PositionSums { values: right, grid: right_grid, sums: self.bias.panel_mut(panel) });
+            arch.dispatch(OuterProducts {
+                left: patches,
+                left_grid: grid(patch),
+                length: patch,
+                right,
+                right_grid,
+                sums: self.weight.panel_mut(panel),
+            });
+        }
     }
 
     /// Adds the gradients of one image, which has its padding.

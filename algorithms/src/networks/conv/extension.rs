@@ -7,10 +7,11 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 
 use super::geometry::{Geometry, Window};
 use super::{backward, forward};
+use crate::networks::flex::{slice, tensor};
 
 /// [`Conv::forward`](super::Conv::forward) on flex. Tracks gradients if the arguments do.
 pub(super) fn conv(
@@ -48,7 +49,7 @@ impl FusedConv for Flex {
     ) -> FlexTensor {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = forward::forward(geometry, values(&input), values(&weight), values(&bias), rectify);
+        let output = forward::forward(geometry, slice(&input), slice(&weight), slice(&bias), rectify);
         tensor(output, geometry.output_shape())
     }
 }
@@ -99,10 +100,10 @@ impl Backward<Flex, 3> for FusedConvBackward {
         let geometry = Geometry::new(input_shape, weight_shape, window);
         let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
         let backward = backward::Backward {
-            input: values(&input),
-            weight: values(&weight),
-            output: values(&output),
-            gradient: values(&gradient),
+            input: slice(&input),
+            weight: slice(&weight),
+            output: slice(&output),
+            gradient: slice(&gradient),
             rectified: rectify,
         };
         let [input_node, weight_node, bias_node] = ops.parents;
@@ -118,13 +119,4 @@ impl Backward<Flex, 3> for FusedConvBackward {
             gradients.register::<Flex>(node.id, tensor(result.bias, [geometry.outputs]));
         }
     }
-}
-
-/// Returns the values of a contiguous tensor of `f32`.
-fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice().expect("a contiguous tensor of f32")
-}
-
-fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(values, shape))
 }

@@ -7,6 +7,7 @@
 //! * `panel`, `tile`: the layout of matrices in memory and in registers
 //! * `product`, `outer_product`: the two products
 //! * `padded`: zeros around images
+//! * `patches`: copies of the values under a kernel, where an image has few positions
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 
@@ -23,6 +24,7 @@ mod input_gradient;
 mod outer_product;
 mod padded;
 mod panel;
+mod patches;
 mod product;
 mod tile;
 

@@ -1,0 +1,104 @@
+//! Legal actions, several choices, tasks of other environments.
+
+use std::ops::Range;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use rl_env::{AutoresetMode, Batch, Space};
+
+use super::{config, learner, rainbow, restored, step, variants, vectors};
+use crate::categorical::argmax;
+use crate::dqn::Dqn;
+use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
+use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
+use crate::{Learner, SpecError};
+
+#[test]
+fn several_choices_are_learned_from_and_restored_bit_for_bit() {
+    for (index, config) in variants().into_iter().enumerate() {
+        let head = if index % 2 == 0 { HeadKind::PerGame } else { HeadKind::Shared };
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec_of_choices(Space::floats(3, -1.0, 1.0), mode);
+            let new = Dqn::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7);
+            let (mut dqn, mut envs) = (new.unwrap(), RandomEnvs::new(spec.clone()));
+            for _ in 0..41 {
+                step(&mut dqn, &mut envs);
+            }
+            let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+            for _ in 0..20 {
+                assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
+            }
+            assert!(dqn.state().unwrap() == other.state().unwrap());
+            let policy = dqn.policy(&spec).unwrap();
+            let (values, greedy) = (policy.values(&envs.batch).unwrap(), policy.greedy(&envs.batch).unwrap());
+            assert_legal(&spec, &greedy);
+            // Values are those of the five factored actions, or of 3 and 4 options.
+            assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
+            let best = |values: &[f32]| argmax(values) as i32;
+            let of_product = [best(&values[1][..3]), best(&values[1][3..])];
+            assert_eq!(
+                greedy,
+                [&[best(&values[0])], &of_product[..], &[best(&values[2]), best(&values[3])]].concat()
+            );
+        }
+    }
+}
+
+/// The kind of head, the number of columns of its last layer, and the columns of illegal actions: the last
+/// three of the first task's five, or the shared action that no task has.
+const ILLEGAL: [(HeadKind, usize, Range<usize>); 2] =
+    [(HeadKind::PerGame, 10, 2..5), (HeadKind::Shared, 7, 5..6)];
+
+#[test]
+fn illegal_actions_affect_neither_actions_nor_updates() {
+    for (head, columns, illegal) in ILLEGAL {
+        let policy = PolicyConfig { head, ..PolicyConfig::default() };
+        let mut dqn = Dqn::new(config(), policy, vectors(), &Device::flex(), 7).unwrap();
+        let mut envs = RandomEnvs::new(vectors());
+        // Enormous values for illegal actions.
+        let mut parameters = weights(&dqn.training.network).unwrap();
+        let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();
+        bias.values[illegal.clone()].fill(1e9);
+        dqn.training.network = load_weights(dqn.training.network, parameters).unwrap();
+        dqn.target = dqn.training.network.valid();
+        dqn.actor.set_network(dqn.training.network.valid());
+        dqn.config.start_e = 0.0;
+        for _ in 0..20 {
+            if let Some(metrics) = step(&mut dqn, &mut envs) {
+                assert!(metrics.td_loss < 100.0, "{metrics:?}");
+            }
+        }
+        let trained = weights(&dqn.training.network).unwrap();
+        let bias = trained.iter().find(|parameter| parameter.shape == [columns]).unwrap();
+        assert!(
+            bias.values[illegal].iter().all(|&value| value == 1e9),
+            "a gradient reached an illegal action"
+        );
+    }
+}
+
+#[test]
+fn a_policy_matches_tasks_of_other_environments_by_name() {
+    let (dqn, envs) = (learner(rainbow(), vectors()), RandomEnvs::new(vectors()));
+    let own = dqn.policy(dqn.spec()).unwrap();
+    let values = own.values(&envs.batch).unwrap();
+    assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [2, 5, 5, 2]);
+
+    // Only the second task, twice, on the observations of environments 1 and 2.
+    let mut only_five = vectors();
+    only_five.tasks.remove(0);
+    only_five.task_ids = vec![0, 0];
+    let mut batch = Batch::new(2, 12, false);
+    for row in 0..2 {
+        batch.observations.row_mut(row).copy_from_slice(envs.batch.observations.row(row + 1));
+    }
+    let policy = dqn.policy(&only_five).unwrap();
+    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&envs.batch).unwrap()[1..3]);
+
+    let mut unknown = only_five.clone();
+    unknown.tasks[0].name = "six".to_owned();
+    assert!(matches!(dqn.policy(&unknown), Err(SpecError::UnknownTask { .. })));
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    assert!(matches!(dqn.policy(&images), Err(SpecError::OtherObservations { .. })));
+}

@@ -1,0 +1,38 @@
+//! Random shifts of images.
+
+use burn::tensor::Device;
+use rl_env::{AutoresetMode, Space};
+
+use super::{config, learner, restored, step, train, vectors};
+use crate::Learner;
+use crate::dqn::{Augmentation, Dqn, DqnConfig};
+use crate::networks::{PolicyConfig, weights};
+use crate::testing::{RandomEnvs, spec};
+
+#[test]
+fn augmented_images_follow_the_seed_and_survive_a_restore() {
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    let config = |augmentation| DqnConfig { augmentation, ..config() };
+    let augmented = || train(config(Augmentation::Drq), images.clone(), 8);
+    assert!(augmented() == augmented());
+    let weights_of = |state: Vec<u8>| {
+        weights(&Dqn::from_state(&state, &Device::flex()).unwrap().training.network).unwrap()
+    };
+    assert_ne!(weights_of(augmented()), weights_of(train(config(Augmentation::None), images.clone(), 8)));
+    let (mut dqn, mut envs) =
+        (learner(config(Augmentation::Drq), images.clone()), RandomEnvs::new(images.clone()));
+    for _ in 0..6 {
+        step(&mut dqn, &mut envs);
+    }
+    let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+    (0..6).for_each(|_| assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy)));
+    assert!(dqn.updates() > 0 && dqn.state().unwrap() == other.state().unwrap());
+}
+
+#[test]
+fn vectors_cannot_be_augmented() {
+    let config = DqnConfig { augmentation: Augmentation::Drq, ..config() };
+    let result = Dqn::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7);
+    let error = result.err().expect("an error").to_string();
+    assert!(error.contains("augmentation") && error.contains("none"), "{error}");
+}

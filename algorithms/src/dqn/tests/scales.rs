@@ -1,0 +1,93 @@
+//! Value scales: the normalisation of `policy.value_scale = "popart"`.
+
+use burn::tensor::Device;
+
+use super::{config, rainbow, restored, step, vectors};
+use crate::dqn::{Distribution, Dqn, DqnConfig};
+use crate::networks::{HeadKind, PolicyConfig};
+use crate::testing::RandomEnvs;
+use crate::{Learner, ValueScale};
+
+/// Largest difference of two sets of values, relative to their size.
+fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
+    let pairs = || values.iter().flatten().zip(others.iter().flatten());
+    let size = pairs().map(|(value, _)| value.abs()).fold(1.0, f32::max);
+    pairs().map(|(value, other)| (value - other).abs()).fold(0.0, f32::max) / size
+}
+
+#[test]
+fn updated_value_scales_preserve_predictions() {
+    for of_returns in [config(), DqnConfig { distribution: Distribution::C51, ..rainbow() }] {
+        // Quantiles instead of probabilities, which have no scale. The learning rate is too small to change
+        // anything.
+        let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
+        let config = DqnConfig { learning_rate: 1e-30, distribution, ..of_returns };
+        let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+        let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
+        let mut envs = RandomEnvs::new(vectors());
+        let online = |dqn: &Dqn, envs: &RandomEnvs| dqn.actor.values(&envs.batch).unwrap();
+        let of_target = |dqn: &Dqn, envs: &RandomEnvs| {
+            let mut policy = dqn.actor.clone();
+            policy.set_network(dqn.target.clone());
+            policy.values(&envs.batch).unwrap()
+        };
+        for update in 0..20 {
+            envs.act_until_ready(&mut dqn, 1000.0);
+            let scales = dqn.actor.head().scales.clone();
+            let before = (online(&dqn, &envs), of_target(&dqn, &envs));
+            dqn.update().unwrap();
+            assert_ne!(dqn.actor.head().scales, scales);
+            // The first returns of a task do not preserve predictions.
+            if update > 0 {
+                assert!(difference(&before.0, &online(&dqn, &envs)) < 1e-3, "update {update}");
+                assert!(difference(&before.1, &of_target(&dqn, &envs)) < 1e-3, "update {update}");
+            }
+        }
+        assert!(dqn.actor.head().scales.deviation(0).unwrap() > 100.0);
+        let mut other = restored(&dqn, true);
+        let mut copy = envs.clone();
+        for _ in 0..20 {
+            assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
+        }
+        assert!(dqn.state().unwrap() == other.state().unwrap());
+    }
+}
+
+#[test]
+fn value_scales_are_those_of_the_replay_despite_priorities() {
+    // Returns are rewards, uniform in -1000..1000, with deviation 577. They are drawn in proportion to their size, and the
+    // deviation of those drawn is 707.
+    let config = DqnConfig {
+        gamma: 0.0,
+        prioritized: true,
+        per_alpha: 1.0,
+        learning_rate: 1e-30,
+        buffer_size: 4000,
+        learning_starts: 3000,
+        train_ratio: 1.0,
+        ..config()
+    };
+    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
+    let mut envs = RandomEnvs::new(vectors());
+    while dqn.updates() < 1000 {
+        envs.act_until_ready(&mut dqn, 1000.0);
+        dqn.update().unwrap();
+    }
+    for task in 0..2 {
+        let deviation = dqn.actor.head().scales.deviation(task).unwrap();
+        assert!((deviation - 577.0).abs() < 45.0, "{deviation}");
+    }
+}
+
+#[test]
+fn popart_requires_a_head_per_game_and_a_distribution_of_returns() {
+    let new = |config: DqnConfig, policy: PolicyConfig| {
+        Dqn::new(config, policy, vectors(), &Device::flex(), 7).err().unwrap().to_string()
+    };
+    let popart = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    let shared = PolicyConfig { head: HeadKind::Shared, ..popart.clone() };
+    assert!(new(config(), shared).contains("none, h or symlog with head = \"shared\""));
+    let probabilities = DqnConfig { distribution: Distribution::C51, ..config() };
+    assert!(new(probabilities, popart).contains("none, h or symlog with dqn.distribution = \"c51\""));
+}

@@ -1,0 +1,61 @@
+//! When gradient steps, random actions and updates of the target network are due.
+
+use super::{config, learner, step, vectors};
+use crate::Learner;
+use crate::dqn::{Dqn, DqnConfig};
+use crate::networks::weights;
+use crate::testing::RandomEnvs;
+
+#[test]
+fn gradient_steps_follow_the_train_ratio() {
+    for train_ratio in [0.1, 0.375, 1.0, 2.5] {
+        let config = DqnConfig { train_ratio, ..config() };
+        let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
+        let (mut gradient_steps, mut steps) = (0, 0);
+        for _ in 0..50 {
+            let before = dqn.steps;
+            gradient_steps += step(&mut dqn, &mut envs).map_or(0, |metrics| metrics.gradient_steps);
+            if dqn.steps >= 8 {
+                steps += dqn.steps - before;
+            }
+        }
+        assert_eq!(dqn.updates(), gradient_steps as u64);
+        let due = steps as f64 * train_ratio;
+        assert!(gradient_steps > 0);
+        assert!((0.0..1.0 + 1e-9).contains(&(due - gradient_steps as f64)), "{gradient_steps} of {due}");
+    }
+}
+
+#[test]
+fn epsilon_is_annealed_linearly() {
+    let mut dqn = learner(config(), vectors());
+    let at = |dqn: &mut Dqn, steps| {
+        dqn.steps = steps;
+        (dqn.epsilon() * 1000.0).round()
+    };
+    assert_eq!([0, 100, 200, 399].map(|steps| at(&mut dqn, steps)), [1000.0, 505.0, 10.0, 10.0]);
+    assert!(!dqn.is_complete());
+    dqn.steps = 400;
+    assert!(dqn.is_complete());
+}
+
+#[test]
+fn the_target_network_is_updated_when_it_is_due() {
+    // At most one gradient step for each step of the four environments, so that none is passed over.
+    let config = DqnConfig { train_ratio: 0.25, ..config() };
+    let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
+    let fresh = weights(&dqn.target).unwrap();
+    for updates in 1..=3 {
+        while dqn.updates() < updates {
+            step(&mut dqn, &mut envs);
+        }
+        assert_eq!(dqn.updates(), updates);
+        assert_eq!(weights(&dqn.target).unwrap(), fresh);
+    }
+    while dqn.updates() < 4 {
+        step(&mut dqn, &mut envs);
+    }
+    assert_eq!(dqn.updates(), 4);
+    assert_eq!(weights(&dqn.target).unwrap(), weights(&dqn.training.network).unwrap());
+    assert_ne!(weights(&dqn.target).unwrap(), fresh);
+}

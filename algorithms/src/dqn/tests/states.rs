@@ -1,0 +1,175 @@
+//! States: the same bytes for the same seed, restored learners, changed settings, undone updates.
+
+use burn::tensor::Device;
+use rayon::ThreadPoolBuilder;
+use rl_env::{AutoresetMode, Space};
+
+use super::{config, learner, rainbow, restored, state_without_replay, step, train, variants, vectors};
+use crate::dqn::{Dqn, DqnConfig};
+use crate::networks::{PolicyConfig, weights};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
+use crate::{Learner, LearnerError, ReplayStorage};
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for config in variants() {
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+            assert!(train(config.clone(), spec.clone(), 20) == train(config.clone(), spec, 20));
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep);
+    let with_threads = |num_threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+        pool.install(|| train(rainbow(), images.clone(), 8))
+    };
+    assert!(with_threads(1) == with_threads(2));
+}
+
+#[test]
+fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
+    for config in variants() {
+        for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+            let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+            // At the start, before learning, and while the replay fills and overflows.
+            for pause in [0, 1, 13, 40] {
+                let (mut dqn, mut envs) =
+                    (learner(config.clone(), spec.clone()), RandomEnvs::new(spec.clone()));
+                for _ in 0..pause {
+                    step(&mut dqn, &mut envs);
+                }
+                let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+                for _ in 0..20 {
+                    assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
+                }
+                assert!(dqn.state().unwrap() == other.state().unwrap());
+            }
+        }
+    }
+}
+
+/// Returns the learner with other settings.
+fn continued(dqn: &Dqn, config: DqnConfig, policy: PolicyConfig) -> Result<Dqn, LearnerError> {
+    Dqn::from_state_with(&dqn.state().unwrap(), config, policy, ReplayStorage::UNLIMITED, &Device::flex())
+}
+
+#[test]
+fn an_extended_training_equals_a_longer_one() {
+    let complete = |dqn: &mut Dqn, envs: &mut RandomEnvs| {
+        while !dqn.is_complete() {
+            step(dqn, envs);
+        }
+    };
+    let noisy = DqnConfig { start_e: 0.0, end_e: 0.0, prioritized: false, ..rainbow() };
+    for constant in [DqnConfig { start_e: 0.1, end_e: 0.1, ..config() }, noisy] {
+        let of = |total_steps| DqnConfig { total_steps, ..constant.clone() };
+        let spec = || spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+        let (mut whole, mut envs) = (learner(of(120), spec()), RandomEnvs::new(spec()));
+        complete(&mut whole, &mut envs);
+        let (mut part, mut envs) = (learner(of(60), spec()), RandomEnvs::new(spec()));
+        complete(&mut part, &mut envs);
+        let mut extended = continued(&part, of(120), PolicyConfig::default()).unwrap();
+        complete(&mut extended, &mut envs);
+        assert!(extended.state().unwrap() == whole.state().unwrap());
+    }
+}
+
+#[test]
+fn epsilon_follows_the_new_total() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    while dqn.steps < 100 {
+        step(&mut dqn, &mut envs);
+    }
+    // It falls from 1 by 0.99 over the first half of training: a quarter of the way, then an eighth.
+    let expected = |share: f64| 1.0 - share * (1.0 - f64::from(0.01f32));
+    assert!((dqn.epsilon() - expected(dqn.steps as f64 / 200.0)).abs() < 1e-9);
+    let longer =
+        continued(&dqn, DqnConfig { total_steps: 800, ..config() }, PolicyConfig::default()).unwrap();
+    assert!((longer.epsilon() - expected(dqn.steps as f64 / 400.0)).abs() < 1e-9);
+}
+
+#[test]
+fn settings_that_shape_the_state_are_fixed() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    while dqn.steps < 100 {
+        step(&mut dqn, &mut envs);
+    }
+    let fixed = |change: fn(&mut DqnConfig)| {
+        let mut config = config();
+        change(&mut config);
+        match continued(&dqn, config, PolicyConfig::default()).err() {
+            Some(LearnerError::Fixed(error)) => error.field,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(fixed(|config| config.buffer_size = 121), "buffer_size");
+    assert_eq!(fixed(|config| config.num_atoms = 12), "num_atoms");
+    assert_eq!(fixed(|config| config.noisy = true), "noisy");
+    let shorter = continued(&dqn, DqnConfig { total_steps: 50, ..config() }, PolicyConfig::default()).err();
+    assert!(matches!(shorter, Some(LearnerError::Config(error)) if error.field == "total_steps"));
+    let free = DqnConfig { gamma: 0.5, batch_size: 4, train_ratio: 1.0, tau: 0.5, ..config() };
+    assert_eq!(continued(&dqn, free.clone(), PolicyConfig::default()).unwrap().config(), &free);
+}
+
+#[test]
+fn states_may_be_taken_between_act_and_observe() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    for _ in 0..10 {
+        dqn.act(&envs.batch).unwrap();
+        let mut other = restored(&dqn, true);
+        assert!(matches!(state_without_replay(&dqn), Err(LearnerError::OutOfOrder(_))));
+        envs.step();
+        for dqn in [&mut dqn, &mut other] {
+            dqn.observe(&envs.batch).unwrap();
+            if dqn.is_ready() {
+                dqn.update().unwrap();
+            }
+        }
+        assert!(dqn.state().unwrap() == other.state().unwrap());
+    }
+}
+
+#[test]
+fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
+    let config = DqnConfig { learning_starts: 40, ..config() };
+    let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
+    while dqn.updates() < 10 {
+        step(&mut dqn, &mut envs);
+    }
+    let mut other = restored(&dqn, false);
+    assert_eq!(weights(&other.training.network).unwrap(), weights(&dqn.training.network).unwrap());
+    let (updates, steps) = (other.updates(), other.steps);
+    while other.updates() == updates {
+        step(&mut other, &mut envs);
+    }
+    assert!(other.steps >= steps + 40);
+}
+
+#[test]
+fn a_stopped_update_of_many_gradient_steps_is_undone_at_every_moment() {
+    for config in variants() {
+        // Eight gradient steps for each step of an environment.
+        let learner = || learner(DqnConfig { train_ratio: 8.0, ..config.clone() }, vectors());
+        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Dqn::update_unless, 8);
+    }
+}
+
+#[test]
+fn damaged_states_are_errors() {
+    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
+    step(&mut dqn, &mut envs);
+    let state = dqn.state().unwrap();
+    let refused = |bytes: &[u8]| match Dqn::from_state(bytes, &Device::flex()) {
+        Err(LearnerError::BadState(problem)) => problem,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("{} bytes were accepted", bytes.len()),
+    };
+    assert_eq!(refused(b"something else"), "it has the wrong first bytes");
+    assert_eq!(refused(&state[..9]), "it is truncated");
+    refused(&state[..state.len() / 2]);
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
+}

@@ -1,0 +1,32 @@
+//! Copies of the values under a kernel.
+//!
+//! The gradient of the weights is a sum over positions, to which each image adds its own. If they are few, loading and storing
+//! the sums takes longer than adding. The patches of such images are copied, so that those of several images are added
+//! together.
+
+use super::geometry::Geometry;
+
+/// The number of positions in a row from which images are read in place.
+const LONG_ROW: usize = 6;
+
+/// The number of positions that are added together, at least.
+const POSITIONS: usize = 32;
+
+/// Returns the number of images whose positions are added together, or none if images are read in place.
+pub(super) fn images_at_once(geometry: Geometry) -> Option<usize> {
+    (geometry.output_width() < LONG_ROW).then(|| POSITIONS.div_ceil(geometry.positions()))
+}
+
+/// Appends the patches of an image, which has its padding: `[positions, patch]`.
+pub(super) fn append_patches(geometry: Geometry, image: &[f32], patches: &mut Vec<f32>) {
+    let Geometry { inputs, kernel, stride, .. } = geometry;
+    let (row, length) = (geometry.padded_width() * inputs, kernel * inputs);
+    for y in 0..geometry.output_height() {
+        for x in 0..geometry.output_width() {
+            let first = y * stride * row + x * stride * inputs;
+            for start in (first..).step_by(row).take(kernel) {
+                patches.extend_from_slice(&image[start..start + length]);
+            }
+        }
+    }
+}

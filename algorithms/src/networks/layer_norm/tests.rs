@@ -1,0 +1,70 @@
+//! The operation compared with burn's and with itself on other numbers of threads.
+
+use burn::tensor::TensorData;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::ThreadPoolBuilder;
+
+use super::*;
+
+type Operation = fn(Tensor<2>, Tensor<1>, Tensor<1>, bool) -> Tensor<2>;
+
+/// Returns the output and the gradients of values, `gamma` and `beta`, of a loss that weights every output differently.
+fn run(layer_norm: Operation, [rows, width]: [usize; 2], rectify: bool) -> [Vec<f32>; 4] {
+    let (mut rng, device) = (ChaCha8Rng::seed_from_u64(5), Device::flex().autodiff());
+    let mut random = |count: usize, center: f32| -> Vec<f32> {
+        (0..count).map(|_| center + rng.random_range(-2.0..2.0)).collect()
+    };
+    let values = TensorData::new(random(rows * width, 3.0), [rows, width]);
+    let values: Tensor<2> = Tensor::from_data(values, &device).require_grad();
+    let [gamma, beta]: [Tensor<1>; 2] = [1.0, 0.0].map(|center| {
+        Tensor::from_data(TensorData::new(random(width, center), [width]), &device).require_grad()
+    });
+    let weights = Tensor::from_data(TensorData::new(random(rows * width, 0.0), [rows, width]), &device);
+    let output = layer_norm(values.clone(), gamma.clone(), beta.clone(), rectify);
+    let gradients = (output.clone() * weights).sum().backward();
+    let host = |tensor: Option<Tensor<1>>| tensor.unwrap().try_into_vec_as().unwrap();
+    [
+        output.try_into_vec_as().unwrap(),
+        values.grad(&gradients).unwrap().try_into_vec_as().unwrap(),
+        host(gamma.grad(&gradients)),
+        host(beta.grad(&gradients)),
+    ]
+}
+
+/// One row and several parts of rows, with widths below, at and beyond the number of lanes.
+const SHAPES: [[usize; 2]; 5] = [[1, 1], [3, 7], [16, 32], [37, 100], [50, 3200]];
+
+#[test]
+fn outputs_and_gradients_equal_those_of_burn() {
+    for (shape, rectify) in SHAPES.into_iter().flat_map(|shape| [(shape, true), (shape, false)]) {
+        let [fused, expected] = [run(extension::layer_norm, shape, rectify), run(composed, shape, rectify)];
+        let names = ["output", "values", "gamma", "beta"];
+        for (name, (fused, expected)) in names.iter().zip(fused.iter().zip(&expected)) {
+            assert_eq!(fused.len(), expected.len());
+            let size = expected.iter().fold(1.0, |largest: f32, value| largest.max(value.abs()));
+            let error = fused.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(error < 2e-5 * size, "{shape:?}, {name}: {error} of {size}");
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let with_threads = |count| {
+        let pool = ThreadPoolBuilder::new().num_threads(count).build().unwrap();
+        pool.install(|| run(extension::layer_norm, [50, 100], true))
+    };
+    assert_eq!(with_threads(1), with_threads(2));
+    assert_eq!(with_threads(1), with_threads(3));
+}
+
+#[test]
+fn constant_rows_become_beta() {
+    let device = Device::flex();
+    let values = Tensor::full([2, 3], 5.0, &device);
+    let output =
+        layer_norm(values, Tensor::ones([3], &device), Tensor::from_data([1.0, -2.0, 3.0], &device), true);
+    let output: Vec<f32> = output.try_into_vec_as().unwrap();
+    assert_eq!(output, [1.0, 0.0, 3.0, 1.0, 0.0, 3.0]);
+}
