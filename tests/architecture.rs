@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// Every crate of the workspace, with the workspace crates that it depends on.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("rl-env", &[]),
     ("settings", &[]),
     ("vcs", &[]),
@@ -13,6 +13,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("vector", &["ale", "rl-env"]),
     ("classic-control", &["rl-env"]),
     ("toy-text", &["rl-env"]),
+    ("mujoco", &["rl-env"]),
     ("algorithms", &["rl-env", "settings"]),
     ("ale-train-python", &["ale", "rl-env", "vector"]),
     ("ale-train", &["ale", "algorithms", "classic-control", "rl-env", "settings", "vcs", "vector"]),

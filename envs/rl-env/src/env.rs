@@ -17,7 +17,7 @@ impl ActionKind {
     /// Returns the kind of the actions of `space`, or `None` if it mixes integers and floats, which no [`Action`] can hold.
     pub fn of(space: &Space) -> Option<Self> {
         match space.dtype() {
-            Some(Dtype::F32) => Some(Self::Continuous),
+            Some(Dtype::F32 | Dtype::F64) => Some(Self::Continuous),
             Some(Dtype::U8 | Dtype::I8 | Dtype::I64) => Some(Self::Discrete),
             None => {
                 let mut kinds = space.parts().map(Self::of);
@@ -89,13 +89,16 @@ impl<'a> Action<'a> {
     }
 
     /// Returns the floats of this action after checking that they fit `space`.
-    pub fn to_floats<const N: usize>(self, space: &Space) -> Result<[f32; N], EnvError> {
+    pub fn to_float_slice(self, space: &Space) -> Result<&'a [f32], EnvError> {
         match self {
-            Self::Continuous(values) if self.fits(space) => {
-                values.try_into().map_err(|_| self.invalid(space))
-            }
+            Self::Continuous(values) if self.fits(space) => Ok(values),
             _ => Err(self.invalid(space)),
         }
+    }
+
+    /// Returns the `N` floats of this action after checking that they fit `space`.
+    pub fn to_floats<const N: usize>(self, space: &Space) -> Result<[f32; N], EnvError> {
+        self.to_float_slice(space)?.try_into().map_err(|_| self.invalid(space))
     }
 
     fn invalid(self, space: &Space) -> EnvError {

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ziggurat::{HEIGHTS, LIMITS, WIDTHS};
+
 /// The generator of Gymnasium's environments and spaces: NumPy's `Generator` over `PCG64`, seeded by `SeedSequence`.
 /// The same seed yields the same values as `numpy.random.default_rng(seed)`.
 ///
 /// PCG XSL RR 128/64: O'Neill (2014), "PCG: A family of simple fast space-efficient statistically good algorithms for
-/// random number generation". Bounded integers: Lemire (2019), "Fast random integer generation in an interval".
+/// random number generation". Bounded integers: Lemire (2019), "Fast random integer generation in an interval". Normal
+/// numbers: Marsaglia and Tsang (2000), "The ziggurat method for generating random variables".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcg64 {
     state: u128,
@@ -16,6 +19,9 @@ pub struct Pcg64 {
 }
 
 const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
+/// The start of the tail of the normal distribution, which has its own method.
+const TAIL: f64 = 3.654_152_885_361_009;
+const INVERSE_TAIL: f64 = 0.273_661_237_329_758_3;
 
 impl Pcg64 {
     /// Creates the generator of a seed.
@@ -55,6 +61,39 @@ impl Pcg64 {
     /// Draws a value in `low..high`: `Generator.uniform(low, high)`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random()
+    }
+
+    /// Draws from the normal distribution with mean 0 and variance 1: `Generator.standard_normal()`.
+    pub fn standard_normal(&mut self) -> f64 {
+        loop {
+            let bits = self.next_u64();
+            let layer = (bits & 0xFF) as usize;
+            let fraction = bits >> 9 & 0x000F_FFFF_FFFF_FFFF;
+            let distance = fraction as f64 * f64::from_bits(WIDTHS[layer]);
+            let number = if bits >> 8 & 1 == 1 { -distance } else { distance };
+            if fraction < LIMITS[layer] {
+                return number;
+            }
+            if layer == 0 {
+                let distance = self.tail();
+                return if fraction >> 8 & 1 == 1 { -distance } else { distance };
+            }
+            let [above, below] = [HEIGHTS[layer - 1], HEIGHTS[layer]].map(f64::from_bits);
+            if (above - below) * self.random() + below < (-0.5 * number * number).exp() {
+                return number;
+            }
+        }
+    }
+
+    /// Draws from the part of the normal distribution that is above `TAIL`.
+    fn tail(&mut self) -> f64 {
+        loop {
+            let distance = -INVERSE_TAIL * (-self.random()).ln_1p();
+            let height = -(-self.random()).ln_1p();
+            if height + height > distance * distance {
+                return TAIL + distance;
+            }
+        }
     }
 
     /// Draws an integer in `0..bound`: `Generator.integers(bound)`. A bound of 0 counts as 1.

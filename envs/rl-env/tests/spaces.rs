@@ -31,7 +31,7 @@ fn integers(value: &Value) -> Vec<i64> {
 fn space(value: &Value) -> Space {
     match value["kind"].as_str().unwrap() {
         "Box" => {
-            let dtypes = [Dtype::U8, Dtype::I8, Dtype::I64, Dtype::F32];
+            let dtypes = [Dtype::U8, Dtype::I8, Dtype::I64, Dtype::F32, Dtype::F64];
             Space::Box {
                 low: Bound::each(floats(&value["low"])),
                 high: Bound::each(floats(&value["high"])),
@@ -99,6 +99,11 @@ fn random_numbers_equal_those_of_numpy() {
         for expected in floats(&draws["uniform"]) {
             assert_eq!(generator.uniform(-0.6, -0.4) as f32, expected as f32, "{seed}");
         }
+        let normal = (0..50_000).fold(0_u64, |digest, _| {
+            let bits = generator.standard_normal().to_bits();
+            digest.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(bits)
+        });
+        assert_eq!(normal, draws["normal"], "{seed}");
     }
 }
 

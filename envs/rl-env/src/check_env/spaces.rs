@@ -42,7 +42,7 @@ fn box_fault(num_elements: usize, low: &Bound, high: &Bound, dtype: Dtype) -> Op
         return Some("has a lower bound above its upper bound");
     }
     let is_infinite = |(low, high): (f64, f64)| low.is_infinite() || high.is_infinite();
-    (dtype != Dtype::F32 && ranges.any(is_infinite)).then_some("has infinite bounds for integers")
+    (!dtype.is_float() && ranges.any(is_infinite)).then_some("has infinite bounds for integers")
 }
 
 fn bound_len(bound: &Bound) -> usize {

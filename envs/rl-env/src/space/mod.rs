@@ -27,6 +27,8 @@ pub enum Dtype {
     I64,
     /// 32-bit floats.
     F32,
+    /// 64-bit floats.
+    F64,
 }
 
 impl Dtype {
@@ -34,7 +36,7 @@ impl Dtype {
     pub const fn size(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
-            Self::I64 => 8,
+            Self::I64 | Self::F64 => 8,
             Self::F32 => 4,
         }
     }
@@ -46,7 +48,13 @@ impl Dtype {
             Self::I8 => "int8",
             Self::I64 => "int64",
             Self::F32 => "float32",
+            Self::F64 => "float64",
         }
+    }
+
+    /// Returns true for floats, false for integers.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
     }
 }
 

@@ -52,7 +52,7 @@ impl Leaf<'_> {
 
 /// Draws an element of a box.
 fn element((low, high): (f64, f64), dtype: Dtype, generator: &mut Pcg64) -> f64 {
-    let above = if dtype == Dtype::F32 { high } else { high + 1.0 };
+    let above = if dtype.is_float() { high } else { high + 1.0 };
     let drawn = match (low.is_finite(), high.is_finite()) {
         (true, true) => generator.uniform(low, above),
         (true, false) => low + exponential(generator),
@@ -63,7 +63,7 @@ fn element((low, high): (f64, f64), dtype: Dtype, generator: &mut Pcg64) -> f64 
             radius * (TAU * generator.random()).cos()
         }
     };
-    if dtype == Dtype::F32 { drawn } else { drawn.floor().min(high) }
+    if dtype.is_float() { drawn } else { drawn.floor().min(high) }
 }
 
 /// Draws from the exponential distribution with mean 1.

@@ -54,6 +54,7 @@ impl Leaf<'_> {
             Dtype::I8 => f64::from(bytes[0].cast_signed()),
             Dtype::I64 => bytemuck::pod_read_unaligned::<i64>(bytes) as f64,
             Dtype::F32 => f64::from(bytemuck::pod_read_unaligned::<f32>(bytes)),
+            Dtype::F64 => bytemuck::pod_read_unaligned(bytes),
         }
     }
 
@@ -66,6 +67,7 @@ impl Leaf<'_> {
             Dtype::I8 => bytes[0] = (value as i8).cast_unsigned(),
             Dtype::I64 => bytes.copy_from_slice(&(value as i64).to_ne_bytes()),
             Dtype::F32 => bytes.copy_from_slice(&(value as f32).to_ne_bytes()),
+            Dtype::F64 => bytes.copy_from_slice(&value.to_ne_bytes()),
         }
     }
 

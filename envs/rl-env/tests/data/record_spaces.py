@@ -41,6 +41,14 @@ def elements(value):
     return [float(element) for element in numpy.asarray(value).ravel()]
 
 
+def digest(numbers):
+    """Combines the bits of many floats in one number."""
+    value = 0
+    for bits in numbers.view(numpy.uint64).tolist():
+        value = (value * 6364136223846793005 + bits) % 2**64
+    return value
+
+
 def draws(seed):
     generator = numpy.random.default_rng(seed)
     return {
@@ -53,6 +61,8 @@ def draws(seed):
         "choice": [int(generator.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10])) for _ in range(8)],
         "tosses": generator.integers(0, 2, 11, dtype=numpy.int8).tolist(),
         "uniform": [float(numpy.float32(generator.uniform(-0.6, -0.4))) for _ in range(4)],
+        # Enough for every layer of the ziggurat and for its tail.
+        "normal": digest(generator.standard_normal(50_000)),
     }
 
 
@@ -61,6 +71,7 @@ SPACES = [
     Box(numpy.array([0, -numpy.pi, 0], numpy.float32), numpy.array([1, numpy.pi, 1], numpy.float32)),
     Box(0, 255, (2, 3, 2), numpy.uint8),
     Box(-5, 7, (4,), numpy.int64),
+    Box(-0.1, 0.3, (4,), numpy.float64),
     Discrete(4),
     Discrete(500),
     Discrete(3, start=-1),

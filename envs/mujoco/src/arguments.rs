@@ -1,0 +1,165 @@
+//! Arguments of tasks, with the names and meanings of Gymnasium's.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::error::MujocoError;
+use crate::model::{Model, Sizes};
+use crate::specs::TaskSpec;
+
+/// The value of an argument.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A switch.
+    Flag(bool),
+    /// A lower and an upper limit.
+    Range(f64, f64),
+    /// A name or a path.
+    Text(Cow<'static, str>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Range(low, high) => write!(f, "({low}, {high})"),
+            Self::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<(f64, f64)> for Value {
+    fn from((low, high): (f64, f64)) -> Self {
+        Self::Range(low, high)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned().into())
+    }
+}
+
+/// All arguments of a task: the defaults, except those that the user gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Arguments {
+    spec: &'static TaskSpec,
+    values: Vec<Value>,
+}
+
+impl Arguments {
+    /// Checks the names and values that the user gave.
+    pub(crate) fn new(spec: &'static TaskSpec, given: &[(&str, Value)]) -> Result<Self, MujocoError> {
+        let values = spec.arguments.iter().map(|(_, value)| value.clone()).collect();
+        let mut arguments = Self { spec, values };
+        for (name, value) in given {
+            arguments.set(name, value)?;
+        }
+        Ok(arguments)
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), MujocoError> {
+        let Some(index) = self.spec.arguments.iter().position(|(known, _)| *known == name) else {
+            let known = self.spec.arguments.iter().map(|(known, _)| *known).collect();
+            return Err(MujocoError::UnknownArgument { task: self.spec.id, name: name.to_owned(), known });
+        };
+        let (name, default) = &self.spec.arguments[index];
+        if let Some(expected) = fault(name, default, value) {
+            let found = value.to_string();
+            return Err(MujocoError::BadArgument { task: self.spec.id, name, expected, found });
+        }
+        self.values[index] = value.clone();
+        Ok(())
+    }
+
+    pub(crate) fn spec(&self) -> &'static TaskSpec {
+        self.spec
+    }
+
+    /// Checks that a model has what the task needs: at least that many positions, velocities and sites, and an actuator.
+    pub(crate) fn require(&self, model: &Model, needed: Sizes) -> Result<(), MujocoError> {
+        let sizes = &model.sizes;
+        let counts = [
+            ("positions", sizes.positions, needed.positions),
+            ("velocities", sizes.velocities, needed.velocities),
+            ("bodies", sizes.bodies, needed.bodies),
+            ("sites", sizes.sites, needed.sites),
+            ("actuators", sizes.controls, needed.controls.max(1)),
+        ];
+        match counts.into_iter().find(|(_, found, needed)| found < needed) {
+            None => Ok(()),
+            Some((name, found, needed)) => {
+                Err(self.unsuitable(model, format!("it has {found} {name}, but {needed} are needed")))
+            }
+        }
+    }
+
+    /// Returns the index of a body.
+    pub(crate) fn body(&self, model: &Model, name: &str) -> Result<usize, MujocoError> {
+        model.body(name).ok_or_else(|| self.unsuitable(model, format!("it has no body {name:?}")))
+    }
+
+    fn unsuitable(&self, model: &Model, reason: String) -> MujocoError {
+        MujocoError::UnsuitableModel { task: self.spec.id, path: model.path().to_owned(), reason }
+    }
+
+    fn value(&self, name: &str) -> &Value {
+        let index = self.spec.arguments.iter().position(|(known, _)| *known == name);
+        &self.values[index.expect("tasks use only arguments of their tables")]
+    }
+
+    /// Returns a number, or 0 if the argument is of another kind.
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        if let Value::Number(number) = self.value(name) { *number } else { 0.0 }
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        *self.value(name) == Value::Flag(true)
+    }
+
+    pub(crate) fn range(&self, name: &str) -> (f64, f64) {
+        if let Value::Range(low, high) = self.value(name) { (*low, *high) } else { (0.0, 0.0) }
+    }
+
+    /// Returns a text, or `None` if the argument is of another kind.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        if let Value::Text(text) = self.value(name) { Some(text) } else { None }
+    }
+}
+
+/// Returns what is allowed if a value is not.
+fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
+    match (name, default, value) {
+        ("frame_skip", _, Value::Number(number)) => {
+            let good = number.fract() == 0.0 && (1.0..=1e6).contains(number);
+            (!good).then_some("a positive integer of at most a million")
+        }
+        ("main_body", _, Value::Number(number)) => {
+            let good = number.fract() == 0.0 && *number >= 0.0;
+            (!good).then_some("the index or the name of a body")
+        }
+        ("main_body", _, Value::Text(_)) => None,
+        ("main_body", _, _) => Some("the index or the name of a body"),
+        (_, Value::Number(_), Value::Number(number)) => (!number.is_finite()).then_some("a finite number"),
+        (_, Value::Number(_), _) => Some("a number"),
+        (_, Value::Flag(_), value) => (!matches!(value, Value::Flag(_))).then_some("true or false"),
+        (_, Value::Range(..), Value::Range(low, high)) if low <= high => None,
+        (_, Value::Range(..), _) => Some("a lower and an upper limit"),
+        (_, Value::Text(_), value) => (!matches!(value, Value::Text(_))).then_some("a path"),
+    }
+}

@@ -1,0 +1,110 @@
+use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
+use serde::{Deserialize, Serialize};
+
+use crate::info::Info;
+use crate::simulation::{Simulation, State};
+use crate::task::Task;
+
+/// A MuJoCo task without a time limit. Observations, rewards and ends equal Gymnasium's of the same seed and actions in every
+/// bit; [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
+pub struct MujocoEnv {
+    task: Task,
+    simulation: Simulation,
+    generator: Pcg64,
+    info: Info,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Snapshot {
+    generator: Pcg64,
+    state: State,
+    reward: f64,
+    values: Vec<f64>,
+}
+
+impl MujocoEnv {
+    /// Creates an environment with seed 0.
+    pub fn new(task: &Task) -> Self {
+        let simulation = Simulation::new(task.model().clone());
+        Self { task: task.clone(), simulation, generator: Pcg64::new(0), info: Info::default() }
+    }
+
+    /// Returns what is reported with these values.
+    fn report(&self, reward: f64, values: &[f64]) -> Info {
+        Info::new(self.task.rules().judge.names(), reward, values)
+    }
+}
+
+impl Env for MujocoEnv {
+    type Info = Info;
+
+    fn observation_space(&self) -> &Space {
+        self.task.observation_space()
+    }
+
+    fn action_space(&self) -> &Space {
+        self.task.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        if let Some(seed) = seed {
+            self.generator = Pcg64::new(seed);
+        }
+        let rules = self.task.rules();
+        let (positions, velocities) = rules.start.draw(self.simulation.model(), &mut self.generator);
+        self.simulation.start(&positions, &velocities);
+        self.info = self.report(0.0, &rules.judge.started(&self.simulation));
+        self.observe(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let step = self.advance(action, &mut [])?;
+        self.observe(observation);
+        Ok(step)
+    }
+
+    fn advance(&mut self, action: Action<'_>, _scratch: &mut [u8]) -> Result<Step, EnvError> {
+        let action = action.to_float_slice(self.task.action_space())?;
+        let judge = &self.task.rules().judge;
+        let before = judge.point(&self.simulation);
+        self.simulation.advance(action, self.task.frame_skip());
+        let judgement = judge.judge(&self.simulation, before, action);
+        self.info = self.report(judgement.reward, &judgement.values);
+        Ok(Step { terminated: judgement.terminated, ..Step::reward(judgement.reward as f32) })
+    }
+
+    fn info(&self) -> Info {
+        self.info.clone()
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        let mut places = observation.as_chunks_mut::<{ size_of::<f64>() }>().0.iter_mut();
+        for part in &self.task.rules().observation {
+            part.write(&self.simulation, |value| {
+                if let Some(place) = places.next() {
+                    *place = value.to_ne_bytes();
+                }
+            });
+        }
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        snapshot::encode(&Snapshot {
+            generator: self.generator.clone(),
+            state: self.simulation.state(),
+            reward: self.info.reward,
+            values: self.info.values().to_vec(),
+        })
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let Snapshot { generator, state, reward, values } = snapshot::decode(snapshot)?;
+        if values.len() > self.task.rules().judge.names().len() {
+            return Err(EnvError::BadSnapshot(format!("it reports {} values", values.len())));
+        }
+        self.simulation.restore(&state)?;
+        self.generator = generator;
+        self.info = self.report(reward, &values);
+        Ok(())
+    }
+}

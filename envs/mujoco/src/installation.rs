@@ -1,0 +1,77 @@
+use std::env::consts::{ARCH, OS};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::MujocoError;
+use crate::files::{KnownFile, LIBRARIES, MODELS};
+use crate::library::Library;
+
+/// A directory with MuJoCo's library and Gymnasium's models, arranged as in a directory of Python packages.
+///
+/// [`fetch`](Self::fetch) makes one, and so does `pip install --no-deps --target DIRECTORY mujoco==3.17.0 gymnasium==1.4.0`.
+/// The contents of a file are checked before it is used.
+#[derive(Clone, Debug)]
+pub struct Installation(Arc<Inner>);
+
+struct Inner {
+    directory: PathBuf,
+    /// The library, once it is loaded.
+    library: OnceLock<Arc<Library>>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.directory.fmt(f)
+    }
+}
+
+impl Installation {
+    /// Returns the installation in a directory. Accesses no file.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self(Arc::new(Inner { directory: directory.into(), library: OnceLock::new() }))
+    }
+
+    /// Returns the directory, which may not exist.
+    pub fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+
+    /// Returns the library, loaded at the first call.
+    pub fn library(&self) -> Result<Arc<Library>, MujocoError> {
+        if let Some(library) = self.0.library.get() {
+            return Ok(library.clone());
+        }
+        let library = Library::load(&self.checked(library_file()?)?)?;
+        Ok(self.0.library.get_or_init(|| library).clone())
+    }
+
+    /// Returns the path of a model of Gymnasium's, or `None` if it has no model with this name.
+    pub(crate) fn model(&self, name: &str) -> Result<Option<PathBuf>, MujocoError> {
+        let file = MODELS.iter().find(|file| file.path.rsplit('/').next() == Some(name));
+        file.map(|file| self.checked(file)).transpose()
+    }
+
+    /// Returns the path of a file after checking its contents.
+    pub(crate) fn checked(&self, file: &KnownFile) -> Result<PathBuf, MujocoError> {
+        let path = self.directory().join(file.path);
+        let bytes = fs::read(&path).map_err(|reason| match reason.kind() {
+            io::ErrorKind::NotFound => MujocoError::Missing { path: path.clone() },
+            _ => MujocoError::Unreadable { path: path.clone(), reason },
+        })?;
+        let found = format!("{:x}", Sha256::digest(&bytes));
+        if found == file.sha256 {
+            return Ok(path);
+        }
+        Err(MujocoError::Damaged { path, found, expected: file.sha256 })
+    }
+}
+
+/// Returns the library for this computer.
+pub(crate) fn library_file() -> Result<&'static KnownFile, MujocoError> {
+    let found = LIBRARIES.iter().find(|(system, processor, _)| (*system, *processor) == (OS, ARCH));
+    found.map(|(_, _, file)| file).ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
+}

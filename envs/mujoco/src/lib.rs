@@ -1,0 +1,37 @@
+//! Gymnasium's MuJoCo tasks, version 5, over the user's own MuJoCo library.
+//!
+//! [`MujocoEnv`] is the environment of all tasks, which differ in their [`Task`]. [`register`] adds them to a registry with
+//! their Gymnasium ids and time limits. Library and models come from an [`Installation`] and are loaded at run time: without
+//! one, only making an environment fails.
+//!
+//! Written from the source of Gymnasium 1.4.0 (MIT) and the headers of MuJoCo (Apache-2.0). What Gymnasium only renders with
+//! (`default_camera_config`, `render_mode`, `width` and others) is no argument here.
+
+mod arguments;
+mod arithmetic;
+mod env;
+mod error;
+mod fetch;
+mod files;
+mod ids;
+mod info;
+mod installation;
+mod library;
+mod model;
+mod offsets;
+mod pip;
+mod rules;
+mod simulation;
+mod specs;
+mod task;
+mod tasks;
+
+pub use arguments::Value;
+pub use env::MujocoEnv;
+pub use error::MujocoError;
+pub use ids::register;
+pub use info::Info;
+pub use installation::Installation;
+pub use library::Library;
+pub use pip::Pip;
+pub use task::Task;

@@ -1,0 +1,114 @@
+//! The library of MuJoCo, loaded at run time.
+#![expect(unsafe_code, reason = "calls of a C library")]
+
+use std::error::Error;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::MujocoError;
+use crate::offsets::{Offsets, version_name};
+
+/// An `mjModel`, whose layout depends on the version.
+#[repr(C)]
+pub(crate) struct RawModel([u8; 0]);
+
+/// An `mjData`, whose layout depends on the version.
+#[repr(C)]
+pub(crate) struct RawData([u8; 0]);
+
+type LoadXml = unsafe extern "C" fn(*const c_char, *const c_void, *mut c_char, c_int) -> *mut RawModel;
+
+/// MuJoCo's library, of a version whose structures are known. Stays loaded until the process ends.
+pub struct Library {
+    pub(crate) offsets: &'static Offsets,
+    pub(crate) load_xml: LoadXml,
+    pub(crate) delete_model: unsafe extern "C" fn(*mut RawModel),
+    pub(crate) name_to_id: unsafe extern "C" fn(*const RawModel, c_int, *const c_char) -> c_int,
+    pub(crate) make_data: unsafe extern "C" fn(*const RawModel) -> *mut RawData,
+    pub(crate) delete_data: unsafe extern "C" fn(*mut RawData),
+    pub(crate) reset_data: unsafe extern "C" fn(*const RawModel, *mut RawData),
+    pub(crate) forward: unsafe extern "C" fn(*const RawModel, *mut RawData),
+    pub(crate) step: unsafe extern "C" fn(*const RawModel, *mut RawData),
+    pub(crate) rne_post_constraint: unsafe extern "C" fn(*const RawModel, *mut RawData),
+    pub(crate) state_size: unsafe extern "C" fn(*const RawModel, c_int) -> c_int,
+    pub(crate) copy_state_out: unsafe extern "C" fn(*const RawModel, *const RawData, *mut f64, c_int),
+    pub(crate) copy_state_in: unsafe extern "C" fn(*const RawModel, *mut RawData, *const f64, c_int),
+}
+
+impl Library {
+    /// Loads the library in a file. Its code is trusted: see [`Installation`](crate::Installation) for one with known
+    /// contents.
+    pub fn load(path: &Path) -> Result<Arc<Self>, MujocoError> {
+        // SAFETY: loading runs the initialisers of the library, which the caller trusts.
+        let library = unsafe { libloading::Library::new(path) };
+        // Unloading a library whose threads or destructors are still to run is undefined.
+        let symbols = Symbols { path, library: ManuallyDrop::new(library.map_err(not_a_library(path))?) };
+        // SAFETY: the types of the functions are those in the headers of every supported version; `mj_version` has had its
+        // type in all versions.
+        unsafe {
+            let version: unsafe extern "C" fn() -> c_int = symbols.find(c"mj_version")?;
+            let version = version();
+            let offsets = Offsets::of(version).ok_or_else(|| MujocoError::UnsupportedVersion {
+                path: path.to_owned(),
+                found: version_name(version),
+                supported: Offsets::supported(),
+            })?;
+            let on_warning: *mut Option<unsafe extern "C" fn(*const c_char)> =
+                symbols.find(c"mju_user_warning")?;
+            *on_warning = Some(ignore_warning);
+            Ok(Arc::new(Self {
+                offsets,
+                load_xml: symbols.find(c"mj_loadXML")?,
+                delete_model: symbols.find(c"mj_deleteModel")?,
+                name_to_id: symbols.find(c"mj_name2id")?,
+                make_data: symbols.find(c"mj_makeData")?,
+                delete_data: symbols.find(c"mj_deleteData")?,
+                reset_data: symbols.find(c"mj_resetData")?,
+                forward: symbols.find(c"mj_forward")?,
+                step: symbols.find(c"mj_step")?,
+                rne_post_constraint: symbols.find(c"mj_rnePostConstraint")?,
+                state_size: symbols.find(c"mj_stateSize")?,
+                copy_state_out: symbols.find(c"mj_getState")?,
+                copy_state_in: symbols.find(c"mj_setState")?,
+            }))
+        }
+    }
+
+    /// Returns the version, such as 3.17.0.
+    pub fn version(&self) -> String {
+        version_name(self.offsets.version)
+    }
+}
+
+struct Symbols<'a> {
+    path: &'a Path,
+    library: ManuallyDrop<libloading::Library>,
+}
+
+impl Symbols<'_> {
+    /// Returns the address of a function or variable.
+    ///
+    /// # Safety
+    ///
+    /// `T` must be the type of the function, or a pointer to the variable.
+    unsafe fn find<T: Copy>(&self, name: &CStr) -> Result<T, MujocoError> {
+        // SAFETY: as the caller promises.
+        let symbol = unsafe { self.library.get::<T>(name) };
+        symbol.map(|symbol| *symbol).map_err(not_a_library(self.path))
+    }
+}
+
+fn not_a_library(path: &Path) -> impl FnOnce(libloading::Error) -> MujocoError {
+    let path = path.to_owned();
+    move |error| {
+        // The error itself names only the failed call of the loader, its source the cause.
+        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        MujocoError::NotALibrary { path, reason }
+    }
+}
+
+/// By default MuJoCo prints warnings and writes them to a file in the current directory. They tell that a simulation was
+/// unstable, after which MuJoCo resets it.
+unsafe extern "C" fn ignore_warning(_message: *const c_char) {}

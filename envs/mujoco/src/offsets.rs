@@ -1,0 +1,63 @@
+//! Where each supported version of MuJoCo keeps the fields of its structures.
+//!
+//! The fields of `mjModel` and `mjData` move with every version. `offsets/generate.py` writes the table from MuJoCo's headers.
+
+mod table;
+
+use std::ffi::c_int;
+
+/// Constants of one version. A field of a structure is at that many bytes from its beginning.
+#[derive(Debug)]
+pub(crate) struct Offsets {
+    /// As `mj_version` returns it: three digits each for minor and patch version.
+    pub(crate) version: c_int,
+    /// `mjSTATE_INTEGRATION`, which selects everything that future steps depend on.
+    pub(crate) integration_state: c_int,
+    /// `mjOBJ_BODY`.
+    pub(crate) body_object: c_int,
+
+    // Fields of `mjModel`.
+    pub(crate) timestep: usize,
+    pub(crate) nq: usize,
+    pub(crate) nv: usize,
+    pub(crate) nu: usize,
+    pub(crate) nbody: usize,
+    pub(crate) nsite: usize,
+    pub(crate) ntendon: usize,
+    pub(crate) qpos0: usize,
+    pub(crate) body_mass: usize,
+    pub(crate) actuator_ctrlrange: usize,
+
+    // Fields of `mjData`.
+    pub(crate) qpos: usize,
+    pub(crate) qvel: usize,
+    pub(crate) ctrl: usize,
+    pub(crate) xpos: usize,
+    pub(crate) xipos: usize,
+    pub(crate) site_xpos: usize,
+    pub(crate) ten_length: usize,
+    pub(crate) ten_velocity: usize,
+    pub(crate) cinert: usize,
+    pub(crate) cvel: usize,
+    pub(crate) qfrc_actuator: usize,
+    pub(crate) qfrc_constraint: usize,
+    pub(crate) cfrc_ext: usize,
+}
+
+impl Offsets {
+    /// Returns the constants of a version, if it is supported.
+    pub(crate) fn of(version: c_int) -> Option<&'static Self> {
+        table::TABLE.iter().find(|offsets| offsets.version == version)
+    }
+
+    /// Returns the names of the supported versions.
+    pub(crate) fn supported() -> String {
+        let names: Vec<String> = table::TABLE.iter().map(|offsets| version_name(offsets.version)).collect();
+        names.join(", ")
+    }
+}
+
+/// Returns the name of a version, such as 3.17.0.
+pub(crate) fn version_name(version: c_int) -> String {
+    format!("{}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000)
+}

@@ -1,0 +1,66 @@
+"""Writes table.rs: where each version of MuJoCo keeps the fields of its structures, from the headers in its wheels.
+
+Needs a C compiler, and one directory for each version, made by `pip install --no-deps --target DIRECTORY mujoco==VERSION`:
+
+    python generate.py DIRECTORY...
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MODEL_COUNTS = ["nq", "nv", "nu", "nbody", "nsite", "ntendon"]
+MODEL_ARRAYS = ["qpos0", "body_mass", "actuator_ctrlrange"]
+DATA_ARRAYS = [
+    "qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "ten_length", "ten_velocity", "cinert", "cvel",
+    "qfrc_actuator", "qfrc_constraint", "cfrc_ext",
+]  # fmt: skip
+
+# Compilation fails if a field has a type that the crate does not expect.
+PROGRAM = """
+#include <mujoco/mujoco.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#define IS(value, type) _Static_assert(_Generic((value), type: 1, default: 0), #value)
+static mjModel model;
+static mjData data;
+int main(void) {
+  %(checks)s
+  IS(model.opt.timestep, double);
+  printf("    Offsets {\\n        version: %%d,\\n", mjVERSION_HEADER);
+  printf("        integration_state: %%d,\\n        body_object: %%d,\\n", mjSTATE_INTEGRATION, mjOBJ_BODY);
+  printf("        timestep: %%zu,\\n", offsetof(mjModel, opt) + offsetof(mjOption, timestep));
+  %(prints)s
+  printf("    },\\n");
+}
+"""
+
+
+def program():
+    checks = [f"IS(model.{name}, int64_t);" for name in MODEL_COUNTS]
+    checks += [f"IS(model.{name}, double*);" for name in MODEL_ARRAYS]
+    checks += [f"IS(data.{name}, double*);" for name in DATA_ARRAYS]
+    fields = [("mjModel", name) for name in MODEL_COUNTS + MODEL_ARRAYS] + [("mjData", name) for name in DATA_ARRAYS]
+    prints = [f'printf("        {name}: %zu,\\n", offsetof({structure}, {name}));' for structure, name in fields]
+    return PROGRAM % {"checks": "\n  ".join(checks), "prints": "\n  ".join(prints)}
+
+
+def entry(directory):
+    with tempfile.TemporaryDirectory() as build:
+        source, binary = Path(build, "offsets.c"), Path(build, "offsets")
+        source.write_text(program())
+        include = Path(directory, "mujoco", "include")
+        subprocess.run(["cc", "-std=c11", "-I", include, "-o", binary, source], check=True)
+        return subprocess.run([binary], check=True, capture_output=True, text=True).stdout
+
+
+def main():
+    entries = [entry(directory) for directory in sys.argv[1:]]
+    text = "//! Written by `generate.py` from the headers of MuJoCo.\n\nuse super::Offsets;\n\n"
+    text += f"pub(super) const TABLE: [Offsets; {len(entries)}] = [\n{''.join(entries)}];\n"
+    Path(__file__).with_name("table.rs").write_text(text)
+
+
+main()

@@ -1,0 +1,228 @@
+//! The table of the tasks: Gymnasium's ids, limits, arguments and default values.
+
+use std::borrow::Cow;
+
+use rl_env::nearest;
+
+use crate::arguments::{Arguments, Value};
+use crate::error::MujocoError;
+use crate::model::Model;
+use crate::rules::Rules;
+use crate::tasks;
+
+/// A row of the table.
+#[derive(Debug)]
+pub(crate) struct TaskSpec {
+    pub(crate) id: &'static str,
+    pub(crate) max_episode_steps: u32,
+    pub(crate) reward_threshold: Option<f64>,
+    /// The arguments with their default values.
+    pub(crate) arguments: &'static [(&'static str, Value)],
+    pub(crate) rules: fn(&Arguments, &Model) -> Result<Rules, MujocoError>,
+}
+
+const fn number(value: f64) -> Value {
+    Value::Number(value)
+}
+
+const fn range(low: f64, high: f64) -> Value {
+    Value::Range(low, high)
+}
+
+const fn text(value: &'static str) -> Value {
+    Value::Text(Cow::Borrowed(value))
+}
+
+const YES: Value = Value::Flag(true);
+const INFINITY: f64 = f64::INFINITY;
+
+pub(crate) static TASKS: [TaskSpec; 11] = [
+    TaskSpec {
+        id: "Ant-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(6000.0),
+        arguments: &[
+            ("xml_file", text("ant.xml")),
+            ("frame_skip", number(5.0)),
+            ("forward_reward_weight", number(1.0)),
+            ("ctrl_cost_weight", number(0.5)),
+            ("contact_cost_weight", number(5e-4)),
+            ("healthy_reward", number(1.0)),
+            ("main_body", number(1.0)),
+            ("terminate_when_unhealthy", YES),
+            ("healthy_z_range", range(0.2, 1.0)),
+            ("contact_force_range", range(-1.0, 1.0)),
+            ("reset_noise_scale", number(0.1)),
+            ("exclude_current_positions_from_observation", YES),
+            ("include_cfrc_ext_in_observation", YES),
+        ],
+        rules: tasks::ant,
+    },
+    TaskSpec {
+        id: "HalfCheetah-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(4800.0),
+        arguments: &[
+            ("xml_file", text("half_cheetah.xml")),
+            ("frame_skip", number(5.0)),
+            ("forward_reward_weight", number(1.0)),
+            ("ctrl_cost_weight", number(0.1)),
+            ("reset_noise_scale", number(0.1)),
+            ("exclude_current_positions_from_observation", YES),
+        ],
+        rules: tasks::half_cheetah,
+    },
+    TaskSpec {
+        id: "Hopper-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(3800.0),
+        arguments: &[
+            ("xml_file", text("hopper.xml")),
+            ("frame_skip", number(4.0)),
+            ("forward_reward_weight", number(1.0)),
+            ("ctrl_cost_weight", number(1e-3)),
+            ("healthy_reward", number(1.0)),
+            ("terminate_when_unhealthy", YES),
+            ("healthy_state_range", range(-100.0, 100.0)),
+            ("healthy_z_range", range(0.7, INFINITY)),
+            ("healthy_angle_range", range(-0.2, 0.2)),
+            ("reset_noise_scale", number(5e-3)),
+            ("exclude_current_positions_from_observation", YES),
+        ],
+        rules: tasks::hopper,
+    },
+    TaskSpec {
+        id: "Humanoid-v5",
+        max_episode_steps: 1000,
+        reward_threshold: None,
+        arguments: &[
+            ("xml_file", text("humanoid.xml")),
+            ("frame_skip", number(5.0)),
+            ("forward_reward_weight", number(1.25)),
+            ("ctrl_cost_weight", number(0.1)),
+            ("contact_cost_weight", number(5e-7)),
+            ("contact_cost_range", range(-INFINITY, 10.0)),
+            ("healthy_reward", number(5.0)),
+            ("terminate_when_unhealthy", YES),
+            ("healthy_z_range", range(1.0, 2.0)),
+            ("reset_noise_scale", number(1e-2)),
+            ("exclude_current_positions_from_observation", YES),
+            ("include_cinert_in_observation", YES),
+            ("include_cvel_in_observation", YES),
+            ("include_qfrc_actuator_in_observation", YES),
+            ("include_cfrc_ext_in_observation", YES),
+        ],
+        rules: tasks::humanoid,
+    },
+    TaskSpec {
+        id: "HumanoidStandup-v5",
+        max_episode_steps: 1000,
+        reward_threshold: None,
+        arguments: &[
+            ("xml_file", text("humanoidstandup.xml")),
+            ("frame_skip", number(5.0)),
+            // Gymnasium ignores it too.
+            ("uph_cost_weight", number(1.0)),
+            ("ctrl_cost_weight", number(0.1)),
+            ("impact_cost_weight", number(5e-7)),
+            ("impact_cost_range", range(-INFINITY, 10.0)),
+            ("reset_noise_scale", number(1e-2)),
+            ("exclude_current_positions_from_observation", YES),
+            ("include_cinert_in_observation", YES),
+            ("include_cvel_in_observation", YES),
+            ("include_qfrc_actuator_in_observation", YES),
+            ("include_cfrc_ext_in_observation", YES),
+        ],
+        rules: tasks::humanoid_standup,
+    },
+    TaskSpec {
+        id: "InvertedDoublePendulum-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(9100.0),
+        arguments: &[
+            ("xml_file", text("inverted_double_pendulum.xml")),
+            ("frame_skip", number(5.0)),
+            ("healthy_reward", number(10.0)),
+            ("reset_noise_scale", number(0.1)),
+        ],
+        rules: tasks::inverted_double_pendulum,
+    },
+    TaskSpec {
+        id: "InvertedPendulum-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(950.0),
+        arguments: &[
+            ("xml_file", text("inverted_pendulum.xml")),
+            ("frame_skip", number(2.0)),
+            ("reset_noise_scale", number(0.01)),
+        ],
+        rules: tasks::inverted_pendulum,
+    },
+    TaskSpec {
+        id: "Pusher-v5",
+        max_episode_steps: 100,
+        reward_threshold: Some(0.0),
+        arguments: &[
+            ("xml_file", text("pusher_v5.xml")),
+            ("frame_skip", number(5.0)),
+            ("reward_near_weight", number(0.5)),
+            ("reward_dist_weight", number(1.0)),
+            ("reward_control_weight", number(0.1)),
+        ],
+        rules: tasks::pusher,
+    },
+    TaskSpec {
+        id: "Reacher-v5",
+        max_episode_steps: 50,
+        reward_threshold: Some(-3.75),
+        arguments: &[
+            ("xml_file", text("reacher.xml")),
+            ("frame_skip", number(2.0)),
+            ("reward_dist_weight", number(1.0)),
+            ("reward_control_weight", number(1.0)),
+        ],
+        rules: tasks::reacher,
+    },
+    TaskSpec {
+        id: "Swimmer-v5",
+        max_episode_steps: 1000,
+        reward_threshold: Some(360.0),
+        arguments: &[
+            ("xml_file", text("swimmer.xml")),
+            ("frame_skip", number(4.0)),
+            ("forward_reward_weight", number(1.0)),
+            ("ctrl_cost_weight", number(1e-4)),
+            ("reset_noise_scale", number(0.1)),
+            ("exclude_current_positions_from_observation", YES),
+        ],
+        rules: tasks::swimmer,
+    },
+    TaskSpec {
+        id: "Walker2d-v5",
+        max_episode_steps: 1000,
+        reward_threshold: None,
+        arguments: &[
+            ("xml_file", text("walker2d_v5.xml")),
+            ("frame_skip", number(4.0)),
+            ("forward_reward_weight", number(1.0)),
+            ("ctrl_cost_weight", number(1e-3)),
+            ("healthy_reward", number(1.0)),
+            ("terminate_when_unhealthy", YES),
+            ("healthy_z_range", range(0.8, 2.0)),
+            ("healthy_angle_range", range(-1.0, 1.0)),
+            ("reset_noise_scale", number(5e-3)),
+            ("exclude_current_positions_from_observation", YES),
+        ],
+        rules: tasks::walker2d,
+    },
+];
+
+impl TaskSpec {
+    /// Returns the row of a task.
+    pub(crate) fn find(id: &str) -> Result<&'static Self, MujocoError> {
+        TASKS.iter().find(|spec| spec.id == id).ok_or_else(|| {
+            let ids = TASKS.iter().map(|spec| spec.id);
+            MujocoError::UnknownTask { id: id.to_owned(), nearest: nearest(id, ids).first().copied() }
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Reacher and Pusher: an arm in a plane with a target.
+
+use crate::arguments::Arguments;
+use crate::arithmetic::{action_cost, norm};
+use crate::error::MujocoError;
+use crate::model::{Model, Sizes};
+use crate::rules::{Judge, Judgement, Map, Part, Rules, Start, way};
+use crate::simulation::{Field, Simulation};
+
+/// Ways between bodies and controls cost.
+struct Arm {
+    names: &'static [&'static str],
+    /// The ways with their weights. The controls are counted after the first.
+    ways: Vec<(Way, f64)>,
+    control_weight: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Way {
+    from: usize,
+    to: usize,
+}
+
+impl Arm {
+    fn new(arguments: &Arguments, names: &'static [&'static str], ways: Vec<(Way, f64)>) -> Self {
+        Self { names, ways, control_weight: arguments.number("reward_control_weight") }
+    }
+}
+
+pub(crate) fn reacher(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
+    arguments.require(model, Sizes { positions: 2, velocities: 2, ..Sizes::default() })?;
+    let way = Way { from: arguments.body(model, "target")?, to: arguments.body(model, "fingertip")? };
+    let angles = |map| Part::start(Field::Positions, 2).mapped(map);
+    let ways = vec![(way, arguments.number("reward_dist_weight"))];
+    Ok(Rules {
+        start: Start::Target,
+        observation: vec![
+            angles(Map::Cosine),
+            angles(Map::Sine),
+            Part::rest(Field::Positions, 2),
+            Part::start(Field::Velocities, 2),
+            Part::Way { from: way.from, to: way.to },
+        ],
+        judge: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl"], ways)),
+    })
+}
+
+pub(crate) fn pusher(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
+    arguments.require(model, Sizes { positions: 4, velocities: 4, ..Sizes::default() })?;
+    let body = |name| arguments.body(model, name);
+    let [tips, object, goal] = [body("tips_arm")?, body("object")?, body("goal")?];
+    let ways = vec![
+        (Way { from: goal, to: object }, arguments.number("reward_dist_weight")),
+        (Way { from: tips, to: object }, arguments.number("reward_near_weight")),
+    ];
+    Ok(Rules {
+        start: Start::Cylinder,
+        observation: vec![
+            Part::start(Field::Positions, 7),
+            Part::start(Field::Velocities, 7),
+            Part::body(tips),
+            Part::body(object),
+            Part::body(goal),
+        ],
+        judge: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl", "reward_near"], ways)),
+    })
+}
+
+impl Judge for Arm {
+    fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    fn judge(&self, simulation: &Simulation, _before: [f64; 2], action: &[f32]) -> Judgement {
+        let rewards =
+            self.ways.iter().map(|&(Way { from, to }, weight)| -norm(&way(simulation, from, to)) * weight);
+        let mut values: Vec<f64> = rewards.collect();
+        values.insert(1, f64::from(-action_cost(action) * self.control_weight as f32));
+        Judgement { reward: values.iter().sum(), terminated: false, values }
+    }
+}

@@ -1,0 +1,92 @@
+//! Fetching, with shell scripts in place of Python.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use mujoco::{Installation, MujocoError, Pip, Task};
+use tempfile::tempdir;
+
+use crate::installation;
+
+const ANT: &str = "gymnasium/envs/mujoco/assets/ant.xml";
+
+/// The announcements so far. Only one test reads them.
+static ANNOUNCED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn announce(line: &str) {
+    ANNOUNCED.lock().unwrap().push(line.to_owned());
+}
+
+/// Returns a pip that runs a script, in which `$target` is the directory of the packages.
+fn pip(directory: &Path, script: &str, announce: fn(&str)) -> Pip {
+    let path = directory.join("python");
+    let target = "while [ \"$1\" != --target ]; do shift; done; target=$2";
+    fs::write(&path, format!("#!/bin/sh\n{target}\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    Pip::new(announce).with_interpreter(path)
+}
+
+/// A script that installs what the tests use themselves.
+fn installs() -> String {
+    format!("cp -r '{0}/mujoco' '{0}/gymnasium' \"$target\"", installation().directory().display())
+}
+
+#[test]
+fn files_are_announced_checked_and_complete() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let fetched = Installation::new(directory.path().join("new"));
+    let offline = pip(scripts.path(), "exit 1", announce);
+    assert!(fetched.fetch(&offline).is_err());
+    let online = pip(scripts.path(), &installs(), announce);
+    fetched.fetch(&online).unwrap();
+    Task::load(&fetched, "Ant-v5", &[]).unwrap();
+    let line = "downloading mujoco==3.17.0 and gymnasium==1.4.0 with pip";
+    assert_eq!(*ANNOUNCED.lock().unwrap(), [line, line]);
+    let left = fs::read_dir(fetched.directory()).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, [".lock", "gymnasium", "mujoco"]);
+
+    // Nothing is missing, so that pip is not needed.
+    let offline = pip(scripts.path(), "exit 1", |_| ());
+    fetched.fetch(&offline).unwrap();
+    fs::write(fetched.directory().join(ANT), "damaged").unwrap();
+    assert!(matches!(fetched.fetch(&offline), Err(MujocoError::PipFailed { .. })));
+    fetched.fetch(&pip(scripts.path(), &installs(), |_| ())).unwrap();
+    Task::load(&fetched, "Ant-v5", &[]).unwrap();
+}
+
+#[test]
+fn a_download_with_other_contents_is_refused() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let fetched = Installation::new(directory.path());
+    let script = format!("{}; echo '<mujoco/>' > \"$target/{ANT}\"", installs());
+    let refused = fetched.fetch(&pip(scripts.path(), &script, |_| ())).unwrap_err();
+    assert!(matches!(&refused, MujocoError::Damaged { path, .. } if path.ends_with(ANT)), "{refused}");
+    assert!(!directory.path().join(ANT).exists());
+    let refused = fetched.fetch(&pip(scripts.path(), "", |_| ())).unwrap_err();
+    assert!(matches!(refused, MujocoError::Missing { .. }), "{refused}");
+}
+
+#[test]
+fn failures_of_pip_are_explained() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let fetched = Installation::new(directory.path());
+    let message = |pip: &Pip| fetched.fetch(pip).unwrap_err().to_string();
+    let fails = |words: &str| message(&pip(scripts.path(), &format!("echo '{words}' >&2; exit 1"), |_| ()));
+    assert!(fails("No module named pip").ends_with("install it (Debian: python3-pip)"));
+    assert_eq!(
+        fails("WARNING: NewConnectionError: no route"),
+        "pip cannot reach the package index to download MuJoCo (NewConnectionError); check the network"
+    );
+    assert_eq!(
+        fails("ERROR: no space"),
+        "pip cannot install mujoco==3.17.0 gymnasium==1.4.0: ERROR: no space"
+    );
+    assert_eq!(
+        message(&Pip::new(|_| ()).with_interpreter("no-such-python")),
+        "fetching MuJoCo needs Python 3 with pip, but none of no-such-python can be started"
+    );
+}

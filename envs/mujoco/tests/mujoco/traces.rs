@@ -1,0 +1,41 @@
+//! The tasks equal Gymnasium's in every bit of observations, rewards, ends and `info`: in the recorded traces, or in those of
+//! the directory in `ALE_TRAIN_MUJOCO_TRACES`.
+
+use std::env;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+
+use mujoco::Task;
+
+use crate::{installation, trace};
+
+/// The traces with their minimal numbers of terminations and truncations.
+const TRACES: [(&str, &str, usize, usize); 11] = [
+    ("Ant-v5", include_str!("data/Ant-v5.trace"), 10, 1),
+    ("HalfCheetah-v5", include_str!("data/HalfCheetah-v5.trace"), 0, 1),
+    ("Hopper-v5", include_str!("data/Hopper-v5.trace"), 10, 0),
+    ("Humanoid-v5", include_str!("data/Humanoid-v5.trace"), 10, 0),
+    ("HumanoidStandup-v5", include_str!("data/HumanoidStandup-v5.trace"), 0, 1),
+    ("InvertedDoublePendulum-v5", include_str!("data/InvertedDoublePendulum-v5.trace"), 10, 0),
+    ("InvertedPendulum-v5", include_str!("data/InvertedPendulum-v5.trace"), 10, 0),
+    ("Pusher-v5", include_str!("data/Pusher-v5.trace"), 0, 10),
+    ("Reacher-v5", include_str!("data/Reacher-v5.trace"), 0, 10),
+    ("Swimmer-v5", include_str!("data/Swimmer-v5.trace"), 0, 1),
+    ("Walker2d-v5", include_str!("data/Walker2d-v5.trace"), 10, 0),
+];
+
+#[test]
+fn traces_equal_those_of_gymnasium() {
+    let installation = installation();
+    let directory = env::var_os("ALE_TRAIN_MUJOCO_TRACES").map(PathBuf::from);
+    assert!(Task::ids().eq(TRACES.map(|(id, ..)| id)), "every task has a trace");
+    for (id, recorded, terminations, truncations) in TRACES {
+        if let Some(directory) = &directory {
+            let trace = read_to_string(directory.join(format!("{id}.trace"))).unwrap();
+            trace::play(&installation, id, &trace);
+            continue;
+        }
+        let counts = trace::play(&installation, id, recorded);
+        assert!(counts.terminations >= terminations && counts.truncations >= truncations, "{id}: {counts:?}");
+    }
+}
