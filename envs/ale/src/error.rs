@@ -65,6 +65,9 @@ pub enum AleError {
         /// The game's id.
         game: &'static str,
     },
+    /// The bytes are not a saved state.
+    #[error("the bytes are not a saved state of this version, or are damaged")]
+    BadState,
 }
 
 fn nearest(similar: &[&str]) -> String {

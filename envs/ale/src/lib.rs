@@ -18,7 +18,7 @@ mod rules;
 mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
-pub use ale::Ale;
+pub use ale::{Ale, SavedState};
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, RgbImage};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};

@@ -1,5 +1,8 @@
 //! Conversion of errors to Python exceptions with the same message.
 
+use std::io;
+use std::path::Path;
+
 use ale::AleError;
 use ale::roms::RomError;
 use pyo3::PyErr;
@@ -32,6 +35,11 @@ pub(crate) fn of_build(error: &BuildError) -> PyErr {
 /// Returns a `ValueError`.
 pub(crate) fn of_ale(error: &AleError) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// Returns the `OSError` of a file that cannot be read or written, such as `FileNotFoundError`.
+pub(crate) fn of_file(path: &Path, error: &io::Error) -> PyErr {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
 }
 
 /// Returns an `OSError`: the ROM is missing and cannot be downloaded.

@@ -1,9 +1,12 @@
-//! The compiled part of the Python package `ale_train`: vector environments as Python objects, batches as NumPy arrays.
+//! The compiled part of the Python package `ale_train`: environments and
+//! emulators as Python objects, batches and screens as NumPy arrays.
 //!
 //! The Python modules `ale_train/*.py` implement the interfaces of Gymnasium, EnvPool and `dm_env`. This crate contains only
 //! the parts that require Rust: the environments, memory shared with NumPy, and waiting without the GIL.
 
 mod actions;
+mod ale_interface;
+mod ale_state;
 mod atari_pool;
 mod errors;
 mod info;
@@ -16,12 +19,22 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::ale_interface::AleInterface;
+    #[pymodule_export]
+    use crate::ale_state::AleState;
+    #[pymodule_export]
     use crate::atari_pool::AtariPool;
 
     /// Returns the ids of all games.
     #[pyfunction]
     fn games() -> Vec<&'static str> {
         ale::games().iter().map(|game| game.id).collect()
+    }
+
+    /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.
+    #[pyfunction]
+    fn rom_path(py: Python<'_>, game: &str, python: &str) -> PyResult<std::path::PathBuf> {
+        py.detach(|| crate::ale_interface::rom_path(game, python))
     }
 
     #[pymodule_init]

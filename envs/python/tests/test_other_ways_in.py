@@ -53,19 +53,48 @@ def test_make_vec(registry: dict[str, object]) -> None:
     for _ in range(40):
         actions = random.integers(9, size=2)
         assert np.array_equal(ours.step(actions)[0], theirs.step(actions)[0])
-    # Single environments are still those of ale-py.
-    assert gymnasium.make("ALE/MsPacman-v5").unwrapped.__class__.__module__.startswith("ale_py")
 
 
-def test_every_id_of_ale_py_is_registered(registry: dict[str, object]) -> None:
+def test_every_id_of_ale_py_is_registered_with_its_options(registry: dict[str, object]) -> None:
+    def specs(package: str) -> dict[str, tuple[object, ...]]:
+        return {
+            spec.id: (spec.kwargs, spec.nondeterministic, spec.max_episode_steps, spec.order_enforce)
+            for spec in gymnasium.registry.values()
+            if str(spec.entry_point).startswith(f"{package}.")
+        }
+
     gymnasium.register_envs(ale_py)
-    theirs = {spec.id for spec in gymnasium.registry.values() if spec.namespace == "ALE"}
+    theirs = specs("ale_py")
+    ale_train.register_envs()
+    ours = specs("ale_train")
+    assert not specs("ale_py")
+    assert ours.pop("ALE/Harvest-v5")
+    assert len(theirs) == 352
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    "id", ["ALE/Pong-v5", "Pong-v0", "Pong-v4", "PongNoFrameskip-v0", "PongNoFrameskip-v4", "ALE/MsPacman-v5"]
+)
+def test_make(id: str, registry: dict[str, object]) -> None:
+    gymnasium.register_envs(ale_py)
+    theirs = gymnasium.make(id)
+    ale_train.register_envs()
+    ours = gymnasium.make(id)
+    assert isinstance(ours.unwrapped, ale_train.AtariEnv)
+    assert not isinstance(theirs.unwrapped, ale_train.AtariEnv)
+    assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    for action in np.random.default_rng(1).integers(6, size=40):
+        assert np.array_equal(ours.step(action)[0], theirs.step(action)[0])
+
+
+def test_another_namespace_keeps_the_ids_of_ale_py(registry: dict[str, object]) -> None:
+    gymnasium.register_envs(ale_py)
     ale_train.register_envs("Ours")
-    ours = {spec.id.replace("Ours/", "ALE/") for spec in gymnasium.registry.values() if spec.namespace == "Ours"}
-    assert ours == theirs | {"ALE/Harvest-v5"}
     assert gymnasium.make_vec("Ours/Harvest-v5", num_envs=3).num_envs == 3
-    with pytest.raises(Exception, match="entry_point is not specified"):
-        gymnasium.make("Ours/Harvest-v5")
+    for id in ("ALE/Pong-v5", "PongNoFrameskip-v4"):
+        assert type(gymnasium.make(id).unwrapped) is ale_py.AtariEnv
+        assert type(gymnasium.make(f"Ours/{id.removeprefix('ALE/')}").unwrapped) is ale_train.AtariEnv
 
 
 def test_wrappers_of_gymnasium_work() -> None:

@@ -489,6 +489,28 @@ impl Console {
         *self = state;
         Ok(())
     }
+
+    /// Returns a copy without the screens, an eighth of a console's memory. It is a state for
+    /// [`restore_under_screens`](Self::restore_under_screens); it cannot run.
+    #[must_use]
+    pub fn without_screens(&mut self) -> Self {
+        // Also finds open collisions: the copy does not have the frames from which to find them later.
+        self.draw_screens();
+        let replays = std::mem::take(&mut self.replays);
+        let screens = self.machine.tia.take_screens();
+        let copy = self.clone();
+        self.machine.tia.put_screens(screens);
+        self.replays = replays;
+        copy
+    }
+
+    /// Restores a state but keeps the screens, which show what they showed before until the next frame. Errors
+    /// are those of [`restore`](Self::restore).
+    pub fn restore_under_screens(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
+        self.draw_screens();
+        state.machine.tia.copy_screens(&self.machine.tia);
+        self.restore(state)
+    }
 }
 
 /// No latches.

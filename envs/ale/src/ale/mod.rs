@@ -3,14 +3,16 @@
 mod act;
 mod input;
 mod reset;
+mod saved_state;
 
 use serde::{Deserialize, Serialize};
 use vcs::{Console, Mt19937, RAM, TvFormat};
 
-use crate::palette::Palette;
+use crate::palette::{Palette, paint};
 use crate::rules::Variables;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 use input::Paddles;
+pub use saved_state::SavedState;
 
 /// The action that a frame repeats if the new one is not taken (sticky actions).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +125,17 @@ impl Ale {
         self.state.console.ram()
     }
 
+    /// Writes a byte of RAM. The rules see it with the next frame.
+    pub fn set_ram(&mut self, index: usize, value: u8) -> Result<(), AleError> {
+        let byte = self.state.console.ram_mut().get_mut(index).ok_or_else(|| AleError::Setting {
+            name: "the index of a byte of RAM",
+            value: index.to_string(),
+            allowed: "below 128",
+        })?;
+        *byte = value;
+        Ok(())
+    }
+
     /// Releases the frame buffers of the screen and the previous screen until [`show`](Self::show) or the next
     /// [`act`](Self::act).
     pub(crate) fn release_screens(&mut self) {
@@ -147,14 +160,26 @@ impl Ale {
 
     /// Returns the screen in colour: `height() * 160 * 3` bytes, red, green and blue of each pixel, 0 to 255.
     pub fn screen_rgb(&self) -> Vec<u8> {
-        let rgb = &Palette::of(self.tv()).rgb;
-        self.screen().iter().flat_map(|&pixel| rgb[usize::from(pixel)]).collect()
+        let mut pixels = vec![0; self.screen().len() * 3];
+        self.write_screen_rgb(&mut pixels);
+        pixels
+    }
+
+    /// Writes the screen in colour to a buffer of `height() * 160 * 3` bytes.
+    pub fn write_screen_rgb(&self, pixels: &mut [u8]) {
+        paint(self.screen(), &Palette::of(self.tv()).rgb, pixels);
     }
 
     /// Returns the screen in greyscale: `height() * 160` bytes, the luminance of each pixel, 0 to 255.
     pub fn screen_grey(&self) -> Vec<u8> {
-        let grey = &Palette::of(self.tv()).grey;
-        self.screen().iter().map(|&pixel| grey[usize::from(pixel)]).collect()
+        let mut pixels = vec![0; self.screen().len()];
+        self.write_screen_grey(&mut pixels);
+        pixels
+    }
+
+    /// Writes the screen in greyscale to a buffer of `height() * 160` bytes.
+    pub fn write_screen_grey(&self, pixels: &mut [u8]) {
+        paint(self.screen(), &Palette::of(self.tv()).grey.map(|luminance| [luminance]), pixels);
     }
 
     /// Returns the number of rows of the screen.

@@ -1,5 +1,8 @@
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::builtin::built_in;
 use super::error::RomError;
 use super::import::Imported;
 use super::pip::Pip;
@@ -16,6 +19,17 @@ impl RomStore {
             }
             (outcome, _) => outcome,
         }
+    }
+
+    /// Returns the path of a game's image, fetching the image first like [`obtain`](Self::obtain). The image of an open
+    /// game, which needs no file, is written.
+    pub fn file(&self, id: &str, pip: Option<&Pip>) -> Result<PathBuf, RomError> {
+        let image = self.obtain(id, pip)?;
+        let path = self.path(id);
+        if built_in(id).is_some() && fs::read(&path).ok().as_deref() != Some(&image) {
+            self.write(id, &image)?;
+        }
+        Ok(path)
     }
 
     /// Downloads the ale-py wheel with the user's pip and imports its images. It is an error if images of the manifest

@@ -1,23 +1,33 @@
-"""Atari 2600 vector environments on a work-stealing pool, bit for bit equal to those of ale-py.
+"""Atari 2600 environments, single and on a work-stealing pool, bit for bit equal to those of ale-py.
 
-``ale_train.vector_env.AtariVectorEnv`` is a drop-in replacement for ``ale_py.vector_env.AtariVectorEnv``. The README of
-the package describes the other entry points.
+``AtariEnv``, ``AtariVectorEnv`` and ``ALEInterface`` are drop-in replacements for the classes of ``ale_py``. The README
+of the package describes the other entry points.
 """
 
-from ale_train._native import __version__, games
+from ale_train import roms
+from ale_train._native import ALEInterface, ALEState, __version__, games
 from ale_train.actions import Action
+from ale_train.as_ale_py import install_as_ale_py
+from ale_train.env import AtariEnv
 from ale_train.envpool import make
+from ale_train.logger_mode import LoggerMode
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
 from ale_train.registration import register_envs
 from ale_train.vector_env import AtariVectorEnv
 
 __all__ = [
+    "ALEInterface",
+    "ALEState",
     "Action",
+    "AtariEnv",
     "AtariVectorEnv",
+    "LoggerMode",
     "VectorAtariEnv",
     "__version__",
     "games",
+    "install_as_ale_py",
     "make",
     "make_atari_vector_env",
     "register_envs",
+    "roms",
 ]

@@ -28,3 +28,9 @@ class Action(enum.IntEnum):
     UPLEFTFIRE = 15
     DOWNRIGHTFIRE = 16
     DOWNLEFTFIRE = 17
+
+    def __repr__(self) -> str:
+        """Returns the name as ale-py shows it, such as ``Action.FIRE``."""
+        return f"Action.{self.name}"
+
+    __str__ = __repr__

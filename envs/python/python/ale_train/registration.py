@@ -1,36 +1,82 @@
-"""Gymnasium ids for ``gymnasium.make_vec``."""
+"""Gymnasium ids for ``gymnasium.make`` and ``gymnasium.make_vec``."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import gymnasium
 
 from ale_train import _native
 from ale_train.names import camel_case
 
-__all__ = ["register_envs"]
+__all__ = ["register_envs", "register_v0_v4_envs", "register_v5_envs"]
+
+#: The games of Gym, which have the versions 0 and 4.
+_GAMES_OF_GYM = [
+    "adventure", "air_raid", "alien", "amidar", "assault", "asterix", "asteroids", "atlantis", "bank_heist",
+    "battle_zone", "beam_rider", "berzerk", "bowling", "boxing", "breakout", "carnival", "centipede",
+    "chopper_command", "crazy_climber", "defender", "demon_attack", "double_dunk", "elevator_action", "enduro",
+    "fishing_derby", "freeway", "frostbite", "gopher", "gravitar", "hero", "ice_hockey", "jamesbond",
+    "journey_escape", "kangaroo", "krull", "kung_fu_master", "montezuma_revenge", "ms_pacman", "name_this_game",
+    "phoenix", "pitfall", "pong", "pooyan", "private_eye", "qbert", "riverraid", "road_runner", "robotank",
+    "seaquest", "skiing", "solaris", "space_invaders", "star_gunner", "tennis", "time_pilot", "tutankham",
+    "up_n_down", "venture", "video_pinball", "wizard_of_wor", "yars_revenge", "zaxxon",
+]  # fmt: skip
+
+#: Version, suffix of the name, frame skip and probability of sticky actions of Gym's environments.
+_VERSIONS_OF_GYM: tuple[tuple[int, str, int | tuple[int, int], float], ...] = (
+    (0, "", (2, 5), 0.25),
+    (4, "", (2, 5), 0.0),
+    (0, "NoFrameskip", 1, 0.25),
+    (4, "NoFrameskip", 1, 0.0),
+)
 
 
 def register_envs(namespace: str = "ALE") -> None:
-    """Registers every game as ``NAMESPACE/Name-v5``, with the same options as ale-py.
+    """Registers every game as ``NAMESPACE/Name-v5``, and ale-py's older ids, with the same options as ale-py.
 
-    With the default namespace, ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` creates environments of this package,
-    even if ale-py has registered the id; another namespace keeps both. As in ale-py, ``repeat_action_probability`` is
-    0.25 by default (Machado et al., 2018).
+    With the default namespace, ``gymnasium.make("ALE/Pong-v5")``, ``gymnasium.make("PongNoFrameskip-v4")`` and
+    ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` create environments of this package, even if ale-py has registered
+    the ids. Another namespace keeps both: ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``.
 
-    ``gymnasium.make``, which creates a single environment, still uses the entry point that ale-py has registered.
+    As in ale-py, ``repeat_action_probability`` is 0.25 in the versions 5 and 0 (Machado et al., 2018).
     """
+    register_v5_envs(namespace)
+    register_v0_v4_envs("" if namespace == "ALE" else namespace)
+
+
+def register_v5_envs(namespace: str = "ALE") -> None:
+    """Registers every game as ``NAMESPACE/Name-v5``."""
     for game in _native.games():
-        id = f"{namespace}/{camel_case(game)}-v5"
-        before = gymnasium.registry.pop(id, None)
-        gymnasium.register(
-            id=id,
-            entry_point=None if before is None else before.entry_point,
-            vector_entry_point="ale_train.vector_env:AtariVectorEnv",
-            kwargs={
-                "game": game,
-                "repeat_action_probability": 0.25,
-                "full_action_space": False,
-                "frameskip": 4,
-                "max_num_frames_per_episode": 108000,
-            },
-        )
+        _register(namespace, f"{camel_case(game)}-v5", game, 4, 0.25, "ale_train.vector_env:AtariVectorEnv")
+
+
+def register_v0_v4_envs(namespace: str = "") -> None:
+    """Registers the games of Gym, such as ``Pong-v0`` and ``PongNoFrameskip-v4``."""
+    for version, suffix, frameskip, repeat_action_probability in _VERSIONS_OF_GYM:
+        for game in _GAMES_OF_GYM:
+            name = f"{camel_case(game)}{suffix}-v{version}"
+            _register(namespace, name, game, frameskip, repeat_action_probability)
+
+
+def _register(
+    namespace: str,
+    name: str,
+    game: str,
+    frameskip: int | tuple[int, int],
+    repeat_action_probability: float,
+    vector_entry_point: str | None = None,
+) -> None:
+    """Registers an environment in the place of one of the same id."""
+    id = f"{namespace}/{name}" if namespace else name
+    kwargs: dict[str, Any] = {
+        "game": game,
+        "repeat_action_probability": repeat_action_probability,
+        "full_action_space": False,
+        "frameskip": frameskip,
+        "max_num_frames_per_episode": 108000,
+    }
+    gymnasium.registry.pop(id, None)
+    gymnasium.register(
+        id=id, entry_point="ale_train.env:AtariEnv", vector_entry_point=vector_entry_point, kwargs=kwargs
+    )

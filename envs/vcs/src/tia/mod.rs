@@ -273,17 +273,33 @@ impl Tia {
 
     /// Returns a copy without screens.
     pub(crate) fn clone_without_screens(&mut self) -> Self {
-        let screens = std::mem::take(&mut self.screens);
+        let screens = self.take_screens();
         let copy = self.clone();
-        self.screens = screens;
+        self.put_screens(screens);
         copy
     }
 
     /// Restores everything but the screens.
     pub(crate) fn restore_all_but_screens(&mut self, state: &Self) {
-        let screens = std::mem::take(&mut self.screens);
+        let screens = self.take_screens();
         self.clone_from(state);
+        self.put_screens(screens);
+    }
+
+    /// Removes the screens. The chip must not run without them.
+    pub(crate) fn take_screens(&mut self) -> [Vec<u8>; 2] {
+        std::mem::take(&mut self.screens)
+    }
+
+    /// Puts the screens back.
+    pub(crate) fn put_screens(&mut self, screens: [Vec<u8>; 2]) {
         self.screens = screens;
+    }
+
+    /// Copies the screens of another chip, and which of them is current.
+    pub(crate) fn copy_screens(&mut self, other: &Self) {
+        self.screens.clone_from(&other.screens);
+        self.current = other.current;
     }
 
     /// Moves all times back by `cycles`.

@@ -1,0 +1,266 @@
+"""Single Atari environments: a drop-in replacement for ``ale_py.env``."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any, Literal, TypedDict
+
+import gymnasium
+import numpy as np
+from gymnasium import error, spaces, utils
+from gymnasium.utils import seeding
+from typing_extensions import NotRequired
+
+from ale_train._native import ALEInterface, ALEState
+from ale_train.actions import Action
+from ale_train.arguments import check_frameskip, check_games
+from ale_train.names import camel_case
+from ale_train.window import Window
+
+__all__ = ["AtariEnv", "AtariEnvStepMetadata"]
+
+#: The parts of an action's name and the keys that play them, in the order of ``get_keys_to_action``.
+_KEYS = (("UP", "w"), ("DOWN", "s"), ("RIGHT", "d"), ("LEFT", "a"), ("FIRE", " "))
+
+#: The key of no action.
+_NO_KEY = "e"
+
+
+class AtariEnvStepMetadata(TypedDict):
+    """The info of a step."""
+
+    lives: int
+    episode_frame_number: int
+    frame_number: int
+    seeds: NotRequired[tuple[int, int]]
+
+
+class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickle):
+    """One Atari game, as ``gymnasium.make("ALE/Pong-v5")`` creates it.
+
+    The same seeds and actions give the same observations, rewards, flags and infos as ``ale_py.AtariEnv`` of ale-py
+    0.12.1. Threads may step different environments in parallel: a step releases the GIL.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 30}
+
+    def __init__(
+        self,
+        game: str,
+        mode: int | None = None,
+        difficulty: int | None = None,
+        obs_type: Literal["rgb", "grayscale", "ram"] = "rgb",
+        frameskip: tuple[int, int] | int = 4,
+        repeat_action_probability: float = 0.25,
+        full_action_space: bool = False,
+        continuous: bool = False,
+        continuous_action_threshold: float = 0.5,
+        max_num_frames_per_episode: int | None = None,
+        render_mode: Literal["human", "rgb_array"] | None = None,
+        sound_obs: bool = False,
+    ) -> None:
+        """Loads a game.
+
+        Args:
+            game: Id of the game, such as ``"ms_pacman"``.
+            mode: Mode of the game; None for its default.
+            difficulty: Difficulty switches; None for their default.
+            obs_type: ``"rgb"``, ``"grayscale"`` or ``"ram"``.
+            frameskip: Emulated frames per step, or ``(low, high)`` for a random number from ``low`` to ``high - 1`` in
+                each step.
+            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
+            full_action_space: Use all legal actions instead of the minimal set.
+            continuous: Use actions ``(radius, angle, fire)`` of an analogue stick.
+            continuous_action_threshold: Threshold above which a direction or the button counts as held.
+            max_num_frames_per_episode: Frames after which an episode is truncated.
+            render_mode: ``"rgb_array"``, or ``"human"`` for a window, which needs pygame.
+            sound_obs: Not available; must be False.
+        """
+        check_games([game])
+        if obs_type not in ("rgb", "grayscale", "ram"):
+            raise error.Error(f"Invalid observation type: {obs_type}. Expecting: rgb, grayscale, ram.")
+        _check_frameskip(frameskip)
+        if render_mode not in (None, "rgb_array", "human"):
+            raise error.Error(f"Render mode {render_mode} not supported (rgb_array, human).")
+        if sound_obs:
+            raise NotImplementedError("sound_obs is not available in ale_train; only False is allowed")
+        utils.EzPickle.__init__(
+            self,
+            game=game,
+            mode=mode,
+            difficulty=difficulty,
+            obs_type=obs_type,
+            frameskip=frameskip,
+            repeat_action_probability=repeat_action_probability,
+            full_action_space=full_action_space,
+            continuous=continuous,
+            continuous_action_threshold=continuous_action_threshold,
+            max_num_frames_per_episode=max_num_frames_per_episode,
+            render_mode=render_mode,
+            sound_obs=sound_obs,
+        )
+        self._game, self._game_mode, self._game_difficulty = game, mode, difficulty
+        self._frameskip, self._obs_type = frameskip, obs_type
+        self.render_mode, self.sound_obs = render_mode, sound_obs
+        self.continuous, self.continuous_action_threshold = continuous, continuous_action_threshold
+        self._window = Window(camel_case(game)) if render_mode == "human" else None
+        self.ale = ALEInterface()
+        self.ale.setFloat("repeat_action_probability", repeat_action_probability)
+        if max_num_frames_per_episode is not None:
+            self.ale.setInt("max_num_frames_per_episode", max_num_frames_per_episode)
+        self.seed_game()
+        self.load_game()
+        every_legal_one = full_action_space or continuous
+        self._action_set = self.ale.getLegalActionSet() if every_legal_one else self.ale.getMinimalActionSet()
+        self._codes = [int(action) for action in self._action_set]
+        self.action_space: spaces.Space[Any] = spaces.Discrete(len(self._codes))
+        if continuous:
+            low, high = np.array([0, -np.pi, 0], np.float32), np.array([1, np.pi, 1], np.float32)
+            self.action_space = spaces.Box(low, high)
+        screen = self.ale.getScreenDims()
+        shape = {"rgb": (*screen, 3), "grayscale": screen, "ram": (self.ale.getRAMSize(),)}[obs_type]
+        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+
+    def seed_game(self, seed: int | None = None) -> tuple[int, int]:
+        """Seeds the generator of random frame skips and, from the next loading on, that of sticky actions.
+
+        Returns the two seeds.
+        """
+        first, second = np.random.SeedSequence(seed).generate_state(2)
+        self._np_random, _ = seeding.np_random(int(first))
+        self.ale.setInt("random_seed", int(second.astype(np.int32)))
+        return first, second
+
+    def load_game(self) -> None:
+        """Loads the game and sets its mode and difficulty, which takes effect with the next reset."""
+        self.ale._load_game(self._game, sys.executable)
+        if self._game_mode is not None:
+            self.ale.setMode(self._game_mode)
+        if self._game_difficulty is not None:
+            self.ale.setDifficulty(self._game_difficulty)
+
+    def reset(  # type: ignore[override]
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, AtariEnvStepMetadata]:
+        """Starts an episode. With a seed the game is loaded again, so that equal seeds give equal episodes."""
+        super().reset(seed=seed, options=options)
+        seeds = None
+        if seed is not None:
+            seeds = self.seed_game(seed)
+            self.load_game()
+        self.ale.reset_game()
+        info = self._get_info()
+        if seeds is not None:
+            info["seeds"] = seeds
+        if self._window is not None:
+            self._window.show(self.ale.getScreenRGB())
+        return self._get_obs(), info
+
+    def step(  # type: ignore[override]
+        self, action: int | np.integer[Any] | np.ndarray
+    ) -> tuple[np.ndarray, float, bool, bool, AtariEnvStepMetadata]:
+        """Performs an action for the frames of the frame skip.
+
+        Args:
+            action: Index of the action, or ``(radius, angle, fire)`` if actions are continuous.
+        """
+        if self.continuous:
+            code, strength = self._analogue(action)
+        else:
+            try:
+                code, strength = self._codes[action], 1.0
+            except IndexError:
+                raise IndexError(f"the action is {action}, but must be in {self.action_space}") from None
+        frames = self._frameskip
+        if isinstance(frames, tuple):
+            frames = int(self.np_random.integers(*frames))
+        if self._window is not None:
+            return self._step_in_window(code, strength, frames, self._window)
+        return self.ale._step(code, strength, frames, self._obs_type)
+
+    def _step_in_window(
+        self, code: int, strength: float, frames: int, window: Window
+    ) -> tuple[np.ndarray, float, bool, bool, AtariEnvStepMetadata]:
+        """Performs an action and shows each frame."""
+        total = 0.0
+        for _ in range(frames):
+            observation, reward, terminated, truncated, info = self.ale._step(code, strength, 1, self._obs_type)
+            total += reward
+            window.show(self.ale.getScreenRGB())
+        return observation, total, terminated, truncated, info
+
+    def _analogue(self, action: Any) -> tuple[int, float]:
+        """Returns the code of a continuous action and the strength with which it turns a paddle."""
+        if not (isinstance(action, np.ndarray) and self.action_space.contains(action)):
+            raise AssertionError(f"the action is {action!r}, but must be an array in {self.action_space}")
+        radius, angle, fire = action
+        threshold = self.continuous_action_threshold
+        x, y = radius * np.cos(angle), radius * np.sin(angle)
+        horizontal = int(x > threshold) - int(x < -threshold)
+        vertical = int(y > threshold) - int(y < -threshold)
+        return self.map_action_idx(horizontal, vertical, bool(fire > threshold)).value, float(radius)
+
+    @staticmethod
+    def map_action_idx(left_center_right: int, down_center_up: int, fire: bool) -> Action:
+        """Returns the action of a stick that is held left (-1) or right (1), down (-1) or up (1), and a button."""
+        vertical = {-1: "DOWN", 0: "", 1: "UP"}[down_center_up]
+        horizontal = {-1: "LEFT", 0: "", 1: "RIGHT"}[left_center_right]
+        return Action[vertical + horizontal + ("FIRE" if fire else "") or "NOOP"]
+
+    def render(self) -> np.ndarray | None:
+        """Returns the screen if ``render_mode`` is ``"rgb_array"``. With ``"human"``, steps show it in a window."""
+        if self.render_mode == "rgb_array":
+            return self.ale.getScreenRGB()
+        if self.render_mode == "human":
+            return None
+        raise error.Error(f"Invalid render mode `{self.render_mode}`. Supported modes: `human`, `rgb_array`.")
+
+    def close(self) -> None:
+        """Closes the window."""
+        if self._window is not None:
+            self._window.close()
+
+    def _get_obs(self) -> np.ndarray:
+        """Returns the current observation."""
+        return self.ale._observe(self._obs_type)
+
+    def _get_info(self) -> AtariEnvStepMetadata:
+        """Returns the current info."""
+        return self.ale._info()
+
+    @functools.lru_cache(1)  # noqa: B019 - as in ale-py, where programs call cache_clear
+    def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
+        """Returns the actions by the keys that play them: w, a, s, d, the space bar to fire, and e for no action."""
+        if self.continuous:
+            raise AttributeError("get_keys_to_action does not exist for continuous actions")
+        keys = [tuple(key for part, key in _KEYS if part in action.name) or (_NO_KEY,) for action in self._action_set]
+        return {key: index for index, key in enumerate(keys)}
+
+    def get_action_meanings(self) -> list[str]:
+        """Returns the names of the actions."""
+        return [action.name for action in self._action_set]
+
+    def clone_state(self, include_rng: bool = False) -> ALEState:
+        """Returns the state of the game, with the generator of sticky actions if ``include_rng``."""
+        return self.ale.cloneState(include_rng=include_rng)
+
+    def restore_state(self, state: ALEState) -> None:
+        """Restores a state of the game."""
+        self.ale.restoreState(state)
+
+
+def _check_frameskip(frameskip: object) -> None:
+    """Requires a positive ``int`` or a range of positive ones."""
+    if not isinstance(frameskip, tuple):
+        return check_frameskip(frameskip)
+    if len(frameskip) != 2:
+        raise error.Error(f"Invalid stochastic frameskip length of {len(frameskip)}, expected length 2.")
+    for bound in frameskip:
+        if type(bound) is not int:
+            raise error.Error(f"Invalid stochastic frameskip bound {bound!r}; it must be an int.")
+    low, high = frameskip
+    if low >= high:
+        raise error.Error("Invalid stochastic frameskip, lower bound must be strictly less than upper bound.")
+    if low <= 0:
+        raise error.Error("Invalid stochastic frameskip, lower bound must be positive.")

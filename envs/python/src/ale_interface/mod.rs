@@ -1,0 +1,406 @@
+//! The counterpart of ale-py's `ALEInterface`: one emulated game.
+
+mod loading;
+mod screen;
+mod settings;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ale::{Action, Ale, AleError, PoweredGame};
+use numpy::PyArrayDyn;
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::{MutexExt, PyOnceLock};
+use pyo3::types::{PyDict, PyType};
+
+use crate::ale_state::AleState;
+use crate::errors;
+pub(crate) use loading::rom_path;
+use screen::View;
+use settings::{Kind, Settings};
+
+/// A loaded game and the settings for the next one.
+#[derive(Default)]
+struct Emulator {
+    settings: Settings,
+    game: Option<Ale>,
+    /// The smallest and the largest reward of an act, from the settings when the game was loaded.
+    rewards: (i32, i32),
+}
+
+impl Emulator {
+    fn game(&mut self) -> PyResult<&mut Ale> {
+        self.game.as_mut().ok_or_else(|| PyRuntimeError::new_err("ROM not set; call loadROM first"))
+    }
+
+    fn load(&mut self, powered: &PoweredGame) -> Result<(), AleError> {
+        let seed = self.settings.seed().unwrap_or_else(loading::random_seed);
+        self.game = Some(Ale::new(powered, self.settings.emulator(), seed)?);
+        self.rewards = self.settings.reward_range();
+        Ok(())
+    }
+
+    /// Performs an action `acts` times. The screen is drawn if `draws`.
+    fn act(&mut self, action: Action, strength: f32, acts: u32, draws: bool) -> PyResult<i64> {
+        let (low, high) = self.rewards;
+        let game = self.game()?;
+        let mut rewards = 0;
+        for remaining in (0..acts).rev() {
+            let act = if draws && remaining == 0 { Ale::act } else { Ale::act_undrawn };
+            rewards += i64::from(act(game, action, strength).max(low).min(high));
+        }
+        Ok(rewards)
+    }
+}
+
+/// The code of an action, given as an int or an `Action`. As in ale-py, codes above 17 do nothing.
+struct ActionCode(Action);
+
+impl<'py> FromPyObject<'_, 'py> for ActionCode {
+    type Error = PyErr;
+
+    fn extract(action: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let code =
+            action.extract::<u32>().or_else(|_| action.getattr(intern!(action.py(), "value"))?.extract());
+        let code = code.map_err(|_: PyErr| {
+            PyTypeError::new_err(format!(
+                "an action must be an Action or an int from 0 to 17, got {}",
+                *action
+            ))
+        })?;
+        let action = u8::try_from(code).ok().and_then(Action::new);
+        Ok(Self(action.unwrap_or(Action::NOOP)))
+    }
+}
+
+/// One emulated Atari 2600 game: the counterpart of ale-py's `ALEInterface`, with the same methods.
+///
+/// Settings take effect when a game is loaded. Threads may share it: calls are serialized, and release the GIL while
+/// they emulate.
+#[pyclass(frozen, subclass, name = "ALEInterface", module = "ale_train._native")]
+pub(crate) struct AleInterface(Mutex<Emulator>);
+
+#[pymethods]
+// The names are ale-py's, and PyO3 passes arguments by value.
+#[allow(non_snake_case, clippy::needless_pass_by_value, clippy::unused_self)]
+impl AleInterface {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Accepts ale-py's levels of messages. The emulator writes none.
+    #[staticmethod]
+    fn setLoggerMode(mode: &Bound<'_, PyAny>) -> PyResult<()> {
+        static MODES: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        MODES
+            .import(mode.py(), "ale_train.logger_mode", "LoggerMode")?
+            .call1((mode,))
+            .map(drop)
+            .map_err(|_| PyTypeError::new_err(format!("the mode must be a LoggerMode, got {mode}")))
+    }
+
+    /// Returns the id of a ROM's game, or None if it is not supported.
+    #[staticmethod]
+    fn isSupportedROM(rom: PathBuf) -> PyResult<Option<&'static str>> {
+        loading::read(&rom).map(|(_, id)| id)
+    }
+
+    /// Sets an integer.
+    fn setInt(&self, py: Python<'_>, key: &str, value: i32) -> PyResult<()> {
+        self.lock(py).settings.set(key, Kind::Int, value.to_string())
+    }
+
+    /// Sets a number.
+    fn setFloat(&self, py: Python<'_>, key: &str, value: f32) -> PyResult<()> {
+        self.lock(py).settings.set(key, Kind::Float, value.to_string())
+    }
+
+    /// Sets a boolean.
+    fn setBool(&self, py: Python<'_>, key: &str, value: bool) -> PyResult<()> {
+        self.lock(py).settings.set(key, Kind::Bool, u8::from(value).to_string())
+    }
+
+    /// Sets a string.
+    fn setString(&self, py: Python<'_>, key: &str, value: String) -> PyResult<()> {
+        self.lock(py).settings.set(key, Kind::Text, value)
+    }
+
+    /// Returns a setting as an integer, -1 if there is none of this name.
+    fn getInt(&self, py: Python<'_>, key: &str) -> i32 {
+        self.lock(py).settings.int(key)
+    }
+
+    /// Returns a setting as a number, -1 if there is none of this name.
+    fn getFloat(&self, py: Python<'_>, key: &str) -> f32 {
+        self.lock(py).settings.float(key)
+    }
+
+    /// Returns a setting as a boolean, False if there is none of this name.
+    fn getBool(&self, py: Python<'_>, key: &str) -> bool {
+        self.lock(py).settings.bool(key)
+    }
+
+    /// Returns a setting as a string, empty if there is none of this name.
+    fn getString(&self, py: Python<'_>, key: &str) -> String {
+        self.lock(py).settings.text(key).unwrap_or_default().to_owned()
+    }
+
+    /// Loads the ROM of a file and resets the game.
+    fn loadROM(&self, py: Python<'_>, rom: PathBuf) -> PyResult<()> {
+        let powered = py.detach(|| loading::from_file(&rom))?;
+        self.load(py, &powered)
+    }
+
+    /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.
+    fn _load_game(&self, py: Python<'_>, game: &str, python: &str) -> PyResult<()> {
+        let powered = py.detach(|| loading::from_store(game, python))?;
+        self.load(py, &powered)
+    }
+
+    /// Performs an action and returns its reward.
+    #[pyo3(signature = (action, paddle_strength = 1.0))]
+    fn act(&self, py: Python<'_>, action: ActionCode, paddle_strength: f32) -> PyResult<i64> {
+        let emulator = &mut *self.lock(py);
+        py.detach(|| emulator.act(action.0, paddle_strength, 1, true))
+    }
+
+    /// Starts a new episode.
+    fn reset_game(&self, py: Python<'_>) -> PyResult<()> {
+        let emulator = &mut *self.lock(py);
+        let game = emulator.game()?;
+        py.detach(|| game.reset_game());
+        Ok(())
+    }
+
+    /// Returns true if the episode is over, by the game's rules or its frame limit.
+    #[pyo3(signature = (*, with_truncation = true))]
+    fn game_over(&self, py: Python<'_>, with_truncation: bool) -> PyResult<bool> {
+        self.read(py, |game| game.game_over() || with_truncation && game.truncated())
+    }
+
+    /// Returns true if the episode has reached its frame limit.
+    fn game_truncated(&self, py: Python<'_>) -> PyResult<bool> {
+        self.read(py, Ale::truncated)
+    }
+
+    /// Returns the remaining lives.
+    fn lives(&self, py: Python<'_>) -> PyResult<i32> {
+        self.read(py, Ale::lives)
+    }
+
+    /// Returns the number of frames since the game was loaded.
+    fn getFrameNumber(&self, py: Python<'_>) -> PyResult<u32> {
+        self.read(py, Ale::frame_number)
+    }
+
+    /// Returns the number of frames since the last reset.
+    fn getEpisodeFrameNumber(&self, py: Python<'_>) -> PyResult<u32> {
+        self.read(py, Ale::episode_frame_number)
+    }
+
+    /// Returns the actions that the game accepts.
+    fn getLegalActionSet<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        actions(py, self.read(py, |game| game.game().legal_actions)?)
+    }
+
+    /// Returns the actions that have an effect in the game.
+    fn getMinimalActionSet<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        actions(py, self.read(py, |game| game.game().minimal_actions)?)
+    }
+
+    /// Returns the game's modes.
+    fn getAvailableModes(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.read(py, |game| game.game().modes.to_vec())
+    }
+
+    /// Returns the game's difficulties.
+    fn getAvailableDifficulties(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.read(py, |game| game.game().difficulties.to_vec())
+    }
+
+    /// Sets the mode, from the next reset on.
+    fn setMode(&self, py: Python<'_>, mode: u32) -> PyResult<()> {
+        self.change(py, |game| game.set_mode(mode))
+    }
+
+    /// Sets the difficulty switches.
+    fn setDifficulty(&self, py: Python<'_>, difficulty: u32) -> PyResult<()> {
+        self.change(py, |game| game.set_difficulty(difficulty))
+    }
+
+    /// Returns the height and the width of the screen.
+    fn getScreenDims(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        self.read(py, |game| (game.height(), game.screen().len() / game.height()))
+    }
+
+    /// Returns the palette bytes of the screen, or writes them to `buffer`.
+    #[pyo3(signature = (buffer = None))]
+    fn getScreen<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
+        self.view(py, View::Palette, buffer)
+    }
+
+    /// Returns the screen in colour, or writes it to `buffer`.
+    #[pyo3(signature = (buffer = None))]
+    fn getScreenRGB<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
+        self.view(py, View::Rgb, buffer)
+    }
+
+    /// Returns the luminance of the screen, or writes it to `buffer`.
+    #[pyo3(signature = (buffer = None))]
+    fn getScreenGrayscale<'py>(
+        &self,
+        py: Python<'py>,
+        buffer: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Shown<'py>> {
+        self.view(py, View::Grayscale, buffer)
+    }
+
+    /// Writes the screen to a PNG file, with pixels of double width.
+    fn saveScreenPNG(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        screen::save_png(self.lock(py).game()?, &path)
+    }
+
+    /// Returns the 128 bytes of RAM, or writes them to `buffer`.
+    #[pyo3(signature = (buffer = None))]
+    fn getRAM<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
+        self.view(py, View::Ram, buffer)
+    }
+
+    /// Returns the number of bytes of RAM.
+    fn getRAMSize(&self) -> usize {
+        screen::RAM
+    }
+
+    /// Writes a byte of RAM.
+    fn setRAM(&self, py: Python<'_>, index: usize, value: u8) -> PyResult<()> {
+        self.change(py, |game| game.set_ram(index, value))
+    }
+
+    /// Sound is not available.
+    #[pyo3(signature = (buffer = None))]
+    fn getAudio(&self, buffer: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        drop(buffer);
+        Err(PyNotImplementedError::new_err("sound is not available in ale_train"))
+    }
+
+    /// Sound is not available.
+    fn getAudioSize(&self) -> PyResult<()> {
+        self.getAudio(None)
+    }
+
+    /// Saves the state, with the generator of sticky actions if `include_rng`.
+    #[pyo3(signature = (include_rng = false))]
+    fn cloneState(&self, py: Python<'_>, include_rng: bool) -> PyResult<AleState> {
+        Ok(AleState::new(self.lock(py).game()?.save_state(include_rng)))
+    }
+
+    /// Saves the state with the generator of sticky actions.
+    fn cloneSystemState(&self, py: Python<'_>) -> PyResult<AleState> {
+        self.cloneState(py, true)
+    }
+
+    /// Restores a saved state. The screen is that of the next frame, and sticky frames repeat the last action.
+    fn restoreState(&self, py: Python<'_>, state: PyRef<'_, AleState>) -> PyResult<()> {
+        let state = state.state()?;
+        self.change(py, |game| game.restore_state(&state))
+    }
+
+    /// Restores a saved state, like `restoreState`.
+    fn restoreSystemState(&self, py: Python<'_>, state: PyRef<'_, AleState>) -> PyResult<()> {
+        self.restoreState(py, state)
+    }
+
+    /// Performs an action `acts` times and returns the step of `AtariEnv`: observation, reward, end of the game, end by
+    /// the frame limit, and info.
+    fn _step<'py>(
+        &self,
+        py: Python<'py>,
+        action: u8,
+        strength: f32,
+        acts: u32,
+        view: View,
+    ) -> PyResult<(Shown<'py>, f64, bool, bool, Bound<'py, PyDict>)> {
+        let action = Action::new(action).unwrap_or(Action::NOOP);
+        let emulator = &mut *self.lock(py);
+        let (reward, bytes) = py.detach(|| -> PyResult<_> {
+            let reward = emulator.act(action, strength, acts, view != View::Ram)?;
+            Ok((reward, view.bytes(emulator.game()?)))
+        })?;
+        let game = emulator.game()?;
+        let observation = view.array(py, game, bytes)?;
+        Ok((Some(observation), reward as f64, game.game_over(), game.truncated(), info(py, game)?))
+    }
+
+    /// Returns the observation of `AtariEnv`.
+    fn _observe<'py>(&self, py: Python<'py>, view: View) -> PyResult<Shown<'py>> {
+        self.view(py, view, None)
+    }
+
+    /// Returns the info of `AtariEnv`.
+    fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        info(py, self.lock(py).game()?)
+    }
+}
+
+/// An array, or None if it was written to the caller's buffer.
+type Shown<'py> = Option<Bound<'py, PyArrayDyn<u8>>>;
+
+impl AleInterface {
+    /// Locks the emulator. Waiting for the call of another thread releases the GIL.
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Emulator> {
+        // A panic while the lock was held leaves the emulator in a valid state, as an error does.
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self, py: Python<'_>, powered: &PoweredGame) -> PyResult<()> {
+        let emulator = &mut *self.lock(py);
+        py.detach(|| emulator.load(powered)).map_err(|error| errors::of_ale(&error))
+    }
+
+    /// Returns a property of the game.
+    fn read<T>(&self, py: Python<'_>, read: impl FnOnce(&Ale) -> T) -> PyResult<T> {
+        self.lock(py).game().map(|game| read(game))
+    }
+
+    /// Changes the game.
+    fn change(&self, py: Python<'_>, change: impl FnOnce(&mut Ale) -> Result<(), AleError>) -> PyResult<()> {
+        change(self.lock(py).game()?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// Returns a view of the game, or writes it to a buffer.
+    fn view<'py>(
+        &self,
+        py: Python<'py>,
+        view: View,
+        buffer: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Shown<'py>> {
+        let emulator = &mut *self.lock(py);
+        let game = emulator.game()?;
+        if view != View::Ram {
+            game.show();
+        }
+        match buffer {
+            None => view.array(py, game, view.bytes(game)).map(Some),
+            Some(buffer) => view.fill(game, &buffer).map(|()| None),
+        }
+    }
+}
+
+/// Returns actions as members of the enumeration.
+fn actions<'py>(py: Python<'py>, codes: &[u8]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    static ACTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let action = ACTION.import(py, "ale_train.actions", "Action")?;
+    codes.iter().map(|&code| action.call1((code,))).collect()
+}
+
+/// Returns the info of `AtariEnv`.
+fn info<'py>(py: Python<'py>, game: &Ale) -> PyResult<Bound<'py, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item(intern!(py, "lives"), game.lives())?;
+    info.set_item(intern!(py, "episode_frame_number"), game.episode_frame_number())?;
+    info.set_item(intern!(py, "frame_number"), game.frame_number())?;
+    Ok(info)
+}

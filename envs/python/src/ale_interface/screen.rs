@@ -1,0 +1,115 @@
+//! Screens and RAM as NumPy arrays.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use ale::Ale;
+use numpy::ndarray::IxDyn;
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// Bytes of RAM.
+pub(super) const RAM: usize = 128;
+/// Pixels of a row of the screen.
+const WIDTH: usize = 160;
+
+/// The contents of an array: the screen in one of its formats, or RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// The screen's palette bytes.
+    Palette,
+    Rgb,
+    Grayscale,
+    Ram,
+}
+
+impl<'py> FromPyObject<'_, 'py> for View {
+    type Error = PyErr;
+
+    /// Reads an observation type of `AtariEnv`.
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match name.extract::<&str>()? {
+            "rgb" => Ok(Self::Rgb),
+            "grayscale" => Ok(Self::Grayscale),
+            "ram" => Ok(Self::Ram),
+            other => Err(PyValueError::new_err(format!(
+                "the observation type is {other:?}, but must be rgb, grayscale or ram"
+            ))),
+        }
+    }
+}
+
+impl View {
+    /// Returns the shape of the array.
+    fn shape(self, ale: &Ale) -> Vec<usize> {
+        match self {
+            Self::Palette | Self::Grayscale => vec![ale.height(), WIDTH],
+            Self::Rgb => vec![ale.height(), WIDTH, 3],
+            Self::Ram => vec![RAM],
+        }
+    }
+
+    /// Writes the bytes of the array.
+    fn write(self, ale: &Ale, bytes: &mut [u8]) {
+        match self {
+            Self::Palette => bytes.copy_from_slice(ale.screen()),
+            Self::Rgb => ale.write_screen_rgb(bytes),
+            Self::Grayscale => ale.write_screen_grey(bytes),
+            Self::Ram => bytes.copy_from_slice(ale.ram()),
+        }
+    }
+
+    /// Returns the bytes of the array.
+    pub(super) fn bytes(self, ale: &Ale) -> Vec<u8> {
+        let mut bytes = vec![0; self.shape(ale).iter().product()];
+        self.write(ale, &mut bytes);
+        bytes
+    }
+
+    /// Returns an array of these bytes.
+    pub(super) fn array<'py>(
+        self,
+        py: Python<'py>,
+        ale: &Ale,
+        bytes: Vec<u8>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+        PyArray1::from_vec(py, bytes).reshape(IxDyn(&self.shape(ale)))
+    }
+
+    /// Writes to an array of the caller.
+    pub(super) fn fill(self, ale: &Ale, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(array) = buffer.cast::<PyArrayDyn<u8>>() else {
+            return Err(PyTypeError::new_err("the buffer must be an array of uint8"));
+        };
+        if !array.is_c_contiguous() {
+            return Err(PyTypeError::new_err("the buffer must be contiguous in C order"));
+        }
+        let shape = self.shape(ale);
+        if array.shape() != shape {
+            let message = format!("the buffer has the shape {:?}, but must have {shape:?}", array.shape());
+            return Err(if self == Self::Ram {
+                PyTypeError::new_err(message)
+            } else {
+                PyRuntimeError::new_err(message)
+            });
+        }
+        let mut array = array.try_readwrite().map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        self.write(ale, array.as_slice_mut()?);
+        Ok(())
+    }
+}
+
+/// Writes the screen to a PNG file. Pixels are doubled in width, as in ale-py.
+pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
+    let file = File::create(path).map_err(|error| errors::of_file(path, &error))?;
+    let mut encoder = png::Encoder::new(BufWriter::new(file), 2 * WIDTH as u32, ale.height() as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    let pixels: Vec<u8> =
+        ale.screen_rgb().as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
+    written.map_err(|error| errors::of_file(path, &error.into()))
+}

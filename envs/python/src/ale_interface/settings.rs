@@ -1,0 +1,146 @@
+//! The settings of an `ALEInterface`: names, types and defaults of ale-py.
+
+use ale::AleSettings;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rl_env::nearest;
+
+/// The type of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Int,
+    Float,
+    Bool,
+    Text,
+    /// Takes values of all types, like the settings of sound.
+    Any,
+}
+
+/// The effect of a setting in this package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// The same as in ale-py.
+    Same,
+    /// None, as in ale-py.
+    Nothing,
+    /// It would need sound, a window or another part of ale-py that does not exist here: only the default is allowed.
+    Unavailable,
+}
+
+/// Name, type, default and effect of each setting.
+const TABLE: [(&str, Kind, &str, Effect); 26] = [
+    ("random_seed", Kind::Int, "-1", Effect::Same),
+    ("repeat_action_probability", Kind::Float, "0.25", Effect::Same),
+    ("frame_skip", Kind::Int, "1", Effect::Same),
+    ("max_num_frames_per_episode", Kind::Int, "0", Effect::Same),
+    ("reward_min", Kind::Int, "-2147483648", Effect::Same),
+    ("reward_max", Kind::Int, "2147483647", Effect::Same),
+    ("system_random_seed", Kind::Int, "4753849", Effect::Unavailable),
+    ("max_num_frames", Kind::Int, "0", Effect::Unavailable),
+    ("color_averaging", Kind::Bool, "0", Effect::Unavailable),
+    ("truncate_on_loss_of_life", Kind::Bool, "0", Effect::Unavailable),
+    ("display_screen", Kind::Bool, "0", Effect::Unavailable),
+    ("sound_obs", Kind::Bool, "0", Effect::Unavailable),
+    ("sound", Kind::Any, "false", Effect::Unavailable),
+    ("record_screen_dir", Kind::Text, "", Effect::Unavailable),
+    ("record_sound_filename", Kind::Text, "", Effect::Unavailable),
+    ("palette", Kind::Any, "standard", Effect::Unavailable),
+    ("volume", Kind::Any, "100", Effect::Nothing),
+    ("freq", Kind::Any, "31400", Effect::Nothing),
+    ("tiafreq", Kind::Any, "31400", Effect::Nothing),
+    ("fragsize", Kind::Any, "64", Effect::Nothing),
+    ("clipvol", Kind::Any, "true", Effect::Nothing),
+    ("cpu", Kind::Text, "low", Effect::Nothing),
+    ("rom_file", Kind::Text, "", Effect::Nothing),
+    ("send_rgb", Kind::Bool, "0", Effect::Nothing),
+    ("restricted_action_set", Kind::Bool, "0", Effect::Nothing),
+    ("run_length_encoding", Kind::Bool, "1", Effect::Nothing),
+];
+
+/// The values of the settings, as text in the order of the table.
+#[derive(Clone, Debug)]
+pub(super) struct Settings(Vec<String>);
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self(TABLE.iter().map(|(_, _, default, _)| (*default).to_owned()).collect())
+    }
+}
+
+impl Settings {
+    /// Sets a value of this type, given as text. As in ale-py, it takes effect when a game is loaded.
+    pub(super) fn set(&mut self, name: &str, kind: Kind, value: String) -> PyResult<()> {
+        let Some(index) = TABLE.iter().position(|row| row.0 == name) else {
+            let near = nearest(name, TABLE.iter().map(|row| row.0));
+            let hint = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; did you mean {}?", near.join(" or "))
+            };
+            return Err(PyRuntimeError::new_err(format!("there is no setting \"{name}\"{hint}")));
+        };
+        let (_, expected, default, effect) = TABLE[index];
+        if expected != Kind::Any && expected != kind {
+            return Err(PyRuntimeError::new_err(format!(
+                "{name} is a setting of type {expected:?}, not {kind:?}"
+            )));
+        }
+        let is_default = value == default || value == "0" && default == "false";
+        if effect == Effect::Unavailable && !is_default {
+            return Err(PyRuntimeError::new_err(format!(
+                "{name} is not available in ale_train and must keep its default, {default:?}"
+            )));
+        }
+        self.0[index] = value;
+        Ok(())
+    }
+
+    /// Returns a value as text, or `None` for an unknown name.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        TABLE.iter().position(|row| row.0 == name).map(|index| self.0[index].as_str())
+    }
+
+    /// Returns a value as an integer: the digits at its beginning, or -1 for an unknown name.
+    pub(super) fn int(&self, name: &str) -> i32 {
+        self.text(name).map_or(-1, |text| {
+            let text = text.trim_start();
+            let sign = text.starts_with(['-', '+']).into();
+            let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+            text[..sign + digits].parse().unwrap_or(0)
+        })
+    }
+
+    /// Returns a value as a number: the one at its beginning or 0, or -1 for an unknown name.
+    pub(super) fn float(&self, name: &str) -> f32 {
+        let longest_number =
+            |text: &str| (0..=text.len()).rev().find_map(|end| text.get(..end)?.parse().ok()).unwrap_or(0.0);
+        self.text(name).map_or(-1.0, |text| longest_number(text.trim_start()))
+    }
+
+    /// Returns true if a value is `1` or `true`.
+    pub(super) fn bool(&self, name: &str) -> bool {
+        matches!(self.text(name), Some("1" | "true"))
+    }
+
+    /// Returns the seed of the generator of sticky actions, or `None` if it is to be random.
+    pub(super) fn seed(&self) -> Option<u32> {
+        let seed = self.int("random_seed");
+        (seed != -1).then_some(seed as u32)
+    }
+
+    /// Returns the smallest and the largest reward of an act.
+    pub(super) fn reward_range(&self) -> (i32, i32) {
+        (self.int("reward_min"), self.int("reward_max"))
+    }
+
+    /// Returns the settings of the emulator.
+    pub(super) fn emulator(&self) -> AleSettings {
+        AleSettings {
+            repeat_action_probability: self.float("repeat_action_probability").clamp(0.0, 1.0),
+            frame_skip: self.int("frame_skip").max(1).unsigned_abs(),
+            max_num_frames_per_episode: self.int("max_num_frames_per_episode").max(0).unsigned_abs(),
+            mode: None,
+            difficulty: None,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+"""ALEInterface equals that of ale-py: settings, acting, screens, RAM, states and errors."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import ale_py
+import cv2
+import numpy as np
+import pytest
+
+import ale_train
+from test_env_beside_ale_py import assert_same
+
+ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+
+#: Packages and their names in messages.
+PACKAGES = (ale_train, ale_py)
+
+GAMES = [
+    "adventure", "air_raid", "asterix", "breakout", "carnival", "freeway", "ice_hockey", "kaboom", "lost_luggage",
+    "pitfall2",
+    "pong", "qbert", "skiing", "wizard_of_wor",
+]  # fmt: skip
+
+
+def load(package: Any, game: str, **settings: Any) -> Any:
+    """Returns an emulator with a game, after applying settings of the types of their values."""
+    ale = package.ALEInterface()
+    for name, value in {"random_seed": 1, **settings}.items():
+        kind = {int: "Int", float: "Float", bool: "Bool", str: "String"}[type(value)]
+        getattr(ale, f"set{kind}")(name, value)
+    ale.loadROM(package.roms.get_rom_path(game))
+    return ale
+
+
+def observe(ale: Any) -> tuple[Any, ...]:
+    """Returns everything that can be seen of a game."""
+    return (
+        ale.getRAM(), ale.getScreen(), ale.getScreenRGB(), ale.getScreenGrayscale(), ale.getScreenDims(), ale.lives(),
+        ale.game_over(), ale.game_over(with_truncation=False), ale.game_truncated(), ale.getFrameNumber(),
+        ale.getEpisodeFrameNumber(),
+    )  # fmt: skip
+
+
+def play(ours: Any, theirs: Any, acts: int, seed: int = 0) -> None:
+    """Performs random actions of all eighteen codes on both and compares everything."""
+    for action in np.random.default_rng(seed).integers(18, size=acts):
+        assert_same(ours.act(action), theirs.act(action), "reward")
+        assert_same(observe(ours), observe(theirs), f"act({action})")
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_games(game: str) -> None:
+    ours, theirs = (load(package, game) for package in PACKAGES)
+    for properties in ("getAvailableModes", "getAvailableDifficulties", "getRAMSize"):
+        assert_same(getattr(ours, properties)(), getattr(theirs, properties)())
+    for actions in ("getLegalActionSet", "getMinimalActionSet"):
+        names = [[(action.name, action.value) for action in getattr(ale, actions)()] for ale in (ours, theirs)]
+        assert names[0] == names[1]
+    play(ours, theirs, 80)
+    mode, difficulty = theirs.getAvailableModes()[-1], theirs.getAvailableDifficulties()[-1]
+    for ale in (ours, theirs):
+        ale.setMode(mode)
+        ale.setDifficulty(difficulty)
+    play(ours, theirs, 5)
+    for ale in (ours, theirs):
+        ale.reset_game()
+    play(ours, theirs, 40, seed=1)
+    for ale, package in zip((ours, theirs), PACKAGES):
+        ale.loadROM(str(package.roms.get_rom_path(game)))
+    play(ours, theirs, 20, seed=2)
+
+
+SETTINGS = {
+    "frame skip": {"frame_skip": 3},
+    "no frame skip": {"frame_skip": 0},
+    "frame limit": {"max_num_frames_per_episode": 25, "frame_skip": 4},
+    "negative frame limit": {"max_num_frames_per_episode": -5},
+    "another seed": {"random_seed": 77},
+    "negative seed": {"random_seed": -2},
+    "never sticky": {"repeat_action_probability": 0.0},
+    "mostly sticky": {"repeat_action_probability": 0.9},
+    "largest reward": {"reward_max": 5, "frame_skip": 4},
+    "sound settings without effect": {"volume": 30, "freq": 44100},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_take_effect(name: str) -> None:
+    ours, theirs = (load(package, "space_invaders", **SETTINGS[name]) for package in PACKAGES)
+    play(ours, theirs, 60)
+
+
+def test_settings_take_effect_when_a_game_is_loaded() -> None:
+    both = [load(package, "pong") for package in PACKAGES]
+    for ale in both:
+        ale.setInt("frame_skip", 4)
+        ale.setInt("max_num_frames_per_episode", 3)
+        ale.setFloat("repeat_action_probability", 0.0)
+    play(*both, 30)
+    assert both[0].getFrameNumber() == 30
+    for ale, package in zip(both, PACKAGES):
+        ale.loadROM(package.roms.get_rom_path("pong"))
+    play(*both, 10)
+    assert both[0].getFrameNumber() == 3
+
+
+SOUND = ["volume", "freq", "tiafreq", "fragsize", "clipvol"]
+NAMES = [
+    "random_seed", "repeat_action_probability", "frame_skip", "max_num_frames_per_episode", "reward_min",
+    "reward_max", "system_random_seed", "max_num_frames", "color_averaging", "truncate_on_loss_of_life",
+    "display_screen", "sound_obs", "sound", "record_screen_dir", "record_sound_filename", "palette", "volume",
+    "freq", "tiafreq", "fragsize", "clipvol", "cpu", "rom_file", "send_rgb", "restricted_action_set",
+    "run_length_encoding", "no_such_setting",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_of_settings(name: str) -> None:
+    def values(ale: Any) -> list[Any]:
+        return [getattr(ale, f"get{kind}")(name) for kind in ("Int", "Float", "Bool", "String")]
+
+    ours, theirs = ale_train.ALEInterface(), ale_py.ALEInterface()
+    assert_same(values(ours), values(theirs))
+    # ale-py replaces values of sound that it cannot use.
+    values_of_sound = [("Int", 7)]
+    anything = [("Int", 7), ("Int", -3), ("Float", 0.5), ("Bool", True), ("String", "12abc"), ("String", "true")]
+    for kind, value in values_of_sound if name in SOUND else anything:
+        set_name = f"set{kind}"
+        try:
+            getattr(theirs, set_name)(name, value)
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match=r"is a setting of type|there is no setting"):
+                getattr(ours, set_name)(name, value)
+            continue
+        try:
+            getattr(ours, set_name)(name, value)
+        except RuntimeError as error:
+            assert "is not available in ale_train" in str(error)  # noqa: PT017 - most settings raise nothing
+            return
+        assert_same(values(ours), values(theirs))
+
+
+def test_values_of_the_wrong_python_type() -> None:
+    for package in PACKAGES:
+        ale = package.ALEInterface()
+        for call in (
+            lambda: ale.setInt("random_seed", "abc"),  # noqa: B023
+            lambda: ale.setInt("random_seed", 1.0),  # noqa: B023
+            lambda: ale.setBool("send_rgb", 1),  # noqa: B023
+            lambda: ale.setString("cpu", 1),  # noqa: B023
+            lambda: ale.setInt(1, 1),  # noqa: B023
+            lambda: package.ALEInterface.setLoggerMode("error"),  # noqa: B023
+        ):
+            with pytest.raises(TypeError):
+                call()
+
+
+def test_a_random_seed_of_minus_one_differs_each_time() -> None:
+    first, second = (load(ale_train, "pong", random_seed=-1) for _ in range(2))
+    rams = []
+    for action in range(400):
+        first.act(action % 7 % 5)
+        second.act(action % 7 % 5)
+        rams.append((bytes(first.getRAM()), bytes(second.getRAM())))
+    assert any(one != other for one, other in rams)
+
+
+def test_buffers() -> None:
+    ours, theirs = (load(package, "seaquest") for package in PACKAGES)
+    for method, shape in (
+        ("getScreen", (210, 160)), ("getScreenGrayscale", (210, 160)), ("getScreenRGB", (210, 160, 3)), ("getRAM",
+        (128,)),
+    ):  # fmt: skip
+        buffers = [np.zeros(shape, np.uint8) for _ in range(2)]
+        for ale, buffer in zip((ours, theirs), buffers):
+            assert getattr(ale, method)(buffer) is None
+        assert buffers[0].any()
+        assert_same(*buffers)
+        assert np.array_equal(buffers[0], getattr(ours, method)())
+        for wrong in (np.zeros(shape), np.zeros(shape[::-1], np.uint8)[..., None], np.zeros((7,), np.uint8), [1, 2]):
+            for ale in (ours, theirs):
+                with pytest.raises((TypeError, RuntimeError)):
+                    getattr(ale, method)(wrong)
+    # Arrays are copies.
+    ours.getRAM()[0] += 1
+    ours.getScreen()[0] += 1
+    assert_same(observe(ours), observe(theirs))
+
+
+def test_actions_of_other_codes_do_nothing() -> None:
+    ours, theirs = (load(package, "pong", repeat_action_probability=0.0) for package in PACKAGES)
+    for action in (18, 40, 100, True, np.int64(3), 2):
+        assert_same(ours.act(action), theirs.act(action))
+        assert_same(observe(ours), observe(theirs))
+    for ale, package in ((ours, ale_train), (theirs, ale_py)):
+        ale.act(package.Action.RIGHT)
+        ale.act(action=3, paddle_strength=0.5)
+        for wrong in (-1, 1.0, "x", None):
+            with pytest.raises(TypeError):
+                ale.act(wrong)
+    assert_same(observe(ours), observe(theirs))
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.3, 1.0, 2.5])
+def test_paddle_strengths(strength: float) -> None:
+    ours, theirs = (load(package, "breakout") for package in PACKAGES)
+    for action in np.random.default_rng(1).integers(18, size=60):
+        assert ours.act(action, strength) == theirs.act(action, strength)
+        assert_same(observe(ours), observe(theirs))
+
+
+@pytest.mark.parametrize("game", ["breakout", "ms_pacman", "pong", "seaquest"])
+def test_ram_can_be_set(game: str) -> None:
+    both = [load(package, game) for package in PACKAGES]
+    for index, value in np.random.default_rng(5).integers((128, 256), size=(12, 2)).tolist():
+        for ale in both:
+            ale.setRAM(index, value)
+            assert ale.getRAM()[index] == value
+        assert_same(observe(both[0]), observe(both[1]))
+        play(*both, 6, seed=index)
+    for ale in both:
+        with pytest.raises(RuntimeError):
+            ale.setRAM(128, 0)
+        with pytest.raises((TypeError, OverflowError)):
+            ale.setRAM(0, 256)
+
+
+@pytest.mark.parametrize("system", [False, True])
+@pytest.mark.parametrize(
+    "game", ["adventure", "asterix", "breakout", "carnival", "freeway", "kaboom", "pong", "wizard_of_wor"]
+)
+def test_states(game: str, system: bool) -> None:
+    both = [load(package, game, repeat_action_probability=0.3) for package in PACKAGES]
+    play(*both, 30)
+    states = [ale.cloneSystemState() if system else ale.cloneState() for ale in both]
+    play(*both, 50, seed=1)
+    for ale, state in zip(both, states):
+        (ale.restoreSystemState if system else ale.restoreState)(state)
+    assert_same(observe(both[0]), observe(both[1]))
+    for method in ("getFrameNumber", "getEpisodeFrameNumber", "getCurrentMode", "getDifficulty"):
+        assert_same(getattr(states[0], method)(), getattr(states[1], method)())
+    play(*both, 50, seed=2)
+    # A state stays valid, and a reset after restoring draws the same numbers.
+    for ale, state in zip(both, states):
+        ale.restoreState(state)
+        ale.reset_game()
+    play(*both, 30, seed=3)
+
+
+def test_restoring_the_mode_and_the_difficulty() -> None:
+    both = [load(package, "breakout") for package in PACKAGES]
+    for ale in both:
+        ale.setMode(4)
+        ale.setDifficulty(1)
+        state = ale.cloneState()
+        ale.setMode(0)
+        ale.setDifficulty(0)
+        ale.restoreState(state)
+        ale.reset_game()
+    play(*both, 40)
+    assert both[0].cloneState().getCurrentMode() == 4
+
+
+def test_comparisons_of_states() -> None:
+    for package in PACKAGES:
+        ale = load(package, "pong")
+        state, system = ale.cloneState(), ale.cloneState(include_rng=True)
+        assert state == ale.cloneState() and state.equals(ale.cloneState())
+        assert state != system and system == ale.cloneSystemState()
+        assert package.ALEState(state.serialize()) == state
+        ale.act(0)
+        assert state != ale.cloneState()
+
+
+def test_pngs_show_the_screen(tmp_path: pathlib.Path) -> None:
+    images = []
+    for package in PACKAGES:
+        ale, path = load(package, "seaquest"), tmp_path / f"{package.__name__}.png"
+        ale.saveScreenPNG(str(path))
+        images.append(cv2.imread(str(path)))
+    assert_same(*images)
+    with pytest.raises(FileNotFoundError):
+        load(ale_train, "seaquest").saveScreenPNG(tmp_path / "no" / "such" / "directory.png")
+
+
+def test_files_of_roms(tmp_path: pathlib.Path) -> None:
+    ours, theirs = ale_train.roms, ale_py.roms
+    two_players = {"combat", "joust", "maze_craze", "warlords"}
+    assert set(ours.get_all_rom_ids()) == set(theirs.get_all_rom_ids()) - two_players | {"harvest"}
+    for game in ("pong", "harvest"):
+        path = ours.get_rom_path(game)
+        assert isinstance(path, os.PathLike)
+        assert ale_train.ALEInterface.isSupportedROM(path) == ale_train.ALEInterface.isSupportedROM(str(path)) == game
+    # ROMs of ale-py's wheel are the same.
+    assert ale_train.ALEInterface.isSupportedROM(theirs.get_rom_path("pong")) == "pong"
+    for module in (ours, theirs):
+        with pytest.warns(UserWarning, match="Rom nope not supported."):
+            assert module.get_rom_path("nope") is None
+    other = tmp_path / "other.bin"
+    other.write_bytes(b"abcd" * 1024)
+    assert ale_train.ALEInterface.isSupportedROM(other) is None
+    with pytest.raises(RuntimeError, match="not the ROM of a supported game"):
+        ale_train.ALEInterface().loadROM(other)
+    with pytest.raises(FileNotFoundError, match="missing.bin"):
+        ale_train.ALEInterface().loadROM(tmp_path / "missing.bin")
+
+
+def test_nothing_works_before_a_game_is_loaded() -> None:
+    ale = ale_train.ALEInterface()
+    for call in (
+        lambda: ale.act(0), ale.reset_game, ale.lives, ale.game_over, ale.getScreen, ale.getRAM, ale.cloneState,
+        ale.getMinimalActionSet, ale.getAvailableModes, lambda: ale.setMode(0), lambda: ale.setRAM(0, 0),
+        ale.getScreenDims,
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="ROM not set"):
+            call()
+
+
+def test_what_is_not_available_says_so() -> None:
+    ale = load(ale_train, "harvest")
+    for call in (ale.getAudio, ale.getAudioSize):
+        with pytest.raises(NotImplementedError, match="sound is not available"):
+            call()
+    with pytest.raises(RuntimeError, match="color_averaging is not available in ale_train and must keep its default"):
+        ale.setBool("color_averaging", True)
+    ale.setBool("color_averaging", False)
+    with pytest.raises(RuntimeError, match="did you mean frame_skip"):
+        ale.setInt("frameskip", 4)
+    with pytest.raises(RuntimeError, match="harvest has no mode 9; its modes are"):
+        ale.setMode(9)
