@@ -118,7 +118,8 @@ fn screen(output: &str) -> String {
     let (columns, rows) = SIZE;
     let mut letters = vec![vec![' '; columns]; rows];
     let (mut row, mut column) = (0, 0);
-    let mut rest = output.split_once(ALTERNATE).map_or("", |(_, rest)| rest).chars();
+    let game = output.split_once(ALTERNATE).map_or("", |(_, game)| game);
+    let mut rest = game.split_once(MAIN).map_or(game, |(game, _)| game).chars();
     while let Some(letter) = rest.next() {
         if letter != '\x1b' {
             if let Some(place) = letters.get_mut(row).and_then(|row| row.get_mut(column)) {
