@@ -39,9 +39,10 @@ pub(crate) fn action_cost(action: &[f32]) -> f32 {
     sum(&action.iter().map(|value| value * value).collect::<Vec<_>>())
 }
 
-/// Returns the Euclidean norm: `numpy.linalg.norm`, whose products are rounded together with their sums.
+/// Returns the Euclidean norm: `numpy.linalg.norm` as NumPy's wheels compute it with AVX2. On some processors with AVX-512
+/// they round products together with their sums, so that the last bit may differ.
 pub(crate) fn norm(vector: &[f64]) -> f64 {
-    vector.iter().fold(0.0, |sum: f64, &value| value.mul_add(value, sum)).sqrt()
+    vector.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
 /// Returns the square of a scalar: `numpy.float64.__pow__`, which calls `pow`. Its last bit may differ from the product's.

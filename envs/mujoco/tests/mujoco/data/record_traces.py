@@ -13,8 +13,12 @@ where `-` stands for no seed, and digests for observations, rewards and the valu
     python record_traces.py DIRECTORY SEED && ALE_TRAIN_MUJOCO_TRACES=DIRECTORY cargo test -p mujoco traces
 """
 
+import os
 import sys
 from pathlib import Path
+
+# The last bit of numpy.linalg.norm depends on the processor, unless OpenBLAS is told which kernels to use.
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"
 
 import gymnasium
 import numpy
