@@ -7,7 +7,7 @@ use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{Learner, VectorSpec};
 use burn::tensor::Device;
 use rl_env::{
-    Action, Actions, Env, EnvError, Pcg64, ResetSeeds, Space, Step, TimeLimit, VectorEnv, check_env, snapshot,
+    Action, Env, EnvError, Pcg64, ResetSeeds, Space, Step, TimeLimit, VectorEnv, check_env, snapshot,
 };
 use serde::{Deserialize, Serialize};
 use vector::{PoolOptions, PoolVectorEnv};
@@ -111,7 +111,7 @@ fn train() -> Result<f64, Box<dyn std::error::Error>> {
     let mut batch = envs.reset(ResetSeeds::From(1))?;
     while !ppo.is_complete() {
         let actions = ppo.act(batch)?;
-        batch = envs.step(Actions::Discrete(actions))?;
+        batch = envs.step(actions)?;
         ppo.observe(batch)?;
         returns.extend(batch.episodes.iter().flatten().map(|episode| episode.total_reward));
         if ppo.is_ready() {

@@ -15,7 +15,7 @@ use algorithms::ppo::{Policy, Ppo, PpoConfig};
 use algorithms::{Learner, VectorSpec};
 use burn::tensor::Device;
 use classic_control::{CartPole, Control};
-use rl_env::{Actions, AutoresetMode, ResetSeeds, TimeLimit, VectorEnv};
+use rl_env::{AutoresetMode, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 type Envs = PoolVectorEnv<TimeLimit<Control<CartPole>>>;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut batch = envs.reset(ResetSeeds::From(seed))?;
     while !ppo.is_complete() {
         let actions = ppo.act(batch)?;
-        batch = envs.step(Actions::Discrete(actions))?;
+        batch = envs.step(actions)?;
         ppo.observe(batch)?;
         returns.extend(batch.episodes.iter().flatten().map(|episode| episode.total_reward));
         if ppo.is_ready() {
@@ -74,7 +74,7 @@ fn evaluate(policy: &Policy, envs: &mut Envs) -> Result<f64, Box<dyn Error>> {
     let mut batch = envs.reset(ResetSeeds::From(1_000_000))?;
     while returns.iter().any(Option::is_none) {
         let actions = policy.greedy(batch)?;
-        batch = envs.step(Actions::Discrete(&actions))?;
+        batch = envs.step(actions.as_actions())?;
         for (first, episode) in returns.iter_mut().zip(&batch.episodes) {
             *first = first.or(episode.map(|episode| episode.total_reward));
         }

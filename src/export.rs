@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use algorithms::networks::PolicyConfig;
-use algorithms::{Task, VectorSpec};
+use algorithms::{Task, TaskActions, VectorSpec};
 use anyhow::Result;
 use serde_json::json;
 
@@ -32,13 +32,17 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
 /// Returns the metadata that a reader needs beside the weights. Safetensors supports only texts.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
     let task = |task: &Task| {
-        let actions = &task.actions;
         let mut fields = json!({ "name": task.name, "shared": task.shared });
-        match actions.factors() {
-            None if actions.num_choices() == 1 => fields["num_actions"] = json!(actions.num_outputs()),
-            factors => {
+        match &task.actions {
+            TaskActions::Joint(actions) if actions.factors().is_none() && actions.num_choices() == 1 => {
+                fields["num_actions"] = json!(actions.num_outputs());
+            }
+            TaskActions::Joint(actions) => {
                 fields["choices"] = json!(actions.sizes());
-                fields["factors"] = json!(factors);
+                fields["factors"] = json!(actions.factors());
+            }
+            TaskActions::Continuous(actions) => {
+                fields["num_components"] = json!(actions.num_components());
             }
         }
         fields

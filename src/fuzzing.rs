@@ -85,8 +85,9 @@ fn base(experiment: &str) -> Result<Files> {
     let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &Device::flex(), 1)?;
     environments.reset(ResetSeeds::From(1))?;
     for _ in 0..6 {
-        let actions = learner.act(environments.batch())?.to_vec();
-        learner.observe(environments.step(rl_env::Actions::Discrete(&actions))?)?;
+        let actions = learner.act(environments.batch())?;
+        let batch = environments.step(actions)?;
+        learner.observe(batch)?;
         if learner.is_ready() {
             learner.update_unless(&|| false)?;
         }
@@ -118,8 +119,9 @@ fn open(mut files: Files) -> Result<()> {
     let mut learner = algorithm.restore(&agent.checkpoint.learner, policy, &spec, &Device::flex())?;
     anyhow::ensure!(*learner.spec() == spec, "another specification");
     environments.restore(&agent.checkpoint.environments)?;
-    let actions = learner.act(environments.batch())?.to_vec();
-    learner.observe(environments.step(rl_env::Actions::Discrete(&actions))?)?;
+    let actions = learner.act(environments.batch())?;
+    let batch = environments.step(actions)?;
+    learner.observe(batch)?;
     learner.state()?;
     Ok(())
 }

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use ale::Game;
-use anyhow::Result;
-use rl_env::{Env, Space};
+use algorithms::{JointActions, TaskActions};
+use anyhow::{Context, Result};
+use rl_env::Env;
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
@@ -49,29 +50,30 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
 /// A task of the registry.
 struct Task {
     id: &'static str,
-    /// The number of options of each choice of an action; none if learners do not support the actions.
-    choices: Option<Vec<usize>>,
+    actions: TaskActions,
     max_episode_steps: Option<u32>,
 }
 
 impl Task {
     fn of(id: &'static str) -> Result<Self> {
-        let choices = match registry().make(id)?.action_space() {
-            Space::Discrete { n, .. } => Some(vec![*n]),
-            Space::MultiDiscrete { nvec, .. } => Some(nvec.clone()),
-            _ => None,
-        };
-        Ok(Self { id, choices, max_episode_steps: registry().spec(id)?.max_episode_steps })
+        let env = registry().make(id)?;
+        let actions = TaskActions::of_space(env.action_space())
+            .with_context(|| format!("{id} has actions that no learner supports"))?;
+        Ok(Self { id, actions, max_episode_steps: registry().spec(id)?.max_episode_steps })
     }
 
     fn sets(&self) -> Vec<&'static str> {
         selection::sets_of_task(self.id)
     }
 
-    /// Returns the number of actions, or the numbers of options of several choices.
+    /// Returns the number of actions, the numbers of options of several choices, or the number of components.
     fn actions(&self) -> String {
-        let Some(choices) = &self.choices else { return "continuous".to_owned() };
-        choices.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+        match &self.actions {
+            TaskActions::Joint(actions) => {
+                actions.sizes().iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
+            }
+            TaskActions::Continuous(actions) => format!("{} continuous", actions.num_components()),
+        }
     }
 
     fn cells(&self) -> Vec<String> {
@@ -84,11 +86,12 @@ impl Task {
     }
 
     fn row(&self) -> Value {
+        let choices = self.actions.joint().map(JointActions::sizes);
         json!({
             "id": self.id,
-            "trainable": self.choices.is_some(),
-            "num_actions": self.choices.as_deref().and_then(|choices| if let &[n] = choices { Some(n) } else { None }),
-            "choices": self.choices,
+            "num_actions": choices.and_then(|choices| if let &[n] = choices { Some(n) } else { None }),
+            "choices": choices,
+            "num_components": self.actions.num_components(),
             "max_episode_steps": self.max_episode_steps,
             "sets": self.sets(),
         })
@@ -98,11 +101,12 @@ impl Task {
 /// Prints the names of everything beside Atari games.
 fn print_others(out: &mut impl Write) -> Result<()> {
     let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
-    let (trainable, others): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.choices.is_some());
+    let (choices, continuous): (Vec<_>, Vec<_>) =
+        tasks.iter().partition(|task| task.actions.joint().is_some());
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
     writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
-    writeln!(out, "other tasks: {}", ids(trainable))?;
-    writeln!(out, "not trainable, because their actions are continuous: {}", ids(others))?;
+    writeln!(out, "other tasks: {}", ids(choices))?;
+    writeln!(out, "with continuous actions, for PPO: {}", ids(continuous))?;
     Ok(())
 }
 

@@ -15,12 +15,27 @@ const BUILT_IN: &str = "builtin";
 const CLASSIC: &str = "classic";
 /// The members of `CLASSIC`.
 const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"];
+/// The set of the toy texts.
+const TOY_TEXT: &str = "toy_text";
+/// The members of `TOY_TEXT`.
+const TOY_TEXT_TASKS: [&str; 6] = [
+    "Blackjack-v1",
+    "CliffWalking-v1",
+    "CliffWalkingSlippery-v1",
+    "FrozenLake-v1",
+    "FrozenLake8x8-v1",
+    "Taxi-v4",
+];
+/// The sets of tasks other than Atari games.
+const TASK_SETS: [(&str, &[&str]); 2] = [(CLASSIC, &CLASSIC_TASKS), (TOY_TEXT, &TOY_TEXT_TASKS)];
 
 /// Returns the tasks other than Atari games, by the ids of Gymnasium.
 pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = Registry::new();
-        classic_control::register(&mut registry).expect("an empty registry takes every id");
+        let distinct = "all ids are distinct";
+        classic_control::register(&mut registry).expect(distinct);
+        toy_text::register(&mut registry).expect(distinct);
         registry
     });
     &REGISTRY
@@ -61,7 +76,7 @@ pub(crate) fn sets_of(game: &Game) -> Vec<&'static str> {
 
 /// Returns the sets that contain a task other than an Atari game.
 pub(crate) fn sets_of_task(id: &str) -> Vec<&'static str> {
-    if CLASSIC_TASKS.contains(&id) { vec![CLASSIC] } else { Vec::new() }
+    TASK_SETS.into_iter().filter(|(_, members)| members.contains(&id)).map(|(set, _)| set).collect()
 }
 
 fn members(name: &str) -> Result<Vec<&'static str>> {
@@ -71,8 +86,10 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     match name {
         ALL => return of_games(|_| true),
         BUILT_IN => return of_games(|game| built_in(game.id).is_some()),
-        CLASSIC => return Ok(CLASSIC_TASKS.to_vec()),
         _ => {}
+    }
+    if let Some((_, members)) = TASK_SETS.iter().find(|(set, _)| *set == name) {
+        return Ok(members.to_vec());
     }
     if let Some((_, holds)) = GAME_SETS.iter().find(|(set, _)| *set == name) {
         return of_games(*holds);
@@ -116,7 +133,7 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
 
 /// Returns the names of all sets.
 pub(crate) fn sets() -> impl Iterator<Item = &'static str> {
-    GAME_SETS.into_iter().map(|(set, _)| set).chain([ALL, BUILT_IN, CLASSIC])
+    GAME_SETS.into_iter().map(|(set, _)| set).chain([ALL, BUILT_IN]).chain(TASK_SETS.map(|(set, _)| set))
 }
 
 #[cfg(test)]
@@ -129,14 +146,22 @@ mod tests {
 
     #[test]
     fn sets_have_their_members() {
-        for (name, members) in
-            [("atari57", 57), ("atari100k", 26), ("atari5", 5), ("all", 105), ("builtin", 1), ("classic", 3)]
-        {
+        for (name, members) in [
+            ("atari57", 57),
+            ("atari100k", 26),
+            ("atari5", 5),
+            ("all", 105),
+            ("builtin", 1),
+            ("classic", 3),
+            ("toy_text", 6),
+        ] {
             assert_eq!(expand([name]).unwrap().len(), members, "{name}");
         }
         assert_eq!(sets_of(ale::game("alien").unwrap()), ["atari57", "atari100k"]);
         assert!(sets_of(ale::game("harvest").unwrap()).is_empty());
-        assert!(CLASSIC_TASKS.into_iter().all(|id| registry().spec(id).is_ok()));
+        for id in TASK_SETS.iter().flat_map(|(_, members)| *members) {
+            assert!(registry().spec(id).is_ok(), "{id}");
+        }
     }
 
     #[test]

@@ -16,7 +16,10 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("mujoco", &["rl-env"]),
     ("algorithms", &["rl-env", "settings"]),
     ("ale-train-python", &["ale", "rl-env", "vector"]),
-    ("ale-train", &["ale", "algorithms", "classic-control", "rl-env", "settings", "vcs", "vector"]),
+    (
+        "ale-train",
+        &["ale", "algorithms", "classic-control", "rl-env", "settings", "toy-text", "vcs", "vector"],
+    ),
 ];
 
 #[test]

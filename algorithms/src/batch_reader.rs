@@ -2,7 +2,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
-use crate::{JointActions, LearnerError, SpecError, Task, VectorSpec};
+use crate::{JointActions, LearnerError, SpecError, Task, TaskActions, VectorSpec};
 
 /// Rows of a batch, ready for a network.
 pub(crate) struct ReadRows {
@@ -122,8 +122,21 @@ impl BatchReader {
     }
 
     /// Returns the actions of an environment.
-    pub(crate) fn actions(&self, env: usize) -> &JointActions {
+    pub(crate) fn actions(&self, env: usize) -> &TaskActions {
         &self.tasks[self.task_ids[env]].actions
+    }
+
+    /// Returns true if the actions are continuous.
+    pub(crate) fn has_continuous_actions(&self) -> bool {
+        self.tasks.iter().any(|task| task.actions.joint().is_none())
+    }
+
+    /// Returns the choices of an environment's actions.
+    ///
+    /// # Panics
+    /// Panics if its actions are continuous.
+    pub(crate) fn joint_actions(&self, env: usize) -> &JointActions {
+        self.actions(env).expect_joint()
     }
 }
 

@@ -90,7 +90,7 @@ fn train<L: Learner>(
 ) -> Trace {
     let mut trace = Trace::default();
     while learner.updates() < updates {
-        trace.actions.extend(learner.act(&envs.batch).unwrap());
+        trace.actions.extend(learner.act(&envs.batch).unwrap().discrete().unwrap());
         envs.step();
         learner.observe(&envs.batch).unwrap();
         if learner.is_ready() {

@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use rl_env::Batch;
+use rl_env::{Actions, Batch};
 
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
@@ -18,7 +18,7 @@ pub trait Learner {
     ///
     /// On-policy learners also accept batches of some of the environments, with rows in the order of the environments:
     /// groups of environments may take turns, each with its own `act` and `observe`.
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError>;
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError>;
 
     /// Stores the result of the actions of the last [`act`](Self::act) for the same environments.
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;

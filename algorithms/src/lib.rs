@@ -16,6 +16,7 @@
 mod action_values;
 mod batch_reader;
 pub mod categorical;
+mod continuous_actions;
 mod device_rollout;
 #[cfg(test)]
 mod device_tests;
@@ -27,6 +28,7 @@ mod host;
 mod joint_actions;
 mod learner;
 pub mod networks;
+mod observation_statistics;
 mod on_policy;
 mod optimizer;
 mod optimizer_step;
@@ -42,6 +44,7 @@ mod rollout_plan;
 pub mod schedule;
 mod seeds;
 mod state_bytes;
+mod task_actions;
 #[cfg(test)]
 mod testing;
 mod training;
@@ -51,11 +54,13 @@ mod unit_gradients;
 mod value_scale;
 mod vector_spec;
 
+pub use continuous_actions::ContinuousActions;
 pub use divergence::Divergence;
 pub use error::LearnerError;
 pub use joint_actions::{JointActions, JointActionsError};
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};
 pub use settings::{ConfigError, FixedSetting};
+pub use task_actions::TaskActions;
 pub use value_scale::{TaskScales, ValueScale};
 pub use vector_spec::{SpecError, Task, VectorSpec};

@@ -19,7 +19,7 @@ use crate::rollout_plan::RolloutPlan;
 use crate::seeds::Stream;
 use crate::state_bytes::bad;
 use crate::training::{Mark, StepSize, Training, TrainingState};
-use crate::{ConfigError, LearnerError, VectorSpec};
+use crate::{ConfigError, LearnerError, TaskActions, VectorSpec};
 
 /// Network, optimiser, rollout and random generators of an on-policy learner.
 pub(crate) struct OnPolicy<N> {
@@ -36,8 +36,6 @@ pub(crate) struct OnPolicy<N> {
     shuffle_rng: ChaCha8Rng,
     /// The number of updates made.
     pub(crate) updates: u64,
-    /// The elements of the actions of the current step.
-    pub(crate) actions: Vec<i32>,
 }
 
 /// Everything here that an update changes before it is complete, as it was before.
@@ -76,13 +74,18 @@ impl<N: Module> OnPolicy<N> {
     ) -> Self {
         let on_device = !on_cpu(&training.device);
         Self {
-            rollout: Rollout::new(spec.num_envs(), plan.num_steps, layout.row_bytes(), spec.max_choices()),
+            rollout: Rollout::new(
+                spec.num_envs(),
+                plan.num_steps,
+                layout.row_bytes(),
+                spec.max_choices(),
+                spec.max_components(),
+            ),
             uploaded: on_device.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
             updates: 0,
-            actions: Vec::new(),
             spec,
             layout,
             training,
@@ -224,14 +227,15 @@ impl<N: Module> OnPolicy<N> {
             shape: vec![values.len()],
             values,
         });
+        // Of the two kinds of actions, one has no elements.
+        let action = |&entry: &usize| {
+            let options = rollout.action(entry).iter().map(|&option| option as f32);
+            options.chain(rollout.components(entry).iter().copied()).collect::<Vec<f32>>()
+        };
         let actions = NamedWeights {
             name: "actions".to_owned(),
-            shape: vec![entries.len(), spec.max_choices()],
-            values: entries
-                .iter()
-                .flat_map(|&entry| rollout.action(entry))
-                .map(|&option| option as f32)
-                .collect(),
+            shape: vec![entries.len(), spec.max_choices() + spec.max_components()],
+            values: entries.iter().flat_map(action).collect(),
         };
         let batch = columns.chain([actions, layout.named_tensor("observations", observations)]).collect();
         training.diagnose(error, self.updates, learning_rate, &rows, batch)
@@ -278,8 +282,12 @@ impl<N: Module> OnPolicy<N> {
             rollout
                 .restore_observations(&observations, frame_bytes(self.layout))
                 .ok_or_else(|| bad("the observations of the rollout do not match its steps"))?;
-            let is_legal =
-                |entry: usize| self.spec.actions(rollout.env(entry)).is_legal(rollout.action(entry));
+            let is_legal = |entry: usize| match self.spec.actions(rollout.env(entry)) {
+                TaskActions::Joint(actions) => actions.is_legal(rollout.action(entry)),
+                TaskActions::Continuous(_) => {
+                    rollout.components(entry).iter().all(|component| component.is_finite())
+                }
+            };
             if !rollout.begun().into_iter().all(is_legal) {
                 return Err(bad("an action of the rollout is illegal"));
             }

@@ -19,6 +19,8 @@ pub(crate) struct Rollout {
     row_bytes: usize,
     /// The number of choices of an action that an entry has room for.
     num_choices: usize,
+    /// The number of components of a continuous action that an entry has room for.
+    num_components: usize,
     /// The number of complete steps of each environment.
     steps: Vec<usize>,
     /// For each environment, true if a step has begun but not ended.
@@ -28,6 +30,8 @@ pub(crate) struct Rollout {
     observations: Vec<u8>,
     /// For each entry the options of its action, padded with 0.
     actions: Vec<i32>,
+    /// For each entry the components of its continuous action, padded with 0.
+    components: Vec<f32>,
     log_probs: Vec<f32>,
     values: Vec<f32>,
     rewards: Vec<f32>,
@@ -44,6 +48,8 @@ pub(crate) struct Rollout {
 pub(crate) struct Decision<'a> {
     /// The options of the action, one for each choice.
     pub(crate) options: &'a [i32],
+    /// The components of a continuous action, as the policy chose them.
+    pub(crate) components: &'a [f32],
     /// The log-probability of the action.
     pub(crate) log_prob: f32,
     /// The value of the observation.
@@ -58,18 +64,27 @@ pub(crate) struct Estimates {
 }
 
 impl Rollout {
-    /// Creates an empty rollout for observations of `row_bytes` bytes and actions of up to `num_choices` choices.
-    pub(crate) fn new(num_envs: usize, num_steps: usize, row_bytes: usize, num_choices: usize) -> Self {
+    /// Creates an empty rollout for observations of `row_bytes` bytes and actions of up to `num_choices` choices or
+    /// `num_components` components.
+    pub(crate) fn new(
+        num_envs: usize,
+        num_steps: usize,
+        row_bytes: usize,
+        num_choices: usize,
+        num_components: usize,
+    ) -> Self {
         let entries = num_envs * num_steps;
         Self {
             num_envs,
             num_steps,
             row_bytes,
             num_choices,
+            num_components,
             steps: vec![0; num_envs],
             acting: vec![false; num_envs],
             observations: vec![0; entries * row_bytes],
             actions: vec![0; entries * num_choices],
+            components: vec![0.0; entries * num_components],
             log_probs: vec![0.0; entries],
             values: vec![0.0; entries],
             rewards: vec![0.0; entries],
@@ -123,9 +138,11 @@ impl Rollout {
                 rollout.num_steps,
                 rollout.row_bytes,
                 rollout.num_choices,
+                rollout.num_components,
                 rollout.steps.len(),
                 rollout.acting.len(),
                 rollout.actions.len(),
+                rollout.components.len(),
                 rollout.log_probs.len(),
                 rollout.values.len(),
                 rollout.rewards.len(),
@@ -148,6 +165,11 @@ impl Rollout {
             self.actions[entry * self.num_choices..][..self.num_choices].split_at_mut(decision.options.len());
         options.copy_from_slice(decision.options);
         padding.fill(0);
+        let width = self.num_components;
+        let (components, padding) =
+            self.components[entry * width..][..width].split_at_mut(decision.components.len());
+        components.copy_from_slice(decision.components);
+        padding.fill(0.0);
         self.log_probs[entry] = decision.log_prob;
         self.values[entry] = decision.value;
         self.acting[row.env] = true;
@@ -250,6 +272,11 @@ impl Rollout {
         &self.actions[entry * self.num_choices..][..self.num_choices]
     }
 
+    /// Returns the components of an entry's continuous action, padded with 0.
+    pub(crate) fn components(&self, entry: usize) -> &[f32] {
+        &self.components[entry * self.num_components..][..self.num_components]
+    }
+
     pub(crate) fn log_prob(&self, entry: usize) -> f32 {
         self.log_probs[entry]
     }
@@ -300,7 +327,7 @@ mod tests {
 
     /// A rollout of one environment with values 1, 2, 3, ... and the given outcomes.
     fn rollout(outcomes: &[Outcome]) -> Rollout {
-        let mut rollout = Rollout::new(1, outcomes.len(), 4, 1);
+        let mut rollout = Rollout::new(1, outcomes.len(), 4, 1, 0);
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
@@ -379,7 +406,7 @@ mod tests {
 
     #[test]
     fn entries_of_environments_are_separate() {
-        let mut rollout = Rollout::new(2, 2, 8, 2);
+        let mut rollout = Rollout::new(2, 2, 8, 2, 3);
         let mut batch = Batch::new(1, 8, false);
         // One environment is a step ahead of the other.
         for (env, step) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
@@ -388,7 +415,10 @@ mod tests {
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
             // The second environment has a choice less.
             let options = if env == 0 { &[i32::from(step), 7][..] } else { &[5] };
-            let decision = Decision { options, log_prob: f32::from(step), value: f32::from(step) };
+            let components = [f32::from(step), 0.5];
+            let components = &components[..2 - env];
+            let (log_prob, value) = (f32::from(step), f32::from(step));
+            let decision = Decision { options, components, log_prob, value };
             rollout.begin_step(&batch, BatchRow { row: 0, env }, decision);
             assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
             assert_eq!(rollout.is_last_step(env), step == 1);
@@ -402,6 +432,10 @@ mod tests {
         assert_eq!(
             (0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(),
             [[0, 7], [1, 7], [5, 0], [5, 0]]
+        );
+        assert_eq!(
+            (0..4).map(|entry| rollout.components(entry)).collect::<Vec<_>>(),
+            [[0.0, 0.5, 0.0], [1.0, 0.5, 0.0], [0.0; 3], [1.0, 0.0, 0.0]]
         );
     }
 

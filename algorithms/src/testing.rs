@@ -6,9 +6,9 @@ use std::fmt::Debug;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{Actions, AutoresetMode, Batch, Space};
 
-use crate::{JointActions, Learner, LearnerError, Task, VectorSpec};
+use crate::{ContinuousActions, JointActions, Learner, LearnerError, Task, VectorSpec};
 
 thread_local! {
     static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
@@ -194,13 +194,41 @@ pub(crate) fn all_actions(actions: &JointActions) -> Vec<Vec<i32>> {
     combinations
 }
 
+/// Like [`spec`], with continuous actions of one and of three numbers.
+pub(crate) fn spec_of_numbers(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
+    let task = |name: &str, space: Space| {
+        Task::of_actions(name, ContinuousActions::of_space(&space).expect("a space of floats"))
+    };
+    let spec = spec(observation_space, autoreset_mode);
+    let three = Space::float_ranges(&[(-1.0, 1.0), (-0.4, 2.0), (f32::NEG_INFINITY, f32::INFINITY)]);
+    VectorSpec {
+        tasks: vec![task("one", Space::floats(1, -2.0, 2.0)), task("three", three)],
+        task_ids: vec![0, 1, 1, 0],
+        shared_outputs: 3,
+        ..spec
+    }
+}
+
 /// Asserts that actions consist of the elements of a legal action for each environment.
-pub(crate) fn assert_legal(spec: &VectorSpec, actions: &[i32]) {
+pub(crate) fn assert_legal(spec: &VectorSpec, actions: Actions<'_>) {
+    let actions = match actions {
+        Actions::Discrete(actions) => actions,
+        Actions::Continuous(mut rest) => {
+            for env in 0..spec.num_envs() {
+                let own;
+                (own, rest) = rest.split_at(spec.actions(env).num_components());
+                let bytes: Vec<u8> = own.iter().flat_map(|number| number.to_ne_bytes()).collect();
+                assert!(spec.actions(env).space().contains(&bytes), "{own:?}");
+            }
+            assert!(rest.is_empty());
+            return;
+        }
+    };
     let mut rest = actions;
     for env in 0..spec.num_envs() {
-        let mut legal = all_actions(spec.actions(env)).into_iter().map(|options| {
+        let mut legal = all_actions(spec.joint_actions(env)).into_iter().map(|options| {
             let mut elements = Vec::new();
-            spec.actions(env).write(&options, &mut elements);
+            spec.joint_actions(env).write(&options, &mut elements);
             elements
         });
         let own = legal.find(|elements| rest.starts_with(elements)).expect("a legal action");

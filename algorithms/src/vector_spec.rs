@@ -4,16 +4,16 @@ use rl_env::{AutoresetMode, Dtype, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{JointActions, JointActionsError};
+use crate::{ContinuousActions, JointActions, JointActionsError, TaskActions};
 
 /// One of the tasks of a vector environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// The name of the task, such as `pong`.
     pub name: String,
     /// The legal actions.
-    pub actions: JointActions,
-    /// For each [output](JointActions::num_outputs) its index among the [outputs of all tasks](VectorSpec::shared_outputs).
+    pub actions: TaskActions,
+    /// For each [output](TaskActions::num_outputs) its index among the [outputs of all tasks](VectorSpec::shared_outputs).
     /// The indices are distinct.
     pub shared: Vec<usize>,
 }
@@ -28,7 +28,8 @@ impl Task {
     }
 
     /// Creates a task whose outputs are the first of those that all tasks share.
-    pub fn of_actions(name: impl Into<String>, actions: JointActions) -> Self {
+    pub fn of_actions(name: impl Into<String>, actions: impl Into<TaskActions>) -> Self {
+        let actions = actions.into();
         Self { name: name.into(), shared: (0..actions.num_outputs()).collect(), actions }
     }
 
@@ -78,15 +79,41 @@ pub enum SpecError {
     /// The vector environment is empty.
     #[error("the vector environment has no environments; learners need at least one")]
     NoEnvs,
-    /// An action space is not discrete.
+    /// An action space is not supported.
     #[error(
         "environment {env} has the action space {space}; learners need Discrete(n) or MultiDiscrete([n, ...]) from 0 on, with \
-         1 to {max} options together", max = JointActions::MAX_OPTIONS
+         1 to {max} options together, or a Box of 1 to {components} float32",
+        max = JointActions::MAX_OPTIONS, components = ContinuousActions::MAX_COMPONENTS
     )]
     ActionSpace {
         /// Index of the environment.
         env: usize,
         /// The action space, as text.
+        space: String,
+    },
+    /// Some tasks have choices, others continuous actions.
+    #[error(
+        "{joint} has {choices}, {other} has {continuous}; all tasks of a network need one kind of actions"
+    )]
+    MixedActions {
+        /// The name of a task with choices.
+        joint: String,
+        /// Its actions.
+        choices: String,
+        /// The name of a task with continuous actions.
+        other: String,
+        /// Its actions.
+        continuous: String,
+    },
+    /// A learner of action values was given continuous actions.
+    #[error(
+        "{task} has the action space {space}; learners of action values need Discrete or MultiDiscrete actions. PPO also \
+         learns continuous ones"
+    )]
+    ContinuousActions {
+        /// The name of the task.
+        task: String,
+        /// Its action space.
         space: String,
     },
     /// Environments of one task differ in their actions. They share a head of the network, so their actions must have the
@@ -211,7 +238,7 @@ impl VectorSpec {
         for task in &mut self.tasks {
             let Some((sizes, factors)) = factors(task) else { continue };
             let error = |error| SpecError::Factors { task: task.name.clone(), error };
-            let factored = JointActions::factored(&sizes, factors).map_err(error)?;
+            let factored: TaskActions = JointActions::factored(&sizes, factors).map_err(error)?.into();
             let space = task.actions.space();
             if factored.space() != space {
                 let (task, space) = (task.name.clone(), space.to_string());
@@ -259,6 +286,7 @@ impl VectorSpec {
         let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
         elements.is_some_and(|elements| elements <= most)
             && self.tasks.iter().all(|task| task.is_consistent(self.shared_outputs))
+            && check_kind(&self.tasks).is_ok()
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
             && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
     }
@@ -289,9 +317,33 @@ impl VectorSpec {
         self.tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0)
     }
 
+    /// Returns the largest number of components of any task's actions; 0 if these are choices.
+    pub(crate) fn max_components(&self) -> usize {
+        self.tasks.iter().map(|task| task.actions.num_components()).max().unwrap_or(0)
+    }
+
     /// Returns the actions of an environment.
-    pub(crate) fn actions(&self, env: usize) -> &JointActions {
+    pub(crate) fn actions(&self, env: usize) -> &TaskActions {
         &self.tasks[self.task_ids[env]].actions
+    }
+
+    /// Returns the choices of an environment's actions.
+    ///
+    /// # Panics
+    /// Panics if its actions are continuous.
+    pub(crate) fn joint_actions(&self, env: usize) -> &JointActions {
+        self.actions(env).expect_joint()
+    }
+
+    /// Fails unless all actions are choices.
+    pub(crate) fn check_choices(&self) -> Result<(), SpecError> {
+        match self.tasks.iter().find(|task| task.actions.joint().is_none()) {
+            None => Ok(()),
+            Some(task) => Err(SpecError::ContinuousActions {
+                task: task.name.clone(),
+                space: task.actions.space().to_string(),
+            }),
+        }
     }
 }
 
@@ -302,9 +354,9 @@ pub(crate) fn max_outputs(tasks: &[Task]) -> usize {
 
 /// Returns the tasks with their actions. Fails if the environments of a task differ.
 fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
-    let mut known: Vec<Option<JointActions>> = vec![None; envs.tasks().len()];
+    let mut known: Vec<Option<TaskActions>> = vec![None; envs.tasks().len()];
     for (env, (space, &task)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
-        let actions = JointActions::of_space(space)
+        let actions = TaskActions::of_space(space)
             .ok_or_else(|| SpecError::ActionSpace { env, space: space.to_string() })?;
         match &known[task] {
             None => known[task] = Some(actions),
@@ -321,5 +373,21 @@ fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
         }
     }
     let tasks = envs.tasks().iter().zip(known);
-    Ok(tasks.filter_map(|(name, actions)| Some(Task::of_actions(name, actions?))).collect())
+    let tasks: Vec<Task> =
+        tasks.filter_map(|(name, actions)| Some(Task::of_actions(name, actions?))).collect();
+    check_kind(&tasks)?;
+    Ok(tasks)
+}
+
+/// Fails if some tasks have choices and others continuous actions.
+fn check_kind(tasks: &[Task]) -> Result<(), SpecError> {
+    let joint = tasks.iter().find(|task| task.actions.joint().is_some());
+    let continuous = tasks.iter().find(|task| task.actions.joint().is_none());
+    let (Some(joint), Some(other)) = (joint, continuous) else { return Ok(()) };
+    Err(SpecError::MixedActions {
+        joint: joint.name.clone(),
+        choices: joint.actions.to_string(),
+        other: other.name.clone(),
+        continuous: other.actions.to_string(),
+    })
 }

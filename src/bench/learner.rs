@@ -9,7 +9,7 @@ use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Ppo, PpoConfig};
 use algorithms::{Learner, VectorSpec};
 use anyhow::Result;
-use rl_env::{Actions, AutoresetMode, ResetSeeds, VectorEnv};
+use rl_env::{AutoresetMode, ResetSeeds, VectorEnv};
 use serde_json::json;
 use vector::{AtariVectorEnv, PoolOptions};
 
@@ -104,9 +104,9 @@ fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> R
         while !learner.is_ready() {
             let start = Instant::now();
             let actions = learner.act(batch)?;
-            act.add(actions.len(), start);
-            steps += actions.len();
-            batch = env.step(Actions::Discrete(actions))?;
+            act.add(actions.num_elements(), start);
+            steps += actions.num_elements();
+            batch = env.step(actions)?;
             learner.observe(batch)?;
         }
         let start = Instant::now();

@@ -1,5 +1,6 @@
 use ale::Game;
 use anyhow::{Result, bail, ensure};
+use rl_env::{Env, Space};
 
 use super::sections::EnvironmentSettings;
 use crate::selection;
@@ -34,6 +35,14 @@ impl Games {
             Self::Atari(games) => games.iter().map(|game| game.id).collect(),
             Self::Registered(ids) => ids.clone(),
         }
+    }
+
+    /// Returns true if actions are vectors of real numbers.
+    pub(crate) fn have_continuous_actions(&self) -> bool {
+        self.names().into_iter().any(|id| {
+            let env = selection::registry().make(id);
+            env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))
+        })
     }
 
     /// Returns the number of environments of all games.

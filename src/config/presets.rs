@@ -26,7 +26,7 @@ macro_rules! embedded {
 /// The names and texts of all files, by algorithm and then from the built-in game to special protocols.
 const FILES: &[(&str, &str)] = embedded! {
     "harvest-ppo" "atari-ppo" "pong-ppo" "many-ppo" "atari57-ppo" "four-games-ppo" "machado-ppo"
-    "cartpole-ppo" "acrobot-ppo"
+    "cartpole-ppo" "acrobot-ppo" "pendulum-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
     "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn"
@@ -204,6 +204,8 @@ mod tests {
             (Ppo, "CartPole-v1", "cpu", "cartpole-ppo"),
             (Ppo, "classic", "cpu", "cartpole-ppo"),
             (Ppo, "Acrobot-v1", "cpu", "acrobot-ppo"),
+            (Ppo, "Pendulum-v1", "cpu", "pendulum-ppo"),
+            (Ppo, "FrozenLake-v1", "cpu", "cartpole-ppo"),
             (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
             (Dqn, "MountainCar-v0", "cpu", "mountaincar-dqn"),
             (Ppo, "MountainCar-v0", "cpu", "cartpole-ppo"),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame, RgbImage};
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result};
-use rl_env::{Actions, AutoresetMode, BoxedEnv, RescaleObservation, VectorEnv, VectorError};
+use rl_env::{
+    Actions, AutoresetMode, BoxedEnv, FlattenObservation, RescaleObservation, VectorEnv, VectorError,
+};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::cli::Global;
@@ -269,8 +271,9 @@ impl Builder {
 /// Returns an environment for each id, with observations padded to the same length.
 fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<Vec<(String, Padded)>> {
     let make = |id: &'a str| {
-        let env = selection::registry().make(id)?;
-        let shown = if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(env) };
+        let env = FlattenObservation::new(selection::registry().make(id)?);
+        let shown =
+            if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };
         Ok((id, shown.with_context(|| unreadable(id))?))
     };
     let envs = ids.map(make).collect::<Result<Vec<_>>>()?;

@@ -8,7 +8,7 @@ use algorithms::VectorSpec;
 use anyhow::{Result, bail};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Actions, Batch, ResetSeeds, Space};
+use rl_env::{ActionBuffer, Batch, Dtype, Pcg64, ResetSeeds, Space};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -168,19 +168,29 @@ pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Opt
     let mut environments = environments(builder, plan.episodes)?;
     let spaces = environments.action_spaces().to_vec();
     let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+    let mut generator = Pcg64::new(plan.seed);
     let act = |batch: &Batch| {
-        let mut actions = Vec::with_capacity(batch.len());
+        let (mut choices, mut components) = (Vec::new(), Vec::new());
         for &env in &batch.env_ids {
-            let mut draw = |n: usize, start: i64| actions.push(start as i32 + rng.random_range(0..n as i32));
+            let mut draw = |n: usize, start: i64| choices.push(start as i32 + rng.random_range(0..n as i32));
             match &spaces[env] {
                 &Space::Discrete { n, start } => draw(n, start),
                 Space::MultiDiscrete { nvec, start } => {
                     nvec.iter().zip(start).for_each(|(&n, &start)| draw(n, start));
                 }
-                space => bail!("a random player needs discrete actions, not {space}"),
+                space @ Space::Box { dtype: Dtype::F32, .. } => {
+                    let mut row = vec![0; space.byte_len()];
+                    space.sample(&mut generator, &mut row);
+                    components.extend(row.as_chunks().0.iter().map(|&bytes| f32::from_ne_bytes(bytes)));
+                }
+                space => bail!("a random player needs discrete actions or floats, not {space}"),
             }
         }
-        Ok(actions)
+        Ok(if components.is_empty() {
+            ActionBuffer::Discrete(choices)
+        } else {
+            ActionBuffer::Continuous(components)
+        })
     };
     play("a random player", environments.as_mut(), plan, act, |_, _| Ok(()))
 }
@@ -202,8 +212,8 @@ fn play(
     player: &str,
     environments: &mut dyn Environments,
     plan: &Plan<'_>,
-    mut act: impl FnMut(&Batch) -> Result<Vec<i32>>,
-    mut look: impl FnMut(&dyn Environments, &[i32]) -> Result<()>,
+    mut act: impl FnMut(&Batch) -> Result<ActionBuffer>,
+    mut look: impl FnMut(&dyn Environments, &ActionBuffer) -> Result<()>,
 ) -> Result<Option<Vec<Scores>>> {
     let task_ids = environments.task_ids().to_vec();
     let mut shares = shares(&task_ids, plan.episodes);
@@ -216,7 +226,7 @@ fn play(
             return Ok(None);
         }
         let actions = act(environments.batch())?;
-        environments.step(Actions::Discrete(&actions))?;
+        environments.step(actions.as_actions())?;
         look(environments, &actions)?;
         let batch = environments.batch();
         for (&env, episode) in batch.env_ids.iter().zip(&batch.episodes) {

@@ -1,6 +1,6 @@
 use ale::RgbImage;
 use anyhow::Result;
-use rl_env::Space;
+use rl_env::{ActionBuffer, Space};
 
 use crate::environments::Environments;
 use crate::telemetry::Media;
@@ -19,7 +19,8 @@ struct Watched {
     name: String,
     /// The environment whose first episode is shown.
     env: usize,
-    /// The number of times that each action was taken, in all environments of the task; empty for several choices.
+    /// The number of times that each action was taken, in all environments of the task; empty for several choices and for
+    /// continuous actions.
     actions: Vec<u64>,
     strip: Option<Strip>,
     is_over: bool,
@@ -27,18 +28,21 @@ struct Watched {
 
 impl Spectator {
     /// Observes the environments after a step with these actions.
-    pub(super) fn look(&mut self, environments: &dyn Environments, actions: &[i32]) -> Result<()> {
+    pub(super) fn look(&mut self, environments: &dyn Environments, actions: &ActionBuffer) -> Result<()> {
         if self.tasks.is_empty() {
             self.tasks = watched(environments);
         }
         let batch = environments.batch();
-        let mut elements = actions;
+        // Continuous actions are not counted.
+        let mut elements = actions.discrete();
         for (row, &env) in batch.env_ids.iter().enumerate() {
             let task = &mut self.tasks[environments.task_ids()[env]];
-            let action;
-            (action, elements) = elements.split_at(environments.action_spaces()[env].num_elements());
-            if let Some(count) = task.actions.get_mut(action[0] as usize) {
-                *count += 1;
+            let num_elements = environments.action_spaces()[env].num_elements();
+            if let Some((own, rest)) = elements.and_then(|elements| elements.split_at_checked(num_elements)) {
+                elements = Some(rest);
+                if let Some(count) = own.first().and_then(|&action| task.actions.get_mut(action as usize)) {
+                    *count += 1;
+                }
             }
             if env != task.env || task.is_over {
                 continue;

@@ -7,7 +7,7 @@ use algorithms::networks::{
 use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
-use rl_env::Batch;
+use rl_env::{Actions, Batch};
 use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
@@ -163,7 +163,7 @@ impl algorithms::Learner for DqnLearner {
         self.dqn.spec()
     }
 
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.dqn.act(batch)
     }
 

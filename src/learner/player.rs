@@ -1,10 +1,10 @@
 use algorithms::LearnerError;
-use rl_env::Batch;
+use rl_env::{ActionBuffer, Batch};
 
 /// A trained policy, used without learning.
 pub(crate) trait Player {
     /// Returns an action for each environment of a batch.
-    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError>;
+    fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError>;
 
     /// Returns the outputs of the network for each environment of the batch that was last acted on.
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError>;
@@ -13,7 +13,8 @@ pub(crate) trait Player {
 /// The outputs of a network for one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reading {
-    /// The probability of each action, and the state value: the discounted return in the scale of training.
+    /// The probability of each action, none if actions are continuous, and the state value: the discounted return in the scale
+    /// of training.
     Policy { probabilities: Vec<f32>, value: f32 },
     /// The value of each action.
     Values(Vec<f32>),

@@ -5,7 +5,7 @@ use anyhow::Result;
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::Batch;
+use rl_env::{ActionBuffer, Batch};
 use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
@@ -148,7 +148,7 @@ struct PolicyPlayer {
 }
 
 impl Player for PolicyPlayer {
-    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+    fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
         self.previous.clone_from(&self.state);
         self.policy.act(batch, &mut self.state, self.greedy, &mut self.rng)
     }

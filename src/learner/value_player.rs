@@ -2,7 +2,7 @@ use algorithms::LearnerError;
 use algorithms::dqn::Policy;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::Batch;
+use rl_env::{ActionBuffer, Batch};
 
 use super::player::{Player, Reading};
 
@@ -20,8 +20,8 @@ impl ValuePlayer {
 }
 
 impl Player for ValuePlayer {
-    fn act(&mut self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
-        self.policy.epsilon_greedy(batch, self.epsilon, &mut self.rng)
+    fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
+        self.policy.epsilon_greedy(batch, self.epsilon, &mut self.rng).map(ActionBuffer::Discrete)
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {

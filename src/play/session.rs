@@ -63,8 +63,9 @@ impl Session {
     /// Returns the agent's action, if there is an agent.
     pub(super) fn agent_action(&mut self) -> Result<Option<Action>> {
         let Some(agent) = &mut self.agent else { return Ok(None) };
-        let choice = agent.player.act(&self.batch)?[0];
-        Ok(agent.codes.get(choice as usize).and_then(|&code| Action::new(code)))
+        let actions = agent.player.act(&self.batch)?;
+        let choice = actions.discrete().and_then(|choices| choices.first().copied());
+        Ok(choice.and_then(|choice| Action::new(*agent.codes.get(choice as usize)?)))
     }
 
     /// Returns the agent's actions and its reading of the current observation.

@@ -57,9 +57,10 @@ fn play(
     let mut score = 0.0;
     env.reset(Some(args.seed), batch.observations.row_mut(0));
     for step in 1..=args.max_steps {
-        let choice = player.act(&batch)?;
+        let actions = player.act(&batch)?;
+        let choice = actions.discrete().context("the agent has continuous actions")?;
         let code = env.action_codes()[choice[0] as usize];
-        let outcome = env.step(Action::Discrete(&choice), batch.observations.row_mut(0))?;
+        let outcome = env.step(Action::Discrete(choice), batch.observations.row_mut(0))?;
         score += f64::from(outcome.raw_reward);
         let value = player.readings(&batch)?[0].value_digits();
         let caption = Caption { score, action: ACTION_NAMES[usize::from(code)], value };

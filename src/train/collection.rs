@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use anyhow::Result;
-use rl_env::{Actions, Batch, VectorError};
+use rl_env::{Batch, VectorError};
 
 use super::clock::Phases;
 use crate::environments::Environments;
@@ -75,7 +75,7 @@ fn step_together<'a>(
     let began = Instant::now();
     let actions = learner.act(environments.batch())?;
     let acted = Instant::now();
-    let batch = environments.step(Actions::Discrete(actions))?;
+    let batch = environments.step(actions)?;
     let stepped = Instant::now();
     learner.observe(batch)?;
     phases.environments += stepped - acted;
@@ -96,7 +96,7 @@ impl Turns {
         let is_over = stops && self.acted == 0;
         // A group that has completed its part of a rollout waits for the others and for the update.
         if let Some(batch) = self.resting.pop_front_if(|batch| !is_over && learner.can_act(batch)) {
-            environments.send_to(Actions::Discrete(learner.act(&batch)?), &batch.env_ids)?;
+            environments.send_to(learner.act(&batch)?, &batch.env_ids)?;
             self.count();
             phases.acting += began.elapsed();
             return Ok(None);
@@ -106,7 +106,7 @@ impl Turns {
         let batch = environments.batch();
         learner.observe(batch)?;
         if !is_over && learner.can_act(batch) {
-            environments.send(Actions::Discrete(learner.act(batch)?))?;
+            environments.send(learner.act(batch)?)?;
             self.count();
         } else {
             self.resting.push_back(batch.clone());

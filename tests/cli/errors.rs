@@ -40,7 +40,19 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
         (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
-        (&["ppo", "--games", "Pendulum-v1"], "learners need Discrete(n)"),
+        (
+            &["dqn", "--games", "Pendulum-v1", "--quiet", "--run-dir", run_dir],
+            "learners of action values need Discrete or MultiDiscrete actions",
+        ),
+        (
+            &["pqn", "--games", "Pendulum-v1", "--quiet", "--run-dir", run_dir],
+            "PPO also learns continuous ones",
+        ),
+        (&["ppo", "--games", "Pendulum-v1,CartPole-v1"], "discrete and continuous actions cannot be mixed"),
+        (
+            &["ppo", "--set", "policy.normalize_observations=true"],
+            "normalize_observations = true is not possible: it must be false for images",
+        ),
         (&["ppo", "--games", "Pong-ram-v4"], "observes the RAM"),
         (&["ppo", "--games", "ALE/Pnog-v5"], "did you mean pong?"),
         (&["ppo", "--seed", "-1"], "--seed -1 is not possible: it must be 0 or more"),

@@ -15,22 +15,23 @@ fn games_and_roms_are_listed_as_text_and_json() {
         serde_json::from_str(&text(&["games", "--games", "classic,pong,Pendulum-v1", "--json"]))
             .expect("JSON");
     let list = tasks.as_array().expect("a list");
-    let rows: Vec<_> =
-        list.iter().map(|row| (row["id"].as_str().unwrap(), row["trainable"].as_bool())).collect();
+    let rows: Vec<_> = list
+        .iter()
+        .map(|row| (row["id"].as_str().unwrap(), row["num_actions"].as_u64(), row["num_components"].as_u64()))
+        .collect();
     let expected = [
-        ("pong", true),
-        ("CartPole-v1", true),
-        ("MountainCar-v0", true),
-        ("Acrobot-v1", true),
-        ("Pendulum-v1", false),
+        ("pong", None, None),
+        ("CartPole-v1", Some(2), Some(0)),
+        ("MountainCar-v0", Some(3), Some(0)),
+        ("Acrobot-v1", Some(3), Some(0)),
+        ("Pendulum-v1", None, Some(1)),
     ];
-    assert_eq!(rows, expected.map(|(id, trainable)| (id, Some(trainable))));
+    assert_eq!(rows, expected);
     let classic = text(&["games", "--games", "classic"]);
     assert!(classic.lines().any(|line| line.starts_with("CartPole-v1 ")), "{classic}");
     let footer = text(&["games"]);
-    assert!(footer.contains(
-        "not trainable, because their actions are continuous: MountainCarContinuous-v0, Pendulum-v1"
-    ));
+    assert!(footer.contains("with continuous actions, for PPO: MountainCarContinuous-v0, Pendulum-v1"));
+    assert!(footer.contains("FrozenLake-v1"));
     let empty = TempDir::new().expect("a directory");
     let directory = empty.path().to_str().expect("a name");
     let roms: serde_json::Value =

@@ -2,7 +2,7 @@ use algorithms::dqn::{Distribution, Dqn, DqnConfig, LossKind, Policy};
 use algorithms::networks::PolicyConfig;
 use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
-use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
+use rl_env::{AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
 use super::{
     acrobot, cart_pole, mean_return, mountain_car, rescaled, solve_combinations, solve_factored_actions,
@@ -32,7 +32,7 @@ fn train_spec(
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while !dqn.is_complete() {
         let actions = dqn.act(batch).unwrap();
-        batch = envs.step(Actions::Discrete(actions)).unwrap();
+        batch = envs.step(actions).unwrap();
         dqn.observe(batch).unwrap();
         if dqn.is_ready() {
             dqn.update().unwrap();

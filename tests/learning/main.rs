@@ -7,7 +7,9 @@ mod pqn;
 
 use algorithms::VectorSpec;
 use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
-use rl_env::{Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv};
+use rl_env::{
+    ActionBuffer, Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv,
+};
 use vector::{PoolOptions, PoolVectorEnv};
 
 fn vectorize<E: Env + 'static>(
@@ -123,12 +125,12 @@ fn rescaled<E: Env>(env: E) -> RescaleObservation<E> {
 }
 
 /// Returns the mean return of the first episode of each environment.
-fn mean_return(envs: &mut dyn VectorEnv, mut policy: impl FnMut(&Batch) -> Vec<i32>) -> f64 {
+fn mean_return<A: Into<ActionBuffer>>(envs: &mut dyn VectorEnv, mut policy: impl FnMut(&Batch) -> A) -> f64 {
     let mut returns = vec![None; envs.num_envs()];
     let mut batch = envs.reset(ResetSeeds::From(1_000_000)).unwrap();
     while returns.iter().any(Option::is_none) {
-        let actions = policy(batch);
-        batch = envs.step(Actions::Discrete(&actions)).unwrap();
+        let actions = policy(batch).into();
+        batch = envs.step(actions.as_actions()).unwrap();
         for (first, episode) in returns.iter_mut().zip(&batch.episodes) {
             *first = first.or(episode.map(|episode| episode.total_reward));
         }

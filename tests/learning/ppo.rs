@@ -1,11 +1,11 @@
 use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{NormAdv, Ppo, PpoConfig};
+use algorithms::ppo::{NormAdv, Policy, Ppo, PpoConfig};
 use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
-use classic_control::{Probe, ProbeKind};
+use classic_control::{Control, Pendulum, Probe, ProbeKind};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
+use rl_env::{AutoresetMode, Batch, ResetSeeds, TimeLimit, VectorEnv};
 
 use super::{
     acrobot, cart_pole, mean_return, solve_combinations, solve_factored_actions, solve_probes, vectorize,
@@ -34,13 +34,18 @@ fn train_spec(
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while ppo.updates() < ppo.num_updates() {
         let actions = ppo.act(batch).unwrap();
-        batch = envs.step(Actions::Discrete(actions)).unwrap();
+        batch = envs.step(actions).unwrap();
         ppo.observe(batch).unwrap();
         if ppo.is_ready() {
             ppo.update().unwrap();
         }
     }
     ppo
+}
+
+/// Returns the most probable actions of a policy over choices.
+fn greedy(policy: &Policy, batch: &Batch) -> Vec<i32> {
+    policy.greedy(batch).unwrap().discrete().unwrap().to_vec()
 }
 
 #[test]
@@ -55,7 +60,7 @@ fn ppo_solves_every_probe() {
     solve_probes(config.gamma, |envs| {
         let ppo = train(envs, config.clone(), 1);
         let policy = ppo.policy(ppo.spec()).unwrap();
-        move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
+        move |batch| (policy.values(batch).unwrap(), greedy(&policy, batch))
     });
 }
 
@@ -76,7 +81,7 @@ fn ppo_solves_every_probe_in_every_value_scale() {
         solve_probes(config.gamma, |envs| {
             let ppo = train_network(envs, config.clone(), policy.clone(), 1);
             let policy = ppo.policy(ppo.spec()).unwrap();
-            move |batch| (policy.values(batch).unwrap(), policy.greedy(batch).unwrap())
+            move |batch| (policy.values(batch).unwrap(), greedy(&policy, batch))
         });
     }
 }
@@ -88,7 +93,7 @@ fn ppo_learns_several_choices() {
             PpoConfig { total_steps: 16_384, num_steps: 32, learning_rate: 3e-3, ..PpoConfig::default() };
         let ppo = train_spec(envs, spec, config, PolicyConfig::default(), seed);
         let policy = ppo.policy(ppo.spec()).unwrap();
-        move |batch: &Batch| policy.greedy(batch).unwrap()
+        move |batch: &Batch| greedy(&policy, batch)
     };
     solve_combinations(train);
     solve_factored_actions(train);
@@ -142,6 +147,39 @@ fn ppo_balances_the_cart_pole() {
     let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 475.0, "mean return {mean}");
+}
+
+/// The hyperparameters of `configs/pendulum-ppo.toml`, with half the steps. A random policy scores -1,240.
+#[test]
+fn ppo_swings_up_the_pendulum() {
+    let config = PpoConfig {
+        total_steps: 200_000,
+        num_steps: 1024,
+        learning_rate: 1e-3,
+        gamma: 0.9,
+        gae_lambda: 0.95,
+        num_minibatches: 64,
+        update_epochs: 10,
+        clip_coef: 0.2,
+        clip_vloss: false,
+        ent_coef: 0.0,
+        max_grad_norm: 10.0,
+        ..PpoConfig::default()
+    };
+    let policy = PolicyConfig {
+        normalize_observations: true,
+        value_scale: ValueScale::PopArt,
+        popart_beta: 3e-5,
+        ..PolicyConfig::default()
+    };
+    let pendulum = || TimeLimit::new(Control::new(Pendulum::default()), 200);
+    let mut envs = vectorize(4, pendulum, AutoresetMode::SameStep);
+    let ppo = train_network(&mut envs, config, policy, 1);
+    let mut envs = vectorize(100, pendulum, AutoresetMode::SameStep);
+    let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
+    let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
+    println!("mean return {mean}");
+    assert!(mean >= -250.0, "mean return {mean}");
 }
 
 /// The hyperparameters of `configs/acrobot-ppo.toml`. Gymnasium considers the task solved at -100; a

@@ -2,7 +2,7 @@ use algorithms::networks::PolicyConfig;
 use algorithms::pqn::{Pqn, PqnConfig};
 use algorithms::{Learner, ValueScale, VectorSpec};
 use burn::tensor::Device;
-use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, VectorEnv};
+use rl_env::{AutoresetMode, Batch, ResetSeeds, VectorEnv};
 
 use super::{cart_pole, mean_return, solve_combinations, solve_factored_actions, solve_probes, vectorize};
 
@@ -29,7 +29,7 @@ fn train_spec(
     let mut batch = envs.reset(ResetSeeds::From(seed)).unwrap();
     while pqn.updates() < pqn.num_updates() {
         let actions = pqn.act(batch).unwrap();
-        batch = envs.step(Actions::Discrete(actions)).unwrap();
+        batch = envs.step(actions).unwrap();
         pqn.observe(batch).unwrap();
         if pqn.is_ready() {
             pqn.update().unwrap();

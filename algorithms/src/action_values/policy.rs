@@ -79,7 +79,7 @@ impl Policy {
     ) -> Vec<i32> {
         let mut elements = Vec::with_capacity(batch.len());
         for (&env, values) in batch.env_ids.iter().zip(values) {
-            let actions = self.reader.actions(env);
+            let actions = self.reader.joint_actions(env);
             actions.write(&choose(actions, values), &mut elements);
         }
         elements
@@ -90,7 +90,7 @@ impl Policy {
     /// are the values of the options of each choice.
     pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         let of_env = |(&env, values): (&usize, Vec<f32>)| {
-            let actions = self.reader.actions(env);
+            let actions = self.reader.joint_actions(env);
             let sums = actions.sums(|node, edge| values[actions.nodes()[node][edge].column]);
             // The value of an action is the mean over its choices.
             let choices = if actions.factors().is_some() { actions.num_choices() } else { 1 };
@@ -126,7 +126,7 @@ impl Policy {
     ) -> Result<Vec<f32>, LearnerError> {
         let (values, _) = self.evaluate(observations, rows, None)?;
         let rows = rows.iter().zip(&values);
-        Ok(rows.map(|(row, values)| best_value(self.reader.actions(row.env), values)).collect())
+        Ok(rows.map(|(row, values)| best_value(self.reader.joint_actions(row.env), values)).collect())
     }
 
     /// Evaluates the options in the given rows of `observations`. Also returns the packed observations, if they are on a
@@ -142,7 +142,8 @@ impl Policy {
         let [_, columns, atoms] = tensor.dims();
         let outputs = to_host(tensor)?;
         let of_row = |(row, outputs): (&BatchRow, &[f32])| {
-            let (task, num_outputs) = (self.reader.task(row.env), self.reader.actions(row.env).num_outputs());
+            let (task, num_outputs) =
+                (self.reader.task(row.env), self.reader.joint_actions(row.env).num_outputs());
             let values = self.head.values(task, outputs, num_outputs);
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)

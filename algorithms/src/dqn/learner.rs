@@ -3,7 +3,7 @@ use std::io::Write;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
-use rl_env::Batch;
+use rl_env::{Actions, Batch};
 
 use super::augmentation::Distortion;
 use super::before_update::BeforeUpdate;
@@ -94,6 +94,7 @@ impl Dqn {
         config.validate()?;
         policy.validate()?;
         config.validate_policy(&policy)?;
+        spec.check_choices()?;
         policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         config.validate_observations(layout)?;
@@ -149,6 +150,7 @@ impl Dqn {
     /// # Ok::<(), algorithms::LearnerError>(())
     /// ```
     pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
+        spec.check_choices()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         Ok(replay_size(spec, layout, &replay_options(config))?)
     }
@@ -332,7 +334,7 @@ impl Dqn {
         let mut next_outputs: Vec<Vec<&[f32]>> = Vec::with_capacity(minibatch.returns.len());
         for (row, (of, &task)) in minibatch.returns.iter().zip(&minibatch.tasks).enumerate() {
             let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
-            let actions = &self.spec.tasks[task].actions;
+            let actions = self.spec.tasks[task].actions.expect_joint();
             let options = greedy(actions, &head.values(task, judged, actions.num_outputs()));
             let of_column = |column: usize| &values[row * width + column * atoms..][..atoms];
             let next: Vec<&[f32]> = actions.columns(&options).map(of_column).collect();
@@ -375,7 +377,7 @@ impl Learner for Dqn {
 
     /// Returns the greedy action for each environment, or a random one. Draws a random number and one per choice for each row,
     /// in row order.
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         if !self.can_act(batch) {
             return Err(LearnerError::OutOfOrder(
                 "act was called before the last actions were observed and learned from",
@@ -394,14 +396,14 @@ impl Learner for Dqn {
         let mut padded = Vec::with_capacity(batch.len() * num_choices);
         self.actions.clear();
         for (env, values) in values.iter().enumerate() {
-            let actions = self.spec.actions(env);
+            let actions = self.spec.joint_actions(env);
             let options = epsilon_greedy(actions, values, epsilon, &mut self.action_rng);
             actions.write(&options, &mut self.actions);
             padded.extend(options);
             padded.resize((env + 1) * num_choices, 0);
         }
         self.replay.begin_step(batch, &padded);
-        Ok(&self.actions)
+        Ok(Actions::Discrete(&self.actions))
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {

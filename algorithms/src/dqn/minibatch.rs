@@ -40,7 +40,7 @@ impl Minibatch {
         let task_ids = || draws.iter().map(|draw| spec.task_ids[draw.env]);
         let options: Vec<Vec<i32>> = draws.iter().map(|draw| replay.action(draw)).collect();
         let actions =
-            draws.iter().zip(&options).map(|(draw, options)| (spec.actions(draw.env), &options[..]));
+            draws.iter().zip(&options).map(|(draw, options)| (spec.joint_actions(draw.env), &options[..]));
         let branches = Branches::new(actions, spec.max_outputs(), device);
         let weights: Vec<f32> = draws.iter().map(|draw| draw.weight).collect();
         let weights = TensorData::new(branches.weights(&weights), [branches.len()]);

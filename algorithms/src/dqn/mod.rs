@@ -9,7 +9,7 @@
 //! use algorithms::{Learner, VectorSpec};
 //! use burn::tensor::Device;
 //! use classic_control::{Probe, ProbeKind};
-//! use rl_env::{Actions, ResetSeeds, VectorEnv};
+//! use rl_env::{ResetSeeds, VectorEnv};
 //! use vector::{PoolOptions, PoolVectorEnv};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,7 +21,7 @@
 //! let mut batch = envs.reset(ResetSeeds::From(1))?;
 //! while !dqn.is_complete() {
 //!     let actions = dqn.act(batch)?; // one action per environment
-//!     batch = envs.step(Actions::Discrete(actions))?;
+//!     batch = envs.step(actions)?;
 //!     dqn.observe(batch)?; // rewards and next observations
 //!     if dqn.is_ready() {
 //!         let metrics = dqn.update()?;

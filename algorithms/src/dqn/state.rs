@@ -16,7 +16,7 @@ use crate::training::TrainingState;
 use crate::value_scale::TaskScales;
 use crate::{ConfigError, LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"DQNSTATE", version: 7 };
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 8 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {

@@ -12,8 +12,11 @@ use crate::value_scale::Rescaling;
 /// The outputs of a network for a batch of observations.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[rows, max_outputs]`, with the columns beyond the outputs of a row's task masked.
+    /// `[rows, max_outputs]`: the logits of the options, with the columns beyond the outputs of a row's task masked, or the
+    /// means of the components of continuous actions. There the columns beyond those of a row's task are arbitrary.
     pub logits: Tensor<2>,
+    /// `[rows, max_outputs]`: the logarithms of the deviations of continuous actions.
+    pub log_deviations: Option<Tensor<2>>,
     /// `[rows]`.
     pub values: Tensor<1>,
 }

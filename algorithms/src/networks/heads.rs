@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
@@ -123,7 +123,7 @@ fn legal_outputs(task_ids: &[usize], tasks: &[Task], device: &Device) -> Vec<Ten
     let of_choice = |choice: usize| {
         let mut legal = vec![0.0; task_ids.len() * width];
         for (row, &task) in task_ids.iter().enumerate() {
-            for column in tasks[task].actions.columns_of(choice) {
+            for column in tasks[task].actions.expect_joint().columns_of(choice) {
                 legal[row * width + column] = 1.0;
             }
         }
@@ -231,10 +231,15 @@ impl ActionColumns {
 /// those of its task, and the columns beyond the task's outputs are masked. A shared head has a
 /// column for each output of any task, from which a row selects those of its task. Each task has its own
 /// value head in both cases, because returns differ in size between tasks.
+///
+/// Continuous actions have a normal distribution for each component, whose mean is an output. Its deviation depends on the
+/// task, not on the observation.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
     value: Linear,
+    /// `[tasks, max_outputs]`: the logarithms of the deviations of continuous actions.
+    log_deviations: Option<Param<Tensor<2>>>,
     columns: ActionColumns,
 }
 
@@ -251,7 +256,12 @@ impl Heads {
     ) -> Self {
         let columns = ActionColumns::new(spec, kind);
         let (layers, actions) = columns.layers();
+        let log_deviations = (spec.max_components() > 0).then(|| {
+            let shape = [spec.tasks.len(), spec.max_components()];
+            Param::from_data(TensorData::zeros::<f32, _>(shape), initializer.device)
+        });
         Self {
+            log_deviations,
             policy: initializer.linears(features, actions, layers, 0.01),
             value: initializer.linears(features, 1, spec.tasks.len(), 1.0),
             columns,
@@ -264,12 +274,17 @@ impl Heads {
         self
     }
 
-    /// Computes masked logits and values of features `[rows, features]`.
+    /// Computes logits, of which those beyond a task's outputs are masked, or the means of continuous actions, and the values
+    /// of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let logits = self.policy.forward(features.clone());
         let logits = self.columns.pick(logits, 1, rows).squeeze_dim(2);
         let values = rows.pick(self.value.forward(features), 1);
-        Outputs { logits: mask_logits(logits, rows.illegal()), values: values.squeeze_dim(1) }
+        let (logits, log_deviations) = match &self.log_deviations {
+            None => (mask_logits(logits, rows.illegal()), None),
+            Some(log_deviations) => (logits, Some(rows.embed(log_deviations.val()))),
+        };
+        Outputs { logits, log_deviations, values: values.squeeze_dim(1) }
     }
 }
 

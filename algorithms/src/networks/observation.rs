@@ -82,6 +82,13 @@ impl ObservationLayout {
         NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
     }
 
+    /// Converts a row on the host.
+    pub(crate) fn values(self, row: &[u8]) -> Vec<f32> {
+        let mut values = vec![0.0; self.length()];
+        self.decode(row, &mut values);
+        values
+    }
+
     fn decode_all<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> ([usize; 2], Vec<f32>) {
         let shape = [rows.len(), self.length()];
         let rows: Vec<&[u8]> = rows.collect();

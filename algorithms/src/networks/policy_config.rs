@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, choices, settings};
 
-use super::Precision;
+use super::{ObservationLayout, Precision};
 use crate::value_scale::TaskScales;
 use crate::{ConfigError, ValueScale};
 
@@ -56,6 +56,9 @@ settings! {
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
         pub lstm: usize = 0; fixed "the shape of the network depends on it",
+        /// True if each element of the observations is normalised by its running mean and deviation in each task and clipped
+        /// to +-10. The statistics are those of all steps before the last update. PPO on vectors only.
+        pub normalize_observations: bool = false; fixed "the network learned from observations in this scale",
         /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`): as
         /// they are; normalised by the mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016,
         /// Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of Pohlen et
@@ -80,6 +83,9 @@ impl PolicyConfig {
     /// outputs of one game only if no other game shares them.
     pub fn validate_action_values(&self) -> Result<(), ConfigError> {
         ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
+        let allowed = "false; only PPO normalises observations";
+        let normalizes = self.normalize_observations;
+        ConfigError::unless(!normalizes, "normalize_observations", &normalizes, allowed)?;
         let is_possible = self.value_scale != ValueScale::PopArt || self.head == HeadKind::PerGame;
         let allowed = "none, h or symlog with head = \"shared\"; popart needs a head for each game";
         ConfigError::unless(is_possible, "value_scale", &"popart", allowed)
@@ -91,6 +97,13 @@ impl PolicyConfig {
         let is_possible = self.lstm == 0 || num_minibatches <= num_envs;
         let allowed = format!("0 with num_minibatches = {num_minibatches} above the {num_envs} environments");
         ConfigError::unless(is_possible, "lstm", &self.lstm, allowed)
+    }
+
+    /// Checks that observations of `layout` can be normalised if they should be.
+    pub(crate) fn validate_observations(&self, layout: ObservationLayout) -> Result<(), ConfigError> {
+        let is_possible = !self.normalize_observations || !matches!(layout, ObservationLayout::Images { .. });
+        let allowed = "false for images, whose bytes are divided by 255";
+        ConfigError::unless(is_possible, "normalize_observations", &self.normalize_observations, allowed)
     }
 
     /// Returns the value scales of `num_tasks` tasks.

@@ -15,7 +15,8 @@ impl ActorCritic {
     /// `lstm`, and two `nn.Linear`, `actor` and `critic`.
     ///
     /// With several games, `actor` has the rows of all games, each with as many as the game with the most
-    /// actions needs. A shared head has one row for each action. `critic` has one row for each game.
+    /// actions needs. A shared head has one row for each action. `critic` has one row for each game. With continuous actions
+    /// `actor` outputs means, and `actor_logstd` has a row for each task, as in `ppo_continuous_action.py`.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         torch_weights(self)
     }
@@ -26,7 +27,9 @@ impl TorchNames for ActorCritic {
         let mut names = Names::of_body(weights, is_normalised);
         names.push("hidden.linear", "network", names.next);
         names.push("hidden.activation.norm", "network", names.next + 1);
-        names.pairs.extend([("heads.policy", "actor"), ("heads.value", "critic")].map(owned));
+        let heads =
+            [("heads.policy", "actor"), ("heads.value", "critic"), ("heads.log_deviations", "actor_logstd")];
+        names.pairs.extend(heads.map(owned));
         for (ours, theirs) in [("input", "ih"), ("recurrent", "hh")] {
             for parameter in ["weight", "bias"] {
                 let place = format!("lstm.{ours}.{parameter}");
@@ -161,7 +164,7 @@ impl Names {
             [height, width, channels] => {
                 (vec![channels, height, width], transposed(&values, height * width, channels, 1))
             }
-            [_, _] if name == "body.embedding" => (shape, values),
+            [_, _] if is_of_tasks(&name) => (shape, values),
             [inputs, outputs] if reads_body(&name) => {
                 (vec![outputs, inputs], flattened_first(&values, feature_map, outputs))
             }
@@ -182,12 +185,17 @@ pub(super) fn with_torch_values(
     let values = match *shape {
         [height, width, inputs, outputs] => transposed(&values, outputs, inputs, height * width),
         [height, width, channels] => transposed(&values, 1, channels, height * width),
-        [_, _] if name == "body.embedding" => values,
+        [_, _] if is_of_tasks(&name) => values,
         [_, outputs] if reads_body(&name) => flattened_last(&values, feature_map, outputs),
         [inputs, outputs] => transposed(&values, 1, outputs, inputs),
         _ => values,
     };
     NamedWeights { name, shape, values }
+}
+
+/// Returns true for parameters that are no layer, but have a row for each task.
+pub(super) fn is_of_tasks(name: &str) -> bool {
+    ["body.embedding", "heads.log_deviations"].contains(&name)
 }
 
 /// Returns true for the weights of a layer that reads the features of the body.

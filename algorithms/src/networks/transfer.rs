@@ -7,8 +7,9 @@ use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::torch::{TorchNames, with_torch_values};
+use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
+use crate::observation_statistics::PREFIX as STATISTICS;
 use crate::value_scale::TaskScales;
 use crate::vector_spec::max_outputs;
 use crate::{LearnerError, Task, VectorSpec};
@@ -167,13 +168,14 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let is_same = own.algorithm == from.algorithm;
     check(own, from, is_same)?;
     let parameters = weights(&network)?;
-    let names = network.names(&parameters, is_normalised(&source.weights));
+    let layers = || source.weights.iter().filter(|weights| !weights.name.starts_with(STATISTICS));
+    let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
     let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
     for parameter in parameters {
         let rows = rows_of(&parameter.name, own.policy.head);
         let ours = names.for_torch(parameter.clone(), network.feature_map());
-        let found = source.weights.iter().find(|theirs| theirs.name == ours.name);
+        let found = layers().find(|theirs| theirs.name == ours.name);
         let is_head = rows != Rows::Shared
             || parameter.name.contains(".output.")
             || parameter.name.starts_with("heads.");
@@ -205,9 +207,7 @@ pub(crate) fn transfer<N: Module + TorchNames>(
         tensors += 1;
         merged.push(with_torch_values(parameter, values, network.feature_map()));
     }
-    if let Some(unused) =
-        source.weights.iter().find(|theirs| is_same && !used.contains(&theirs.name.as_str()))
-    {
+    if let Some(unused) = layers().find(|theirs| is_same && !used.contains(&theirs.name.as_str())) {
         let layer = unused.name.clone();
         let settings = "policy.layer_norm, policy.lstm, policy.game_embedding, dqn.dueling, dqn.noisy";
         return Err(TransferError::Unmatched { layer, network: "the source", settings });
@@ -240,6 +240,12 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
             name(policies.1.value_scale.name()),
             is_same,
         ),
+        (
+            "policy.normalize_observations",
+            policies.0.normalize_observations.to_string(),
+            policies.1.normalize_observations.to_string(),
+            true,
+        ),
         ("outputs", from.outputs.clone(), own.outputs.clone(), is_same),
     ];
     for (name, source_value, own, matters) in settings {
@@ -258,13 +264,13 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
 }
 
 /// Returns true if a network has normalisations: parameters with a value for each channel or pixel, and not for each input.
-fn is_normalised(weights: &[NamedWeights]) -> bool {
-    weights.iter().any(|weights| weights.name.ends_with(".weight") && [1, 3].contains(&weights.shape.len()))
+fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> bool {
+    weights.any(|weights| weights.name.ends_with(".weight") && [1, 3].contains(&weights.shape.len()))
 }
 
 fn rows_of(name: &str, head: HeadKind) -> Rows {
     let of_actions = name.starts_with("heads.policy.") || name.starts_with("advantage.output.");
-    let of_tasks = name.starts_with("heads.value.") || name == "body.embedding";
+    let of_tasks = name.starts_with("heads.value.") || is_of_tasks(name);
     match head {
         _ if of_tasks => Rows::OfTasks,
         HeadKind::PerGame if of_actions => Rows::OfActions,

@@ -64,12 +64,12 @@ impl Paths {
     fn new<'a>(actions: impl Iterator<Item = (usize, &'a [i32])>, tasks: &[Task], device: &Device) -> Self {
         let most = |count: &dyn Fn(&Task) -> usize| tasks.iter().map(count).max().unwrap_or(0);
         let num_choices = most(&|task| task.actions.num_choices());
-        let num_nodes = most(&|task| task.actions.nodes().len());
+        let num_nodes = most(&num_nodes_of);
         let columns = max_outputs(tasks);
 
         let (mut ids, mut edges) = (Vec::new(), Vec::new());
         for (task, options) in actions {
-            let graph = &tasks[task].actions;
+            let graph = tasks[task].actions.expect_joint();
             ids.push(task as i32);
             let path = graph.path(options);
             edges.extend(path.map(|(node, edge)| (node * columns + graph.nodes()[node][edge].column) as i32));
@@ -92,9 +92,9 @@ impl Paths {
                 .collect()
         };
         let choices = of_rows(ones(&|task| task.actions.num_choices(), num_choices));
-        let nodes = of_rows(ones(&|task| task.actions.nodes().len(), num_nodes));
+        let nodes = of_rows(ones(&num_nodes_of, num_nodes));
         let graphs = Graphs { tasks, num_nodes, columns };
-        let are_products = tasks.iter().all(|task| task.actions.is_product());
+        let are_products = tasks.iter().all(|task| task.actions.expect_joint().is_product());
         Self {
             edges: Tensor::from_data(TensorData::new(edges, [rows, num_choices]), device),
             choices,
@@ -123,6 +123,11 @@ impl Paths {
     }
 }
 
+/// Returns the number of nodes of the graph of a task's actions.
+fn num_nodes_of(task: &Task) -> usize {
+    task.actions.expect_joint().nodes().len()
+}
+
 /// The graphs of all tasks, padded to the same numbers of nodes and columns.
 struct Graphs<'a> {
     tasks: &'a [Task],
@@ -134,8 +139,10 @@ impl Graphs<'_> {
     /// Returns each edge as its index in `[tasks, nodes, columns]`, with the node that it leads to.
     fn edges(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         let Self { tasks, num_nodes, columns } = *self;
-        let nodes =
-            tasks.iter().enumerate().flat_map(move |(task, of)| (task * num_nodes..).zip(of.actions.nodes()));
+        let nodes = tasks
+            .iter()
+            .enumerate()
+            .flat_map(move |(task, of)| (task * num_nodes..).zip(of.actions.expect_joint().nodes()));
         nodes.flat_map(move |(node, edges)| {
             edges.iter().map(move |edge| (node * columns + edge.column, edge.next))
         })
@@ -228,7 +235,7 @@ mod tests {
             let rows: Vec<(usize, Vec<i32>)> = (0..rng.random_range(1..6))
                 .map(|_| {
                     let task = rng.random_range(0..tasks.len());
-                    (task, all_actions(&tasks[task].actions).choose(&mut rng).unwrap().clone())
+                    (task, all_actions(tasks[task].actions.expect_joint()).choose(&mut rng).unwrap().clone())
                 })
                 .collect();
             let logits = (0..rows.len() * columns).map(|_| rng.random_range(-3.0..3.0)).collect();
@@ -261,7 +268,7 @@ mod tests {
         }
 
         fn graph(&self, row: usize) -> &JointActions {
-            &self.tasks[self.rows[row].0].actions
+            self.tasks[self.rows[row].0].actions.expect_joint()
         }
 
         fn row(&self, row: usize) -> &[f32] {

@@ -3,12 +3,14 @@ use std::mem;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use rl_env::Batch;
+use rl_env::{ActionBuffer, Actions, Batch};
 
 use super::loss::{self, PolicyChange};
 use super::metrics::{Explained, LearnedRow, task_metrics};
 use super::minibatch::{Minibatch, Targets, scale_by_task};
 use super::recurrent::RecurrentRollout;
+use super::row_actions::Terms;
+use super::row_policy::ChosenAction;
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::halt::{self, Halt, halt_if};
@@ -16,13 +18,15 @@ use crate::networks::{
     ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
     TransferError, Transferred, transfer,
 };
+use crate::observation_statistics::ObservationStatistics;
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{Details, OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
+use crate::state_bytes::bad;
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::{Learner, LearnerError, SpecError, Task, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
@@ -35,6 +39,10 @@ pub struct Ppo {
     /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
     pub(super) recurrent: RecurrentRollout,
+    /// Present if observations are normalised.
+    pub(super) statistics: Option<ObservationStatistics>,
+    /// The actions of the current step.
+    actions: ActionBuffer,
 }
 
 /// Metrics of one minibatch.
@@ -89,6 +97,7 @@ impl Ppo {
         policy.validate_minibatches(config.num_minibatches, spec.num_envs())?;
         policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
+        policy.validate_observations(layout)?;
         let device = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
         let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
@@ -98,7 +107,20 @@ impl Ppo {
         let recurrent = RecurrentRollout::new(spec.num_envs(), policy.lstm);
         let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.plan(), seed);
-        Ok(Self { config, policy, on_policy, actor, recurrent })
+        let statistics = policy
+            .normalize_observations
+            .then(|| ObservationStatistics::new(on_policy.spec.tasks.len(), layout.length()));
+        let mut ppo = Self {
+            actions: actor.action_buffer(),
+            config,
+            policy,
+            on_policy,
+            actor,
+            recurrent,
+            statistics: None,
+        };
+        ppo.set_statistics(statistics);
+        Ok(ppo)
     }
 
     /// Returns the hyperparameters.
@@ -147,6 +169,7 @@ impl Ppo {
         let targets = self.rescale(&entries, estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &targets, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
+        self.observe_statistics();
         self.on_policy.finish_update();
 
         let last = minibatches.last().expect("two steps of an environment contain a transition");
@@ -169,6 +192,24 @@ impl Ppo {
             transitions,
             tasks: task_metrics(self.on_policy.spec.tasks.len(), &learned, &explained, self.config.clip_coef),
         })
+    }
+
+    /// Replaces the statistics by which observations are normalised.
+    pub(super) fn set_statistics(&mut self, statistics: Option<ObservationStatistics>) {
+        if let Some(statistics) = &statistics {
+            self.actor.set_statistics(statistics);
+        }
+        self.statistics = statistics;
+    }
+
+    /// Adds the observations of the rollout to the statistics. The update itself uses those with which the policy acted.
+    fn observe_statistics(&mut self) {
+        let Some(mut statistics) = self.statistics.take() else { return };
+        let OnPolicy { rollout, layout, .. } = &self.on_policy;
+        let observation =
+            |entry: usize| (self.on_policy.task(entry), layout.values(rollout.observation(entry)));
+        statistics.observe(rollout.transitions().into_iter().map(observation));
+        self.set_statistics(Some(statistics));
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
@@ -215,6 +256,8 @@ impl Ppo {
         let mut steps = Vec::new();
         // Minibatches of a recurrent network are whole environments.
         let recurrent = self.recurrent.is_recurrent();
+        let device = self.on_policy.training.device.clone();
+        let normalizer = self.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
         let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
         for epoch in 1..=self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut items, self.config.num_minibatches) {
@@ -223,9 +266,15 @@ impl Ppo {
                     continue;
                 }
                 halt_if(stop)?;
-                let device = &self.on_policy.training.device;
-                let sequences = if recurrent { self.recurrent.sequences(part, device) } else { None };
-                let minibatch = Minibatch::gather(&self.on_policy, targets, &rows, sequences, &self.config);
+                let sequences = if recurrent { self.recurrent.sequences(part, &device) } else { None };
+                let minibatch = Minibatch::gather(
+                    &self.on_policy,
+                    normalizer.as_ref(),
+                    targets,
+                    &rows,
+                    sequences,
+                    &self.config,
+                );
                 let learned = self.learn(minibatch, step_size, stop);
                 let diagnose = |error| self.diagnose(error, &rows, targets, step_size);
                 let step = learned.map_err(|halt| halt.map_error(diagnose))?;
@@ -315,8 +364,8 @@ impl Ppo {
             (spec.tasks.len() > 1).then(|| Tensor::zeros(features.shape(), &training.device).require_grad());
         let features = probe.iter().fold(features, |features, probe| features + probe.clone());
         let outputs = minibatch.transitions(training.network.outputs(features, rows));
-        let policies = minibatch.choices.policies(outputs.logits);
-        let log_ratio = policies.log_prob() - minibatch.log_probs;
+        let Terms { log_probs, entropies } = minibatch.actions.terms(&outputs);
+        let log_ratio = log_probs - minibatch.log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
         let value_errors = if config.clip_vloss {
             let old_values = minibatch.values;
@@ -325,7 +374,6 @@ impl Ppo {
             loss::value_errors(outputs.values, minibatch.returns)
         };
         let value_loss = loss::value_loss(value_errors.clone());
-        let entropies = policies.entropies();
         let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
         let entropy = entropies.clone().mean();
         let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
@@ -345,8 +393,8 @@ impl Learner for Ppo {
         &self.on_policy.spec
     }
 
-    /// Samples an action for each row. Draws one random number per choice, in row order.
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+    /// Samples an action for each row. Draws one random number per choice or two per component, in row order.
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
         let evaluation = self.actor.evaluate_batch(batch, &self.recurrent.current());
@@ -355,16 +403,17 @@ impl Learner for Ppo {
         let step_of = |env| self.on_policy.rollout.steps(env);
         self.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
         self.on_policy.store(evaluation.packed, batch);
-        let OnPolicy { spec, actions, action_rng, rollout, .. } = &mut self.on_policy;
-        actions.clear();
+        let OnPolicy { spec, action_rng, rollout, .. } = &mut self.on_policy;
+        self.actions.clear();
         for ((row, policy), value) in rows(batch).into_iter().zip(&evaluation.policies).zip(evaluation.values)
         {
-            let joint = spec.actions(row.env);
-            let (options, log_prob) = policy.sample(joint, action_rng);
-            joint.write(&options, actions);
-            rollout.begin_step(batch, row, Decision { options: &options, log_prob, value });
+            let actions = spec.actions(row.env);
+            let (chosen, log_prob) = policy.sample(actions, action_rng);
+            chosen.write(actions, &mut self.actions);
+            let ChosenAction { options, components } = &chosen;
+            rollout.begin_step(batch, row, Decision { options, components, log_prob, value });
         }
-        Ok(actions)
+        Ok(self.actions.as_actions())
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
@@ -405,7 +454,9 @@ impl Learner for Ppo {
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.on_policy.training.network.torch_weights()
+        let mut weights = self.on_policy.training.network.torch_weights()?;
+        weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
+        Ok(weights)
     }
 
     fn description(&self) -> NetworkDescription {
@@ -419,7 +470,15 @@ impl Learner for Ppo {
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         let network = self.on_policy.training.network.clone();
-        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        let own = self.description();
+        let (network, scales, transferred) = transfer(network, &own, source)?;
+        let statistics = self.statistics.clone().map(|statistics| {
+            let from = &source.description.tasks;
+            let known = |task: &Task| from.iter().position(|known| known.name == task.name);
+            let known = statistics.with_weights(&source.weights, own.tasks.iter().map(known));
+            known.ok_or_else(|| bad("the statistics of the observations do not match the tasks"))
+        });
+        self.set_statistics(statistics.transpose()?);
         self.actor.set_network(network.valid());
         self.actor.scales = scales;
         self.on_policy.training.network = network;

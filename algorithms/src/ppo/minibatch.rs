@@ -1,9 +1,10 @@
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::choices::Choices;
+use super::row_actions::RowActions;
 use super::{NormAdv, PpoConfig};
-use crate::JointActions;
+use crate::TaskActions;
 use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
+use crate::observation_statistics::Normalizer;
 use crate::on_policy::OnPolicy;
 use crate::value_scale::TaskScales;
 
@@ -24,8 +25,7 @@ pub(super) struct Minibatch {
     pub(super) sequences: Option<Sequences>,
     /// Indices of the rows that are transitions, unless all are.
     kept: Option<Tensor<1, Int>>,
-    /// The actions.
-    pub(super) choices: Choices,
+    pub(super) actions: RowActions,
     pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
     pub(super) returns: Tensor<1>,
@@ -39,6 +39,7 @@ impl Minibatch {
     /// Collects the given entries of a rollout, at least one of which must be a transition.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
+        normalizer: Option<&Normalizer>,
         targets: &Targets,
         rows: &[usize],
         sequences: Option<Sequences>,
@@ -48,6 +49,11 @@ impl Minibatch {
         let device = &training.device;
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
         let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, device);
+        let observations = on_policy.observations(rows);
+        let observations = match normalizer {
+            Some(normalizer) => normalizer.apply(observations, &row_tasks),
+            None => observations,
+        };
         let (kept, entries): (Vec<i32>, Vec<usize>) =
             (0..).zip(rows.iter().copied()).filter(|&(_, entry)| rollout.is_transition(entry)).unzip();
         let kept = (entries.len() < rows.len())
@@ -59,13 +65,12 @@ impl Minibatch {
         if config.norm_adv == NormAdv::Batch {
             normalize(&mut advantages);
         }
-        let actions = entries.iter().map(|&entry| (task(entry), rollout.action(entry)));
         Self {
-            observations: on_policy.observations(rows),
+            observations,
             rows: row_tasks,
             sequences,
             kept,
-            choices: Choices::new(actions, &spec.tasks, device),
+            actions: RowActions::new(&entries, task, rollout, &spec.tasks, device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
             advantages: floats(advantages),
             returns: floats(each(&|entry| targets.returns[entry])),
@@ -81,13 +86,16 @@ impl Minibatch {
         let Some(kept) = &self.kept else { return outputs };
         Outputs {
             logits: outputs.logits.select(0, kept.clone()),
+            log_deviations: outputs.log_deviations.map(|deviations| deviations.select(0, kept.clone())),
             values: outputs.values.select(0, kept.clone()),
         }
     }
 }
 
-/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0.
-fn inverse_entropy(actions: &JointActions) -> f32 {
+/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for continuous
+/// actions, of which there is no uniform policy.
+fn inverse_entropy(actions: &TaskActions) -> f32 {
+    let TaskActions::Joint(actions) = actions else { return 1.0 };
     let entropy = actions.ln_count() as f32;
     if entropy > 0.0 { entropy.recip() } else { 0.0 }
 }
@@ -133,8 +141,8 @@ fn normalize(values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ValueScale;
     use crate::value_scale::TaskReturn;
+    use crate::{JointActions, ValueScale};
 
     #[test]
     fn advantages_of_all_tasks_have_the_same_scale() {
@@ -164,10 +172,11 @@ mod tests {
 
     #[test]
     fn inverse_entropies_by_hand() {
-        assert_eq!(inverse_entropy(&JointActions::discrete(1)), 0.0);
-        assert_eq!(inverse_entropy(&JointActions::product(&[1, 1]).unwrap()), 0.0);
+        let inverse_entropy = |actions| inverse_entropy(&TaskActions::Joint(actions));
+        assert_eq!(inverse_entropy(JointActions::discrete(1)), 0.0);
+        assert_eq!(inverse_entropy(JointActions::product(&[1, 1]).unwrap()), 0.0);
         let four = [JointActions::discrete(4), JointActions::product(&[2, 2]).unwrap()];
-        assert!(four.iter().all(|four| (inverse_entropy(four) - 0.5 / 2f32.ln()).abs() < 1e-6));
+        assert!(four.into_iter().all(|four| (inverse_entropy(four) - 0.5 / 2f32.ln()).abs() < 1e-6));
     }
 
     #[test]

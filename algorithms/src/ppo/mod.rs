@@ -7,7 +7,7 @@
 //! use algorithms::{Learner, VectorSpec};
 //! use burn::tensor::Device;
 //! use classic_control::{Probe, ProbeKind};
-//! use rl_env::{Actions, ResetSeeds, VectorEnv};
+//! use rl_env::{ResetSeeds, VectorEnv};
 //! use vector::{PoolOptions, PoolVectorEnv};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +19,7 @@
 //! let mut batch = envs.reset(ResetSeeds::From(1))?;
 //! while !ppo.is_complete() {
 //!     let actions = ppo.act(batch)?; // one action per environment
-//!     batch = envs.step(Actions::Discrete(actions))?;
+//!     batch = envs.step(actions)?;
 //!     ppo.observe(batch)?; // rewards and next observations
 //!     if ppo.is_ready() {
 //!         let metrics = ppo.update()?;
@@ -44,14 +44,16 @@
 //!
 //! 1. `learner`: the algorithm: act, observe, update
 //! 2. `rollout` and [`returns`](crate::returns): the stored steps, and advantages from them
-//! 3. `minibatch`, `choices` and `loss`: the tensors of a minibatch, the policy of actions that are several choices, and the
-//!    three terms of the objective
+//! 3. `minibatch`, `row_actions` and `loss`: the tensors of a minibatch, the distributions of its actions, and the three terms
+//!    of the objective. `choices` holds the distributions of actions that are several choices, `gaussian` those of continuous
+//!    actions
 //! 4. `training` and `optimizer`: the backward pass, clipping and Adam
-//! 5. `policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
+//! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
 
 mod choices;
 mod config;
+mod gaussian;
 mod joint_policy;
 mod learner;
 mod loss;
@@ -61,6 +63,8 @@ mod policy;
 #[cfg(test)]
 mod recorded;
 mod recurrent;
+mod row_actions;
+mod row_policy;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,15 @@
 use rand::Rng;
-use rl_env::{Batch, ObservationBuffer};
+use rl_env::{ActionBuffer, Batch, ObservationBuffer};
 
 use super::RecurrentState;
-use super::joint_policy::JointPolicy;
 use super::recurrent::episode_starts;
+use super::row_policy::{ChosenAction, RowPolicy};
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{ActorCritic, PackedRows};
+use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::value_scale::TaskScales;
-use crate::{LearnerError, SpecError, VectorSpec};
+use crate::{LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// A trained policy, used for evaluation only.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Policy {
     reader: BatchReader,
     /// The value scales of the tasks.
     pub(super) scales: TaskScales,
+    /// Present if observations are normalised.
+    normalizer: Option<Normalizer>,
     /// Size of the LSTM state of one environment; 0 if the network is not recurrent.
     lstm_size: usize,
 }
@@ -24,7 +27,7 @@ pub struct Policy {
 /// The outputs of a policy for some rows, on the host.
 pub(super) struct Evaluation {
     /// For each row the distribution of its actions.
-    pub(super) policies: Vec<JointPolicy>,
+    pub(super) policies: Vec<RowPolicy>,
     /// For each row its value.
     pub(super) values: Vec<f32>,
     /// The recurrent state of these rows after the step.
@@ -41,7 +44,7 @@ impl Policy {
         scales: TaskScales,
         lstm_size: usize,
     ) -> Self {
-        Self { network, reader, scales, lstm_size }
+        Self { network, reader, scales, normalizer: None, lstm_size }
     }
 
     /// Returns the same policy for other environments. The policy must know their tasks.
@@ -54,29 +57,31 @@ impl Policy {
         self.network = network;
     }
 
+    /// Normalises observations by these statistics from now on.
+    pub(super) fn set_statistics(&mut self, statistics: &ObservationStatistics) {
+        self.normalizer = Some(statistics.normalizer(self.reader.device()));
+    }
+
     /// Returns the recurrent state before the first observation. Each run of the environments needs a state
     /// of its own.
     pub fn initial_state(&self) -> RecurrentState {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns the elements of an action for each environment: the most probable action (the first if several are equal) if
-    /// `greedy`, else a sample, for which one random number per choice is drawn, in row order.
+    /// Returns an action for each environment: the most probable one (the first if several are equal) if `greedy`, else a
+    /// sample, for which one random number per choice or two per component are drawn, in row order.
     pub fn act(
         &self,
         batch: &Batch,
         state: &mut RecurrentState,
         greedy: bool,
         rng: &mut impl Rng,
-    ) -> Result<Vec<i32>, LearnerError> {
+    ) -> Result<ActionBuffer, LearnerError> {
         state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
         let evaluation = self.evaluate_batch(batch, state)?;
-        let mut actions = Vec::with_capacity(batch.len());
-        for (&env, policy) in batch.env_ids.iter().zip(&evaluation.policies) {
-            let joint = self.reader.actions(env);
-            let options = if greedy { policy.greedy(joint) } else { policy.sample(joint, rng).0 };
-            joint.write(&options, &mut actions);
-        }
+        let actions = self.write(batch, &evaluation, |policy, actions| {
+            if greedy { policy.greedy(actions) } else { policy.sample(actions, rng).0 }
+        });
         *state = evaluation.state;
         Ok(actions)
     }
@@ -94,20 +99,39 @@ impl Policy {
         Ok((self.each_log_probs(batch, &evaluation), evaluation.values))
     }
 
-    /// Returns the elements of the most probable action of each environment, the first if several are equal. Uses the initial
-    /// recurrent state, as do the methods below.
-    pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
+    /// Returns the most probable action of each environment, the first if several are equal. Uses the initial recurrent
+    /// state, as do the methods below.
+    pub fn greedy(&self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
         let evaluation = self.evaluate_batch(batch, &self.initial_state())?;
-        let mut actions = Vec::with_capacity(batch.len());
+        Ok(self.write(batch, &evaluation, RowPolicy::greedy))
+    }
+
+    /// Returns the action that `choose` selects for each environment.
+    fn write(
+        &self,
+        batch: &Batch,
+        evaluation: &Evaluation,
+        mut choose: impl FnMut(&RowPolicy, &TaskActions) -> ChosenAction,
+    ) -> ActionBuffer {
+        let mut buffer = self.action_buffer();
         for (&env, policy) in batch.env_ids.iter().zip(&evaluation.policies) {
-            let joint = self.reader.actions(env);
-            joint.write(&policy.greedy(joint), &mut actions);
+            let actions = self.reader.actions(env);
+            choose(policy, actions).write(actions, &mut buffer);
         }
-        Ok(actions)
+        buffer
+    }
+
+    /// Returns an empty buffer for actions.
+    pub(super) fn action_buffer(&self) -> ActionBuffer {
+        if self.reader.has_continuous_actions() {
+            ActionBuffer::Continuous(Vec::new())
+        } else {
+            ActionBuffer::Discrete(Vec::new())
+        }
     }
 
     /// Returns for each environment the log-probabilities of its actions, or for `MultiDiscrete` those of the options of
-    /// each choice.
+    /// each choice; nothing for continuous actions.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         Ok(self.each_log_probs(batch, &self.evaluate_batch(batch, &self.initial_state())?))
     }
@@ -141,17 +165,26 @@ impl Policy {
         state: &RecurrentState,
     ) -> Result<Evaluation, LearnerError> {
         let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
+        let observations = match &self.normalizer {
+            Some(normalizer) => normalizer.apply(observations, &tasks),
+            None => observations,
+        };
         let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
         let sequences = state.select(&envs).sequences(&vec![false; rows.len()], self.reader.device());
         let (outputs, next_state) = self.network.forward(observations, &tasks, sequences);
         let state = next_state.map_or_else(|| Ok(state.select(&envs)), RecurrentState::from_lstm)?;
         let [_, max_outputs] = outputs.logits.dims();
         let logits = to_host(outputs.logits)?;
+        let log_deviations = outputs.log_deviations.map_or_else(|| Ok(Vec::new()), to_host)?;
+        let width = log_deviations.len() / rows.len().max(1);
         let values = to_host(outputs.values)?;
         let policies = envs
             .iter()
             .zip(logits.chunks_exact(max_outputs))
-            .map(|(&env, logits)| self.joint_policy(env, logits))
+            .enumerate()
+            .map(|(row, (&env, logits))| {
+                self.row_policy(env, logits, &log_deviations[row * width..(row + 1) * width])
+            })
             .collect::<Result<_, _>>()?;
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(LearnerError::NonFinite {
@@ -164,13 +197,23 @@ impl Policy {
     }
 
     /// Returns the distribution of an environment's actions.
-    fn joint_policy(&self, env: usize, logits: &[f32]) -> Result<JointPolicy, LearnerError> {
+    fn row_policy(
+        &self,
+        env: usize,
+        logits: &[f32],
+        log_deviations: &[f32],
+    ) -> Result<RowPolicy, LearnerError> {
         let actions = self.reader.actions(env);
         let logits = &logits[..actions.num_outputs()];
-        if logits.iter().any(|logit| !logit.is_finite()) {
-            return Err(LearnerError::NonFinite { what: format!("a logit of environment {env}") });
+        let log_deviations = &log_deviations[..actions.num_components()];
+        let are_finite = |outputs: &[f32]| outputs.iter().all(|output| output.is_finite());
+        // Also the deviations themselves.
+        let deviations: Vec<f32> = log_deviations.iter().map(|logarithm| logarithm.exp()).collect();
+        if !are_finite(logits) || !are_finite(log_deviations) || !are_finite(&deviations) {
+            let output = if deviations.is_empty() { "a logit" } else { "a mean or deviation" };
+            return Err(LearnerError::NonFinite { what: format!("{output} of environment {env}") });
         }
-        Ok(JointPolicy::new(actions, logits))
+        Ok(RowPolicy::new(actions, logits, log_deviations))
     }
 
     /// Fails unless a batch holds some of the policy's environments, each at most once and in order.

@@ -26,7 +26,12 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
             // The decision was made by another policy.
             for row in rows(batch) {
                 let options = &actions[entry..=entry];
-                let decision = Decision { options, log_prob: log_probs[entry], value: values[entry] };
+                let decision = Decision {
+                    options,
+                    log_prob: log_probs[entry],
+                    value: values[entry],
+                    ..Decision::default()
+                };
                 ppo.on_policy.rollout.begin_step(batch, row, decision);
                 entry += 1;
             }

@@ -10,12 +10,13 @@ use settings::Settings;
 use super::recurrent::RecurrentRollout;
 use super::{Ppo, PpoConfig};
 use crate::networks::PolicyConfig;
+use crate::observation_statistics::ObservationStatistics;
 use crate::on_policy::OnPolicyState;
 use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 8 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 9 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {
@@ -25,6 +26,7 @@ struct State<'a> {
     on_policy: OnPolicyState<'a>,
     scales: TaskScales,
     recurrent: RecurrentRollout,
+    statistics: Option<ObservationStatistics>,
 }
 
 /// Writes the complete state at any moment. Just after an update it is small, because no rollout is in progress.
@@ -36,6 +38,7 @@ pub(super) fn write(ppo: &Ppo, out: &mut dyn Write) -> Result<(), LearnerError> 
         on_policy: ppo.on_policy.state()?,
         scales: ppo.actor.scales.clone(),
         recurrent: ppo.recurrent.clone(),
+        statistics: ppo.statistics.clone(),
     };
     HEADER.write(&state, out)
 }
@@ -83,6 +86,15 @@ impl Ppo {
             return Err(bad("the recurrent state does not match the environments and the network"));
         }
         ppo.recurrent = state.recurrent;
+        let fits = match (&state.statistics, &ppo.statistics) {
+            (Some(statistics), Some(fresh)) => statistics.fits(fresh),
+            (None, None) => true,
+            _ => false,
+        };
+        if !fits {
+            return Err(bad("the statistics of the observations do not match the environments"));
+        }
+        ppo.set_statistics(state.statistics);
         ppo.actor.set_network(ppo.on_policy.training.network.valid());
         Ok(ppo)
     }

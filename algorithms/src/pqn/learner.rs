@@ -2,7 +2,7 @@ use std::io::Write;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rl_env::Batch;
+use rl_env::{Actions, Batch};
 
 use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{
@@ -57,6 +57,8 @@ pub struct Pqn {
     pub(super) on_policy: OnPolicy<QNetwork>,
     /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
+    /// The elements of the actions of the current step.
+    actions: Vec<i32>,
 }
 
 impl Pqn {
@@ -71,6 +73,7 @@ impl Pqn {
         config.validate(spec.num_envs())?;
         policy.validate()?;
         policy.validate_action_values()?;
+        spec.check_choices()?;
         policy.precision.validate_on(device)?;
         let head = Head::new(ReturnModel::Mean(LossKind::Mse), policy.scales(spec.tasks.len()));
         let layout = ObservationLayout::of(&spec.observation_space)?;
@@ -82,7 +85,7 @@ impl Pqn {
         let actor = Policy::new(network.valid(), head, reader);
         let training = Training::new(network, ADAM_EPSILON, policy.precision, device);
         let on_policy = OnPolicy::new(spec, layout, training, config.plan(), seed);
-        Ok(Self { config, policy, on_policy, actor })
+        Ok(Self { config, policy, on_policy, actor, actions: Vec::new() })
     }
 
     /// Returns the hyperparameters.
@@ -213,7 +216,8 @@ impl Pqn {
         let device = &training.device;
         let task_ids = entries.iter().map(|&entry| spec.task_ids[rollout.env(entry)]);
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
-        let actions = entries.iter().map(|&entry| (spec.actions(rollout.env(entry)), rollout.action(entry)));
+        let actions =
+            entries.iter().map(|&entry| (spec.joint_actions(rollout.env(entry)), rollout.action(entry)));
         let branches = Branches::new(actions, spec.max_outputs(), device);
         let scales = &self.actor.head().scales;
         let squash = |&entry: &usize| scales.squash(spec.task_ids[rollout.env(entry)], returns[entry]);
@@ -257,24 +261,24 @@ impl Learner for Pqn {
 
     /// Returns the greedy action for each row, or a random one. Draws a random number and one per choice for each row, in row
     /// order.
-    fn act(&mut self, batch: &Batch) -> Result<&[i32], LearnerError> {
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
         let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
         let (values, packed) = self.actor.evaluate_batch(batch, None).map_err(diagnose)?;
         let epsilon = self.epsilon();
         self.on_policy.store(packed, batch);
-        let OnPolicy { spec, actions, action_rng, rollout, .. } = &mut self.on_policy;
-        actions.clear();
+        let OnPolicy { spec, action_rng, rollout, .. } = &mut self.on_policy;
+        self.actions.clear();
         for (row, values) in rows(batch).into_iter().zip(&values) {
-            let joint = spec.actions(row.env);
+            let joint = spec.joint_actions(row.env);
             let options = epsilon_greedy(joint, values, epsilon, action_rng);
-            joint.write(&options, actions);
+            joint.write(&options, &mut self.actions);
             // The log-probability of an action is not used.
-            let decision = Decision { options: &options, log_prob: 0.0, value: best_value(joint, values) };
-            rollout.begin_step(batch, row, decision);
+            let value = best_value(joint, values);
+            rollout.begin_step(batch, row, Decision { options: &options, value, ..Decision::default() });
         }
-        Ok(actions)
+        Ok(Actions::Discrete(&self.actions))
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {

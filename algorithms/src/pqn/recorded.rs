@@ -23,8 +23,11 @@ fn assert_equals(name: &'static str, updates: usize) {
             pqn.act(batch).unwrap();
             // The action was chosen by another policy, and the values differ a little.
             for row in rows(batch) {
-                let decision =
-                    Decision { options: &actions[entry..=entry], log_prob: 0.0, value: values[entry] };
+                let decision = Decision {
+                    options: &actions[entry..=entry],
+                    value: values[entry],
+                    ..Decision::default()
+                };
                 pqn.on_policy.rollout.begin_step(batch, row, decision);
                 entry += 1;
             }

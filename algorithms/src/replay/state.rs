@@ -47,7 +47,7 @@ impl ReplayBuffer {
             return Err("the shape of the replay buffer does not match the configuration");
         }
         let are_legal = |(env, history): (usize, &History)| {
-            history.has_legal_actions(|options| spec.actions(env).is_legal(options))
+            history.has_legal_actions(|options| spec.joint_actions(env).is_legal(options))
         };
         if !state.histories.iter().enumerate().all(are_legal) {
             return Err("the replay buffer contains an illegal action");

@@ -11,6 +11,68 @@ pub enum Actions<'a> {
     Continuous(&'a [f32]),
 }
 
+/// Actions that own their elements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ActionBuffer {
+    /// Integers, as in [`Actions::Discrete`].
+    Discrete(Vec<i32>),
+    /// Floats, as in [`Actions::Continuous`].
+    Continuous(Vec<f32>),
+}
+
+impl From<Vec<i32>> for ActionBuffer {
+    fn from(elements: Vec<i32>) -> Self {
+        Self::Discrete(elements)
+    }
+}
+
+impl From<Vec<f32>> for ActionBuffer {
+    fn from(elements: Vec<f32>) -> Self {
+        Self::Continuous(elements)
+    }
+}
+
+impl ActionBuffer {
+    /// Borrows the actions.
+    pub fn as_actions(&self) -> Actions<'_> {
+        match self {
+            Self::Discrete(elements) => Actions::Discrete(elements),
+            Self::Continuous(elements) => Actions::Continuous(elements),
+        }
+    }
+
+    /// Returns the elements of discrete actions.
+    pub fn discrete(&self) -> Option<&[i32]> {
+        self.as_actions().discrete()
+    }
+
+    /// Removes all elements.
+    pub fn clear(&mut self) {
+        match self {
+            Self::Discrete(elements) => elements.clear(),
+            Self::Continuous(elements) => elements.clear(),
+        }
+    }
+}
+
+impl<'a> Actions<'a> {
+    /// Returns the number of elements.
+    pub fn num_elements(self) -> usize {
+        match self {
+            Self::Discrete(elements) => elements.len(),
+            Self::Continuous(elements) => elements.len(),
+        }
+    }
+
+    /// Returns the elements of discrete actions.
+    pub fn discrete(self) -> Option<&'a [i32]> {
+        match self {
+            Self::Discrete(elements) => Some(elements),
+            Self::Continuous(_) => None,
+        }
+    }
+}
+
 /// Statistics of a finished episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeStats {

@@ -37,9 +37,13 @@ pub(super) struct Findings {
 impl Health {
     pub(super) fn new(experiment: &Experiment, printer: Printer) -> Self {
         let largest_return = largest_return(experiment);
+        // The entropy of a continuous policy has no lower bound.
+        let is_continuous = experiment.games.have_continuous_actions();
+        let conditions =
+            CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
         Self {
             algorithm: experiment.run.algorithm.name(),
-            watches: CONDITIONS.iter().map(|condition| Watch::new(condition, largest_return)).collect(),
+            watches: conditions.map(|condition| Watch::new(condition, largest_return)).collect(),
             silences: silences(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
             printer,

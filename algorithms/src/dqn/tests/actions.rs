@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{Actions, AutoresetMode, Batch, Space};
 
 use super::{config, learner, rainbow, restored, step, variants, vectors};
 use crate::categorical::argmax;
@@ -32,7 +32,7 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
             assert!(dqn.state().unwrap() == other.state().unwrap());
             let policy = dqn.policy(&spec).unwrap();
             let (values, greedy) = (policy.values(&envs.batch).unwrap(), policy.greedy(&envs.batch).unwrap());
-            assert_legal(&spec, &greedy);
+            assert_legal(&spec, Actions::Discrete(&greedy));
             // Values are those of the five factored actions, or of 3 and 4 options.
             assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
             let best = |values: &[f32]| argmax(values) as i32;

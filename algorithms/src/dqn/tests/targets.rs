@@ -66,7 +66,7 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
     let next: Vec<f32> = next.try_into_vec_as().unwrap();
     let mut several = 0;
     for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
-        let actions = &spec.tasks[task].actions;
+        let actions = spec.tasks[task].actions.expect_joint();
         let values = &next[row * 7..][..7];
         let mean = |options: &Vec<i32>| {
             let starts = (0..options.len()).map(|choice| actions.sizes()[..choice].iter().sum::<usize>());
@@ -97,7 +97,7 @@ fn priorities_of_several_choices_are_sums_of_their_errors() {
     dqn.learn_from(minibatch.draws.clone(), &StepNoise::default()).unwrap();
     for (row, draw) in minibatch.draws.iter().enumerate() {
         let options = dqn.replay.action(draw);
-        let columns = spec.actions(draw.env).columns(&options);
+        let columns = spec.joint_actions(draw.env).columns(&options);
         let error: f32 = columns.map(|column| (values[row * 7 + column] - targets[row]).abs()).sum();
         let priority = dqn.replay.priority(draw);
         assert!((priority - f64::from(error)).abs() < 1e-4, "{priority} and {error}");

@@ -4,12 +4,14 @@ use burn::tensor::Device;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
-use super::{Ppo, PpoConfig, PpoMetrics, TaskMetrics};
-use crate::networks::{HeadKind, PolicyConfig, weights};
+use super::{Policy, Ppo, PpoConfig, PpoMetrics, TaskMetrics};
+use crate::networks::{HeadKind, PolicyConfig, TrainedNetwork, weights};
 use crate::testing::{
     RandomEnvs, assert_legal, assert_stopped_updates_are_undone, simulate_device, spec, spec_of_choices,
 };
 use crate::{Learner, LearnerError, SpecError, Task, ValueScale, VectorSpec};
+
+mod continuous;
 
 fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -263,12 +265,12 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
             plain.tasks[0] = Task::new("factored", 5);
             let policy = ppo.policy(&plain).unwrap();
             let actions = policy.greedy(&envs.batch).unwrap();
-            assert_legal(&spec, &actions);
+            assert_legal(&spec, actions.as_actions());
             let log_probs = policy.log_probs(&envs.batch).unwrap();
             assert_eq!(log_probs.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
             let best = crate::categorical::argmax(&log_probs[0]) as i32;
             assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
-            assert_eq!(actions[0], best);
+            assert_eq!(actions.discrete().unwrap()[0], best);
         }
         // The probabilities of the taken actions are those of acting.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
@@ -491,7 +493,8 @@ fn a_policy_matches_tasks_of_other_environments_by_name() {
     }
     let policy = ppo.policy(&only_five).unwrap();
     assert_eq!(policy.values(&batch).unwrap(), values[1..3]);
-    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&envs.batch).unwrap()[1..3]);
+    let greedy = |policy: &Policy, batch| policy.greedy(batch).unwrap().discrete().unwrap().to_vec();
+    assert_eq!(greedy(&policy, &batch), greedy(&own, &envs.batch)[1..3]);
 
     let mut unknown = only_five.clone();
     unknown.tasks[0].name = "six".to_owned();
@@ -515,6 +518,6 @@ fn damaged_states_are_errors() {
     refused(&state[..state.len() / 2]);
     assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
     let mut newer = state;
-    newer[8] = 9;
-    assert_eq!(refused(&newer), "it has version 9, but this build reads version 8");
+    newer[8] = 10;
+    assert_eq!(refused(&newer), "it has version 10, but this build reads version 9");
 }

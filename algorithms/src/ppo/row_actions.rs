@@ -1,0 +1,56 @@
+use burn::tensor::{Device, Tensor};
+
+use super::choices::Choices;
+use super::gaussian::Components;
+use crate::Task;
+use crate::networks::Outputs;
+use crate::rollout::Rollout;
+
+/// The actions of the rows of a minibatch.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
+pub(super) enum RowActions {
+    Joint(Choices),
+    Continuous(Components),
+}
+
+/// The terms of the objective that depend on the distribution of actions, `[rows]` each.
+pub(super) struct Terms {
+    /// The log-probability of the row's action; its log-density if it is continuous.
+    pub(super) log_probs: Tensor<1>,
+    /// The entropy of the row's policy.
+    pub(super) entropies: Tensor<1>,
+}
+
+impl RowActions {
+    /// Collects the actions of some entries of a rollout. `task` returns the task of an entry.
+    pub(super) fn new(
+        entries: &[usize],
+        task: impl Fn(usize) -> usize,
+        rollout: &Rollout,
+        tasks: &[Task],
+        device: &Device,
+    ) -> Self {
+        if tasks.iter().any(|task| task.actions.joint().is_some()) {
+            let actions = entries.iter().map(|&entry| (task(entry), rollout.action(entry)));
+            return Self::Joint(Choices::new(actions, tasks, device));
+        }
+        let actions = entries.iter().map(|&entry| (task(entry), rollout.components(entry)));
+        Self::Continuous(Components::new(actions, tasks, device))
+    }
+
+    /// Computes the terms of the actions under the policies of `outputs`.
+    pub(super) fn terms(self, outputs: &Outputs) -> Terms {
+        let logits = outputs.logits.clone();
+        match (self, &outputs.log_deviations) {
+            (Self::Joint(choices), _) => {
+                let policies = choices.policies(logits);
+                Terms { log_probs: policies.log_prob(), entropies: policies.entropies() }
+            }
+            (Self::Continuous(components), Some(log_deviations)) => {
+                components.terms(logits, log_deviations.clone())
+            }
+            (Self::Continuous(_), None) => unreachable!("heads of continuous actions have deviations"),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+use rand::Rng;
+use rl_env::ActionBuffer;
+
+use super::gaussian::GaussianPolicy;
+use super::joint_policy::JointPolicy;
+use crate::TaskActions;
+
+/// The distribution of the actions of a row, on the host. All methods take the actions that it was made for.
+#[derive(Clone, Debug)]
+pub(super) enum RowPolicy {
+    Joint(JointPolicy),
+    Gaussian(GaussianPolicy),
+}
+
+/// An action of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ChosenAction {
+    /// The options, one for each choice.
+    pub(super) options: Vec<i32>,
+    /// The components of a continuous action.
+    pub(super) components: Vec<f32>,
+}
+
+impl RowPolicy {
+    /// Creates the distribution with the given outputs of the network. `log_deviations` is empty for choices.
+    pub(super) fn new(actions: &TaskActions, outputs: &[f32], log_deviations: &[f32]) -> Self {
+        match actions {
+            TaskActions::Joint(actions) => Self::Joint(JointPolicy::new(actions, outputs)),
+            TaskActions::Continuous(_) => Self::Gaussian(GaussianPolicy::new(outputs, log_deviations)),
+        }
+    }
+
+    /// Samples an action. Returns it with its log-probability, or its log-density if it is continuous. Draws one random number
+    /// for each choice and two for each component.
+    pub(super) fn sample(&self, actions: &TaskActions, rng: &mut impl Rng) -> (ChosenAction, f32) {
+        match self {
+            Self::Joint(policy) => {
+                let (options, log_prob) = policy.sample(actions.expect_joint(), rng);
+                (ChosenAction { options, ..ChosenAction::default() }, log_prob)
+            }
+            Self::Gaussian(policy) => {
+                let (components, log_prob) = policy.sample(rng);
+                (ChosenAction { components, ..ChosenAction::default() }, log_prob)
+            }
+        }
+    }
+
+    /// Returns the most probable action, the first one if several are equal.
+    pub(super) fn greedy(&self, actions: &TaskActions) -> ChosenAction {
+        match self {
+            Self::Joint(policy) => {
+                let options = policy.greedy(actions.expect_joint());
+                ChosenAction { options, ..ChosenAction::default() }
+            }
+            Self::Gaussian(policy) => ChosenAction { components: policy.greedy(), ..ChosenAction::default() },
+        }
+    }
+
+    /// Returns the log-probability of each action of a discrete space, or that of each option of each choice; nothing for
+    /// continuous actions.
+    pub(super) fn log_probs(&self, actions: &TaskActions) -> Vec<f32> {
+        match self {
+            Self::Joint(policy) => policy.log_probs(actions.expect_joint()),
+            Self::Gaussian(_) => Vec::new(),
+        }
+    }
+}
+
+impl ChosenAction {
+    /// Appends the elements of the action that the environment receives.
+    pub(super) fn write(&self, actions: &TaskActions, buffer: &mut ActionBuffer) {
+        match (actions, buffer) {
+            (TaskActions::Joint(actions), ActionBuffer::Discrete(elements)) => {
+                actions.write(&self.options, elements);
+            }
+            (TaskActions::Continuous(actions), ActionBuffer::Continuous(elements)) => {
+                actions.write(&self.components, elements);
+            }
+            _ => unreachable!("all tasks of a network have one kind of actions"),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Continuous actions and normalised observations.
+
+use super::*;
+use crate::ContinuousActions;
+use crate::observation_statistics::ObservationStatistics;
+use crate::testing::spec_of_numbers;
+
+fn numbers(mode: AutoresetMode) -> VectorSpec {
+    spec_of_numbers(Space::floats(3, -1.0, 1.0), mode)
+}
+
+fn normalizing() -> PolicyConfig {
+    PolicyConfig { normalize_observations: true, ..PolicyConfig::default() }
+}
+
+fn learner_of(config: PpoConfig, policy: &PolicyConfig, spec: &VectorSpec) -> Ppo {
+    Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap()
+}
+
+/// Returns the observations of a batch, each with its task.
+fn observations(envs: &RandomEnvs) -> Vec<(usize, Vec<f32>)> {
+    let row = |(env, &task): (usize, &usize)| (task, envs.batch.observations.row_f32(env).to_vec());
+    envs.spec.task_ids.iter().enumerate().map(row).collect()
+}
+
+#[test]
+fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
+    for (mode, head, lstm) in [
+        (AutoresetMode::SameStep, HeadKind::PerGame, 0),
+        (AutoresetMode::NextStep, HeadKind::Shared, 0),
+        (AutoresetMode::NextStep, HeadKind::PerGame, 5),
+    ] {
+        let policy = PolicyConfig { head, lstm, ..normalizing() };
+        let spec = numbers(mode);
+        let config = || PpoConfig { num_minibatches: 2, ..config() };
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut envs) = (learner_of(config(), &policy, &spec), RandomEnvs::new(spec.clone()));
+            (0..pause).for_each(|_| _ = step(&mut ppo, &mut envs));
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = envs.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
+            }
+            assert!(ppo.state().unwrap() == restored.state().unwrap());
+            let policy = ppo.policy(&spec).unwrap();
+            let actions = policy.greedy(&envs.batch).unwrap();
+            assert_legal(&spec, actions.as_actions());
+            assert!(policy.log_probs(&envs.batch).unwrap().iter().all(Vec::is_empty));
+        }
+        // The densities of the taken actions are those of acting.
+        let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+        let (mut ppo, mut envs) = (learner_of(once, &policy, &spec), RandomEnvs::new(spec.clone()));
+        for _ in 0..48 {
+            if let Some(metrics) = step(&mut ppo, &mut envs) {
+                assert!(metrics.approx_kl.abs() < 1e-5 && metrics.clipfrac == 0.0, "{metrics:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stopped_update_of_continuous_actions_is_undone_at_every_moment() {
+    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
+    let learner = || learner_of(config.clone(), &normalizing(), &numbers(AutoresetMode::NextStep));
+    assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Ppo::update_unless, 18);
+    simulate_device(|| {
+        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Ppo::update_unless, 18);
+    });
+}
+
+#[test]
+fn statistics_are_those_of_all_transitions_before_the_last_update() {
+    let spec = numbers(AutoresetMode::NextStep);
+    let (mut ppo, mut envs) = (learner_of(config(), &normalizing(), &spec), RandomEnvs::new(spec.clone()));
+    let mut expected = ObservationStatistics::new(2, 3);
+    assert_eq!(ppo.statistics, Some(expected.clone()));
+    for _ in 0..2 {
+        let mut seen = Vec::new();
+        while ppo.updates() == 0 || !ppo.is_idle() || seen.is_empty() {
+            let rows = observations(&envs);
+            ppo.act(&envs.batch).unwrap();
+            envs.step();
+            ppo.observe(&envs.batch).unwrap();
+            let transitions = rows.into_iter().zip(&envs.batch.autoreset).filter(|(_, reset)| !**reset);
+            seen.extend(transitions.map(|(row, _)| row));
+            if ppo.is_ready() {
+                assert_eq!(ppo.statistics, Some(expected.clone()));
+                ppo.update().unwrap();
+                break;
+            }
+        }
+        // The rollout orders them by environment, which changes sums in the last bits.
+        expected.observe(seen.into_iter());
+        let [ours, theirs] =
+            [ppo.statistics.as_ref().unwrap(), &expected].map(ObservationStatistics::weights);
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            let close = ours.values.iter().zip(&theirs.values).all(|(a, b)| (a - b).abs() < 1e-5);
+            assert!(close, "{ours:?} {theirs:?}");
+        }
+        expected = ppo.statistics.clone().unwrap();
+    }
+}
+
+#[test]
+fn statistics_belong_to_the_exported_weights_and_return_with_them() {
+    let spec = numbers(AutoresetMode::NextStep);
+    let (mut ppo, mut envs) = (learner_of(config(), &normalizing(), &spec), RandomEnvs::new(spec.clone()));
+    (0..20).for_each(|_| _ = step(&mut ppo, &mut envs));
+    let source = TrainedNetwork { description: ppo.description(), weights: ppo.torch_weights().unwrap() };
+    let names: Vec<&str> = source.weights.iter().map(|weights| weights.name.as_str()).collect();
+    for name in ["actor_logstd", "actor.weight", "obs_rms.mean", "obs_rms.var", "obs_rms.count"] {
+        assert!(names.contains(&name), "{name} of {names:?}");
+    }
+    let mut started = Ppo::new(config(), normalizing(), spec.clone(), &Device::flex(), 8).unwrap();
+    started.start_from(&source).unwrap();
+    let [ours, theirs] = [&ppo, &started].map(|ppo| ppo.policy(&spec).unwrap().values(&envs.batch).unwrap());
+    assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() < 1e-6), "{ours:?} {theirs:?}");
+    let mut other = learner_of(config(), &PolicyConfig::default(), &spec);
+    let refused = other.start_from(&source).unwrap_err().to_string();
+    assert!(refused.starts_with("the source has policy.normalize_observations = true"), "{refused}");
+}
+
+#[test]
+fn unsupported_actions_and_observations_are_refused() {
+    let images = spec_of_numbers(Space::bytes([1, 36, 36]), AutoresetMode::NextStep);
+    let refused = Ppo::new(config(), normalizing(), images, &Device::flex(), 7).err().unwrap();
+    assert!(refused.to_string().contains("normalize_observations = true is not possible"), "{refused}");
+    let numbers = numbers(AutoresetMode::NextStep);
+    let dqn = crate::dqn::Dqn::new(
+        crate::dqn::DqnConfig::default(),
+        PolicyConfig::default(),
+        numbers.clone(),
+        &Device::flex(),
+        7,
+    );
+    let refused = dqn.err().unwrap().to_string();
+    assert!(
+        refused.starts_with("one has the action space Box(-2, 2, [1], float32); learners of action"),
+        "{refused}"
+    );
+    let mut mixed = numbers;
+    mixed.tasks[0] = Task::new("discrete", 3);
+    assert!(!mixed.is_consistent(usize::MAX));
+    let space = Space::floats(2, 0.0, 1.0);
+    let actions = ContinuousActions::of_space(&space).unwrap();
+    assert_eq!(actions.to_string(), "actions of 2 numbers");
+}

@@ -1,0 +1,90 @@
+use std::fmt;
+
+use rl_env::Space;
+use serde::{Deserialize, Serialize};
+
+use crate::{ContinuousActions, JointActions};
+
+/// The actions of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TaskActions {
+    /// Choices, each of one among a few options.
+    Joint(JointActions),
+    /// Vectors of real numbers.
+    Continuous(ContinuousActions),
+}
+
+impl TaskActions {
+    /// Creates the actions of an action space, if learners support it: `Discrete` and `MultiDiscrete` that start at
+    /// 0, or `Box` of 32-bit floats.
+    pub fn of_space(space: &Space) -> Option<Self> {
+        let joint = JointActions::of_space(space).map(Self::Joint);
+        joint.or_else(|| ContinuousActions::of_space(space).map(Self::Continuous))
+    }
+
+    /// Returns the action space of the environments.
+    pub fn space(&self) -> Space {
+        match self {
+            Self::Joint(actions) => actions.space(),
+            Self::Continuous(actions) => actions.space().clone(),
+        }
+    }
+
+    /// Returns the choices, if an action consists of them.
+    pub fn joint(&self) -> Option<&JointActions> {
+        match self {
+            Self::Joint(actions) => Some(actions),
+            Self::Continuous(_) => None,
+        }
+    }
+
+    /// Returns the number of output columns of a network: the options of all choices side by side, or one for each component.
+    pub fn num_outputs(&self) -> usize {
+        match self {
+            Self::Joint(actions) => actions.num_outputs(),
+            Self::Continuous(actions) => actions.num_components(),
+        }
+    }
+
+    /// Returns the number of choices, 0 for continuous actions.
+    pub fn num_choices(&self) -> usize {
+        self.joint().map_or(0, JointActions::num_choices)
+    }
+
+    /// Returns the number of components of a continuous action, 0 for choices.
+    pub fn num_components(&self) -> usize {
+        match self {
+            Self::Joint(_) => 0,
+            Self::Continuous(actions) => actions.num_components(),
+        }
+    }
+
+    /// Returns the choices.
+    ///
+    /// # Panics
+    /// Panics if the actions are continuous.
+    pub(crate) fn expect_joint(&self) -> &JointActions {
+        self.joint().expect("learners of choices refuse continuous actions")
+    }
+}
+
+impl From<JointActions> for TaskActions {
+    fn from(actions: JointActions) -> Self {
+        Self::Joint(actions)
+    }
+}
+
+impl From<ContinuousActions> for TaskActions {
+    fn from(actions: ContinuousActions) -> Self {
+        Self::Continuous(actions)
+    }
+}
+
+impl fmt::Display for TaskActions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joint(actions) => actions.fmt(f),
+            Self::Continuous(actions) => actions.fmt(f),
+        }
+    }
+}

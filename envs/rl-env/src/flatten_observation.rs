@@ -1,0 +1,89 @@
+use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
+
+/// A wrapper that turns observations into a vector of 32-bit floats, which learners need: Gymnasium's `FlattenObservation`
+/// followed by `DtypeObservation`.
+///
+/// Discrete values become one-hot, the parts of `Dict` and `Tuple` are concatenated, and all other numbers are rounded to 32
+/// bits (see [`Space::flatten`]).
+#[derive(Clone, Debug)]
+pub struct FlattenObservation<E> {
+    env: E,
+    space: Space,
+    /// The current observation of the environment.
+    row: Vec<u8>,
+}
+
+impl<E: Env> FlattenObservation<E> {
+    /// Flattens the observations of `env`.
+    pub fn new(env: E) -> Self {
+        let own = env.observation_space();
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        for leaf in own.leaves() {
+            let (lowest, highest) = bounds(leaf.space);
+            low.extend(lowest);
+            high.extend(highest);
+        }
+        let space = Space::Box {
+            low: Bound::each(low),
+            high: Bound::each(high),
+            shape: vec![own.flat_len()],
+            dtype: Dtype::F32,
+        };
+        let row = vec![0; own.byte_len()];
+        Self { env, space, row }
+    }
+}
+
+/// Returns the bounds of each element of a flattened space without parts.
+fn bounds(space: &Space) -> (Vec<f64>, Vec<f64>) {
+    let is_one_hot = matches!(space, Space::Discrete { .. } | Space::MultiDiscrete { .. });
+    let range = |index| if is_one_hot { (0.0, 1.0) } else { space.range(index) };
+    (0..space.flat_len()).map(range).unzip()
+}
+
+impl<E: Env> Env for FlattenObservation<E> {
+    type Info = E::Info;
+
+    fn observation_space(&self) -> &Space {
+        &self.space
+    }
+
+    fn action_space(&self) -> &Space {
+        self.env.action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
+        self.env.reset(seed, &mut self.row);
+        self.observe(observation);
+    }
+
+    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
+        let step = self.env.step(action, &mut self.row)?;
+        self.observe(observation);
+        Ok(step)
+    }
+
+    fn advance(&mut self, action: Action<'_>, _scratch: &mut [u8]) -> Result<Step, EnvError> {
+        self.env.step(action, &mut self.row)
+    }
+
+    fn info(&self) -> Self::Info {
+        self.env.info()
+    }
+
+    fn observe(&self, observation: &mut [u8]) {
+        let mut flat = vec![0.0; self.space.num_elements()];
+        self.env.observation_space().flatten(&self.row, &mut flat);
+        observation.copy_from_slice(bytemuck::cast_slice(&flat));
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.env.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.env.restore(snapshot)?;
+        self.env.observe(&mut self.row);
+        Ok(())
+    }
+}
