@@ -4,13 +4,13 @@ use std::io::Write;
 
 use ale::Game;
 use algorithms::{JointActions, TaskActions};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rl_env::Env;
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
 use crate::output::counted;
-use crate::selection::{self, registry, sets_of};
+use crate::selection::{self, MUJOCO_TASKS, registry, sets_of};
 use crate::table;
 
 /// Prints the tables.
@@ -50,15 +50,18 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
 /// A task of the registry.
 struct Task {
     id: &'static str,
-    actions: TaskActions,
+    /// Unknown for tasks of `MuJoCo` that is not installed.
+    actions: Option<TaskActions>,
     max_episode_steps: Option<u32>,
 }
 
 impl Task {
     fn of(id: &'static str) -> Result<Self> {
-        let env = registry().make(id)?;
-        let actions = TaskActions::of_space(env.action_space())
-            .with_context(|| format!("{id} has actions that no learner supports"))?;
+        let made = registry().make(id);
+        let actions = match made {
+            Err(_) if MUJOCO_TASKS.contains(&id) => None,
+            made => TaskActions::of_space(made?.action_space()),
+        };
         Ok(Self { id, actions, max_episode_steps: registry().spec(id)?.max_episode_steps })
     }
 
@@ -69,10 +72,11 @@ impl Task {
     /// Returns the number of actions, the numbers of options of several choices, or the number of components.
     fn actions(&self) -> String {
         match &self.actions {
-            TaskActions::Joint(actions) => {
+            None => "continuous".to_owned(),
+            Some(TaskActions::Joint(actions)) => {
                 actions.sizes().iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
             }
-            TaskActions::Continuous(actions) => format!("{} continuous", actions.num_components()),
+            Some(TaskActions::Continuous(actions)) => format!("{} continuous", actions.num_components()),
         }
     }
 
@@ -86,12 +90,12 @@ impl Task {
     }
 
     fn row(&self) -> Value {
-        let choices = self.actions.joint().map(JointActions::sizes);
+        let choices = self.actions.as_ref().and_then(TaskActions::joint).map(JointActions::sizes);
         json!({
             "id": self.id,
             "num_actions": choices.and_then(|choices| if let &[n] = choices { Some(n) } else { None }),
             "choices": choices,
-            "num_components": self.actions.num_components(),
+            "num_components": self.actions.as_ref().map(TaskActions::num_components),
             "max_episode_steps": self.max_episode_steps,
             "sets": self.sets(),
         })
@@ -102,7 +106,7 @@ impl Task {
 fn print_others(out: &mut impl Write) -> Result<()> {
     let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
     let (choices, continuous): (Vec<_>, Vec<_>) =
-        tasks.iter().partition(|task| task.actions.joint().is_some());
+        tasks.iter().partition(|task| task.actions.as_ref().is_some_and(|actions| actions.joint().is_some()));
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
     writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
     writeln!(out, "other tasks: {}", ids(choices))?;

@@ -26,6 +26,7 @@ mod interval;
 mod learner;
 mod man;
 mod memory;
+mod mujoco_tasks;
 mod output;
 mod play;
 mod plot;

@@ -7,6 +7,8 @@ use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
 use rl_env::{Registry, nearest};
 
+use crate::mujoco_tasks;
+
 /// The set of every game.
 const ALL: &str = "all";
 /// The set of the built-in games.
@@ -26,8 +28,25 @@ const TOY_TEXT_TASKS: [&str; 6] = [
     "FrozenLake8x8-v1",
     "Taxi-v4",
 ];
+/// The set of the tasks of `MuJoCo`.
+const MUJOCO: &str = "mujoco";
+/// The members of `MUJOCO`.
+pub(crate) const MUJOCO_TASKS: [&str; 11] = [
+    "Ant-v5",
+    "HalfCheetah-v5",
+    "Hopper-v5",
+    "Humanoid-v5",
+    "HumanoidStandup-v5",
+    "InvertedDoublePendulum-v5",
+    "InvertedPendulum-v5",
+    "Pusher-v5",
+    "Reacher-v5",
+    "Swimmer-v5",
+    "Walker2d-v5",
+];
 /// The sets of tasks other than Atari games.
-const TASK_SETS: [(&str, &[&str]); 2] = [(CLASSIC, &CLASSIC_TASKS), (TOY_TEXT, &TOY_TEXT_TASKS)];
+const TASK_SETS: [(&str, &[&str]); 3] =
+    [(CLASSIC, &CLASSIC_TASKS), (TOY_TEXT, &TOY_TEXT_TASKS), (MUJOCO, &MUJOCO_TASKS)];
 
 /// Returns the tasks other than Atari games, by the ids of Gymnasium.
 pub(crate) fn registry() -> &'static Registry {
@@ -36,6 +55,7 @@ pub(crate) fn registry() -> &'static Registry {
         let distinct = "all ids are distinct";
         classic_control::register(&mut registry).expect(distinct);
         toy_text::register(&mut registry).expect(distinct);
+        mujoco::register(&mut registry, mujoco_tasks::installation()).expect(distinct);
         registry
     });
     &REGISTRY
@@ -154,6 +174,7 @@ mod tests {
             ("builtin", 1),
             ("classic", 3),
             ("toy_text", 6),
+            ("mujoco", 11),
         ] {
             assert_eq!(expand([name]).unwrap().len(), members, "{name}");
         }

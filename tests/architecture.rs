@@ -18,7 +18,17 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("ale-train-python", &["ale", "rl-env", "vector"]),
     (
         "ale-train",
-        &["ale", "algorithms", "classic-control", "rl-env", "settings", "toy-text", "vcs", "vector"],
+        &[
+            "ale",
+            "algorithms",
+            "classic-control",
+            "mujoco",
+            "rl-env",
+            "settings",
+            "toy-text",
+            "vcs",
+            "vector",
+        ],
     ),
 ];
 

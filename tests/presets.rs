@@ -32,7 +32,7 @@ fn every_preset_reads_back_the_same() {
 
 /// The algorithms, with settings for a quick update and a metric that it reports.
 const SMALL: [(&str, [&str; 3], &str); 3] = [
-    ("ppo", ["ppo.num_steps=8"; 3], "losses/policy_loss"),
+    ("ppo", ["ppo.num_steps=8", "ppo.num_minibatches=2", "ppo.update_epochs=2"], "losses/policy_loss"),
     ("dqn", ["dqn.buffer_size=2000", "dqn.learning_starts=10", "dqn.train_ratio=0.1"], "losses/td_loss"),
     ("pqn", ["pqn.num_steps=8"; 3], "losses/td_loss"),
 ];

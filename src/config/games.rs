@@ -3,7 +3,7 @@ use anyhow::{Result, bail, ensure};
 use rl_env::{Env, Space};
 
 use super::sections::EnvironmentSettings;
-use crate::selection;
+use crate::selection::{self, MUJOCO_TASKS};
 
 /// The games of an experiment.
 #[derive(Clone, Debug)]
@@ -40,6 +40,9 @@ impl Games {
     /// Returns true if actions are vectors of real numbers.
     pub(crate) fn have_continuous_actions(&self) -> bool {
         self.names().into_iter().any(|id| {
+            if MUJOCO_TASKS.contains(&id) {
+                return true;
+            }
             let env = selection::registry().make(id);
             env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))
         })

@@ -13,6 +13,7 @@ use toml::{Table, Value};
 use super::scaling::ByGames;
 use super::schema::read;
 use crate::learner::Algorithm;
+use crate::selection::MUJOCO_TASKS;
 
 /// The section that describes a preset.
 pub(super) const SECTION: &str = "preset";
@@ -26,7 +27,7 @@ macro_rules! embedded {
 /// The names and texts of all files, by algorithm and then from the built-in game to special protocols.
 const FILES: &[(&str, &str)] = embedded! {
     "harvest-ppo" "atari-ppo" "pong-ppo" "many-ppo" "atari57-ppo" "four-games-ppo" "machado-ppo"
-    "cartpole-ppo" "acrobot-ppo" "pendulum-ppo"
+    "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
     "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn"
@@ -34,6 +35,7 @@ const FILES: &[(&str, &str)] = embedded! {
 
 // The kinds of experiments that presets may be the default for, besides single games.
 const CLASSIC_CONTROL: &str = "classic control";
+const MUJOCO: &str = "MuJoCo";
 const ONE_GAME: &str = "one game";
 const SEVERAL_GAMES: &str = "several games";
 const SEVERAL_GAMES_ON_A_GPU: &str = "several games on a GPU";
@@ -134,6 +136,8 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
 /// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     let candidates: &[&str] = match ids {
+        [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],
+        [id, ..] if MUJOCO_TASKS.contains(id) => &[MUJOCO, CLASSIC_CONTROL],
         [id] if game(id).is_err() => &[id, CLASSIC_CONTROL],
         [id, ..] if game(id).is_err() => &[CLASSIC_CONTROL],
         [id] => &[id, ONE_GAME],
@@ -174,7 +178,7 @@ mod tests {
         for (name, text) in FILES {
             let preset = Preset::parse(name, text).unwrap();
             assert!(name.ends_with(&format!("-{}", preset.algorithm)), "{name} is for {}", preset.algorithm);
-            let kinds = [CLASSIC_CONTROL, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
+            let kinds = [CLASSIC_CONTROL, MUJOCO, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
             if let Some(default_for) = preset.about.default_for.as_deref() {
                 let is_game = selection::expand([default_for]).is_ok_and(|ids| ids == [default_for]);
                 assert!(is_game || kinds.contains(&default_for), "{name}: {default_for}");
@@ -206,6 +210,8 @@ mod tests {
             (Ppo, "Acrobot-v1", "cpu", "acrobot-ppo"),
             (Ppo, "Pendulum-v1", "cpu", "pendulum-ppo"),
             (Ppo, "FrozenLake-v1", "cpu", "cartpole-ppo"),
+            (Ppo, "Hopper-v5", "cpu", "mujoco-ppo"),
+            (Ppo, "mujoco", "cpu", "mujoco-ppo"),
             (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
             (Dqn, "MountainCar-v0", "cpu", "mountaincar-dqn"),
             (Ppo, "MountainCar-v0", "cpu", "cartpole-ppo"),

@@ -14,6 +14,7 @@ use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv}
 
 use crate::cli::Global;
 use crate::config::{EnvironmentSettings, Experiment, Games};
+use crate::mujoco_tasks;
 use crate::roms;
 use crate::selection;
 
@@ -117,7 +118,10 @@ impl Builder {
     pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
         let tasks = match overrides.games.as_ref().unwrap_or(&experiment.games) {
             Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
-            Games::Registered(ids) => Tasks::Registered(ids.clone()),
+            Games::Registered(ids) => {
+                mujoco_tasks::obtain(ids, global)?;
+                Tasks::Registered(ids.clone())
+            }
         };
         let settings = experiment.environments.clone();
         let stickiness =

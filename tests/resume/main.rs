@@ -72,6 +72,8 @@ const THREE_GAMES: [&str; 11] = [
     "--set",
     "ppo.num_steps=32",
 ];
+/// Continuous actions and statistics of observations.
+const PENDULUM: [&str; 5] = ["ppo", "--games", "Pendulum-v1", "--total-frames", "60000"];
 /// A run whose halves take turns.
 const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];

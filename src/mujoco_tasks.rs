@@ -1,0 +1,27 @@
+//! MuJoCo's library and models, which are downloaded when a task first needs them.
+
+use std::sync::LazyLock;
+
+use anyhow::Result;
+use mujoco::{Installation, Pip};
+
+use crate::cli::Global;
+use crate::output::notice;
+use crate::selection::MUJOCO_TASKS;
+
+/// Returns the user's installation, which may be incomplete.
+pub(crate) fn installation() -> &'static Installation {
+    // Without a home, errors name the files of a directory that does not exist.
+    static INSTALLATION: LazyLock<Installation> =
+        LazyLock::new(|| Installation::locate(None).unwrap_or_else(|_| Installation::new("mujoco")));
+    &INSTALLATION
+}
+
+/// Completes the installation if one of the tasks needs it. Nothing is downloaded with `--offline`.
+pub(crate) fn obtain(ids: &[&str], global: &Global) -> Result<()> {
+    if global.offline || !ids.iter().any(|id| MUJOCO_TASKS.contains(id)) {
+        return Ok(());
+    }
+    let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
+    Ok(installation().fetch(&Pip::new(announce))?)
+}
