@@ -11,6 +11,12 @@ pub(crate) enum OwnActions {
 }
 
 impl OwnActions {
+    /// Converts indices to 32 bits. Saturation keeps an invalid action invalid, while truncation could make it valid.
+    pub(crate) fn saturated(indices: &[i64]) -> Self {
+        let saturated = |&index: &i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        Self::Discrete(indices.iter().map(saturated).collect())
+    }
+
     pub(crate) fn as_actions(&self) -> Actions<'_> {
         match self {
             Self::Discrete(indices) => Actions::Discrete(indices),
@@ -27,9 +33,7 @@ impl<'py> FromPyObject<'_, 'py> for OwnActions {
         if let Ok(indices) = array.cast::<PyArray1<i32>>() {
             Ok(Self::Discrete(elements(&indices)))
         } else if let Ok(indices) = array.cast::<PyArray1<i64>>() {
-            // Saturation keeps an invalid action invalid, while truncation could make it valid.
-            let saturated = |index: i64| index.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-            Ok(Self::Discrete(elements(&indices).into_iter().map(saturated).collect()))
+            Ok(Self::saturated(&elements(&indices)))
         } else if let Ok(values) = array.cast::<PyArray2<f32>>() {
             Ok(Self::Continuous(elements(&values)))
         } else {

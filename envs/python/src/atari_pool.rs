@@ -1,16 +1,18 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict};
-use rl_env::{ResetSeeds, VectorEnv, VectorError};
+use rl_env::{VectorEnv, VectorError};
 use vector::AtariVectorEnv;
 
 use crate::actions::OwnActions;
+use crate::columns::Rows;
+use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
 use crate::settings::Settings;
+use crate::xla::{self, Opened, Output};
 use crate::{errors, info};
 
 /// Observations and info.
@@ -30,13 +32,12 @@ type StepBatch<'py> = (
 /// Threads may share it: calls are serialized. All calls release the GIL while they wait.
 #[pyclass(frozen, module = "ale_train._native")]
 pub(crate) struct AtariPool {
-    env: Mutex<AtariVectorEnv>,
-    /// The shape of one observation.
-    shape: Vec<usize>,
+    envs: Arc<Environments>,
     spares: Arc<Spares>,
     /// The action codes of each environment.
     action_codes: Vec<&'static [u8]>,
-    extra_info: bool,
+    /// The handle for XLA.
+    opened: Opened,
 }
 
 #[pymethods]
@@ -52,19 +53,15 @@ impl AtariPool {
             let groups = settings.groups(&games, python).map_err(|error| errors::of_rom(&error))?;
             AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
         })?;
-        Ok(Self {
-            shape: env.single_observation_space().shape().unwrap_or_default(),
-            spares: Arc::default(),
-            action_codes: settings.action_codes(&games),
-            env: Mutex::new(env),
-            extra_info: settings.extra_info,
-        })
+        let action_codes = settings.action_codes(&games);
+        let envs = Arc::new(Environments::new(env, settings.first_seeds, settings.extra_info));
+        Ok(Self { opened: xla::open(&envs), envs, spares: Arc::default(), action_codes })
     }
 
     /// The number of threads that step environments.
     #[getter]
     fn num_threads(&self, py: Python<'_>) -> usize {
-        self.lock(py).num_threads()
+        self.envs.lock(py).env.num_threads()
     }
 
     /// The action codes of each environment.
@@ -76,7 +73,26 @@ impl AtariPool {
     /// The shape of one observation.
     #[getter]
     fn observation_shape(&self) -> Vec<usize> {
-        self.shape.clone()
+        self.envs.shape.clone()
+    }
+
+    /// True after the first reset.
+    #[getter]
+    fn was_reset(&self, py: Python<'_>) -> bool {
+        self.envs.lock(py).was_reset()
+    }
+
+    /// The handle that names the environments in calls of XLA.
+    #[getter]
+    fn xla_handle(&self) -> [u8; 8] {
+        self.opened.handle()
+    }
+
+    /// Returns the results of resets and of steps in XLA, after the handle: path, element type and shape of each array.
+    fn xla_results(&self, py: Python<'_>) -> (Vec<Output>, Vec<Output>) {
+        let env = &self.envs.lock(py).env;
+        let rows = Rows::of(env);
+        (xla::of_reset(&self.envs, &rows), xla::of_step(&self.envs, &rows))
     }
 
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
@@ -88,13 +104,9 @@ impl AtariPool {
         mask: Option<PyReadonlyArray1<'py, bool>>,
     ) -> PyResult<ResetBatch<'py>> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| match mask {
-            None => env.reset(ResetSeeds::Each(&seeds)).map(drop),
-            Some(mask) => env.reset_masked(&mask, ResetSeeds::Each(&seeds)).map(drop),
-        })?;
-        let info = self.info(py, env)?;
-        Ok((self.observations(py, env)?, info))
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.reset(&seeds, mask.as_deref()))?;
+        self.reset_batch(py, &mut state.env)
     }
 
     /// Sends one action, or a sequence of `lengths[i]` actions, to each environment of the last batch or of `env_ids`, without
@@ -107,8 +119,8 @@ impl AtariPool {
         env_ids: Option<Vec<usize>>,
         lengths: Option<Vec<usize>>,
     ) -> PyResult<()> {
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |State { env, .. }| {
             let actions = actions.as_actions();
             match (env_ids, lengths) {
                 (None, None) => env.send(actions),
@@ -123,61 +135,57 @@ impl AtariPool {
 
     /// Resets these environments without waiting. A seed of `None` continues the random number generator.
     fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| env.send_reset(&env_ids, ResetSeeds::Each(&seeds)))
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.send_reset(&env_ids, &seeds))
     }
 
     /// Waits for the next batch.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| env.recv().map(drop))?;
-        self.step_batch(py, env)
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.env.recv().map(drop))?;
+        self.step_batch(py, &mut state.env)
     }
 
     /// Sends one action to each environment of the last batch and waits for the next batch.
     fn step<'py>(&self, py: Python<'py>, actions: OwnActions) -> PyResult<StepBatch<'py>> {
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| env.step(actions.as_actions()).map(drop))?;
-        self.step_batch(py, env)
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.env.step(actions.as_actions()).map(drop))?;
+        self.step_batch(py, &mut state.env)
     }
 
     /// Returns the complete state of all or some environments.
     #[pyo3(signature = (env_ids = None))]
     fn snapshot<'py>(&self, py: Python<'py>, env_ids: Option<Vec<usize>>) -> PyResult<Bound<'py, PyBytes>> {
-        let env = &mut *self.lock(py);
-        let state = wait(py, env, |env| match env_ids {
+        let state = &mut *self.envs.lock(py);
+        let snapshot = wait(py, state, |State { env, .. }| match env_ids {
             None => env.snapshot(),
             Some(env_ids) => env.snapshot_envs(&env_ids),
         })?;
-        Ok(PyBytes::new(py, &state))
+        Ok(PyBytes::new(py, &snapshot))
     }
 
     /// Restores a state from `snapshot` to all or some environments and returns it.
-    #[pyo3(signature = (state, env_ids = None))]
+    #[pyo3(signature = (snapshot, env_ids = None))]
     fn restore<'py>(
         &self,
         py: Python<'py>,
-        state: &[u8],
+        snapshot: &[u8],
         env_ids: Option<Vec<usize>>,
     ) -> PyResult<ResetBatch<'py>> {
-        let env = &mut *self.lock(py);
-        wait(py, env, |env| match env_ids {
-            None => env.restore(state).map(drop),
-            Some(env_ids) => env.restore_envs(state, &env_ids).map(drop),
-        })?;
-        let info = self.info(py, env)?;
-        Ok((self.observations(py, env)?, info))
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.restore(snapshot, env_ids.as_deref()))?;
+        self.reset_batch(py, &mut state.env)
     }
 
     /// Returns the screen of an environment, an array of shape `(height, width, 3)`.
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let image = self.lock(py).render(env_id).map_err(|error| errors::of_vector(&error))?;
+        let image = self.envs.lock(py).env.render(env_id).map_err(|error| errors::of_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
     }
 
     /// Returns the RAM of the environments of the last batch, which must not be in flight: `(rows, 128)`.
     fn ram<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let env = self.lock(py);
+        let env = &self.envs.lock(py).env;
         let ids = &env.batch().env_ids;
         let rams = ids.iter().map(|&id| env.with_env(id, |env| env.ale().ram().to_vec()));
         let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_vector(&error))?;
@@ -186,22 +194,22 @@ impl AtariPool {
 }
 
 impl AtariPool {
-    /// Locks the environments. Waiting for the call of another thread releases the GIL.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, AtariVectorEnv> {
-        // A panic while the lock was held leaves the environments in a valid state, as an error does.
-        self.env.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    /// Returns the last batch as the result of a reset.
+    fn reset_batch<'py>(&self, py: Python<'py>, env: &mut AtariVectorEnv) -> PyResult<ResetBatch<'py>> {
+        let info = info::of_batch(py, env, self.envs.extra_info)?;
+        Ok((self.observations(py, env)?, info))
     }
 
-    /// Returns the last batch.
+    /// Returns the last batch as the result of a step.
     fn step_batch<'py>(&self, py: Python<'py>, env: &mut AtariVectorEnv) -> PyResult<StepBatch<'py>> {
-        let info = self.info(py, env)?;
+        let info = info::of_batch(py, env, self.envs.extra_info)?;
         let batch = env.batch();
         if batch.final_observations.rows() > 0
             && (0..batch.len()).any(|row| batch.terminated[row] || batch.truncated[row])
         {
             info.set_item(
                 intern!(py, "final_obs"),
-                received::copy(py, &batch.final_observations, &self.shape)?,
+                received::copy(py, &batch.final_observations, &self.envs.shape)?,
             )?;
         }
         let rewards = received::whole_numbers(py, &batch.rewards);
@@ -219,24 +227,15 @@ impl AtariPool {
         let form = &env.batch().observations;
         let spare = self.spares.take(form.rows(), form.row_bytes());
         let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
-        received::share(py, observations, &self.shape, &self.spares)
-    }
-
-    /// Returns the info of the last batch.
-    fn info<'py>(&self, py: Python<'py>, env: &AtariVectorEnv) -> PyResult<Bound<'py, PyDict>> {
-        let info = info::of_ale_py(py, env)?;
-        if self.extra_info {
-            info::add_extra(&info, env)?;
-        }
-        Ok(info)
+        received::share(py, observations, &self.envs.shape, &self.spares)
     }
 }
 
 /// Calls `call` without the GIL.
 fn wait<T: Send>(
     py: Python<'_>,
-    env: &mut AtariVectorEnv,
-    call: impl FnOnce(&mut AtariVectorEnv) -> Result<T, VectorError> + Send,
+    state: &mut State,
+    call: impl FnOnce(&mut State) -> Result<T, VectorError> + Send,
 ) -> PyResult<T> {
-    py.detach(|| call(env)).map_err(|error| errors::of_vector(&error))
+    py.detach(|| call(state)).map_err(|error| errors::of_vector(&error))
 }

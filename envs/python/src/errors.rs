@@ -13,15 +13,18 @@ use vector::BuildError;
 /// Returns a `ValueError` for an invalid argument, otherwise a `RuntimeError`.
 pub(crate) fn of_vector(error: &VectorError) -> PyErr {
     let message = error.to_string();
-    match error {
+    if is_invalid_argument(error) { PyValueError::new_err(message) } else { PyRuntimeError::new_err(message) }
+}
+
+/// Returns true if an argument is invalid whatever the state of the environments.
+pub(crate) fn is_invalid_argument(error: &VectorError) -> bool {
+    matches!(
+        error,
         VectorError::WrongLength { .. }
-        | VectorError::UnknownEnv { .. }
-        | VectorError::BadSnapshot(_)
-        | VectorError::Env { error: EnvError::InvalidAction { .. } | EnvError::BadSnapshot(_), .. } => {
-            PyValueError::new_err(message)
-        }
-        _ => PyRuntimeError::new_err(message),
-    }
+            | VectorError::UnknownEnv { .. }
+            | VectorError::BadSnapshot(_)
+            | VectorError::Env { error: EnvError::InvalidAction { .. } | EnvError::BadSnapshot(_), .. }
+    )
 }
 
 /// Returns an `OSError` if the operating system cannot start a thread, otherwise a `ValueError`.

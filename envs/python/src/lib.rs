@@ -8,10 +8,13 @@ mod actions;
 mod ale_interface;
 mod ale_state;
 mod atari_pool;
+mod columns;
+mod environments;
 mod errors;
 mod info;
 mod received;
 mod settings;
+mod xla;
 
 /// `ale_train._native`, private to the package.
 #[pyo3::pymodule]
@@ -35,6 +38,12 @@ mod _native {
     #[pyfunction]
     fn rom_path(py: Python<'_>, game: &str, python: &str) -> PyResult<std::path::PathBuf> {
         py.detach(|| crate::ale_interface::rom_path(game, python))
+    }
+
+    /// Returns the name and address of each function that XLA calls.
+    #[pyfunction]
+    fn xla_targets(py: Python<'_>) -> PyResult<Vec<(&'static str, Bound<'_, pyo3::types::PyCapsule>)>> {
+        crate::xla::targets(py)
     }
 
     #[pymodule_init]

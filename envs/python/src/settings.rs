@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     difficulties: Vec<Vec<u32>>,
     /// True if info has more entries than ale-py's.
     pub(crate) extra_info: bool,
+    /// A seed for each environment, used where the first reset has none.
+    pub(crate) first_seeds: Vec<u64>,
     batch_size: usize,
     num_threads: usize,
     thread_affinity_offset: Option<usize>,

@@ -24,21 +24,23 @@ def test_asynchronous_loop(env_type: str) -> None:
     assert env.action_space == Discrete(6)
     assert env.spec.batch_size == env.config["batch_size"] == 2
     env.async_reset()
-    steps = np.zeros(3, int) - 1
-    # A thread that compiles the game's code at first leaves its environment behind for many rounds.
+    steps, results = np.zeros(3, int) - 1, np.zeros(3, int)
+    # A thread that compiles the game's code at first leaves its environment behind for many rounds, even an episode.
     for _ in range(20_000):
-        if (steps > 10).all():
+        if (results > 10).all():
             break
         observations, rewards, terminated, truncated, info = env.recv()
         assert (observations.shape, observations.dtype) == ((2, 4, 84, 84), np.uint8)
         assert (rewards.dtype, terminated.dtype, truncated.dtype) == (np.float32, bool, bool)
         ids = info["env_id"]
+        results[ids] += 1
         steps[ids] += 1
         assert np.array_equal(info["elapsed_step"], steps[ids])
         assert info["ram"].shape == (2, 128)
         assert np.array_equal(info["players"]["env_id"], ids)
+        steps[ids[terminated | truncated]] = -1
         env.send(ids % 6, ids)
-    assert (steps > 10).all()
+    assert (results > 10).all()
     env.close()
 
 

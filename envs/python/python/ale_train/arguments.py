@@ -101,20 +101,25 @@ def seeds(seed: object, count: int) -> list[int | None]:
     return [None if seed < 0 else seed for seed in found]
 
 
-def random_seed() -> int:
-    """Returns a seed from the entropy of the operating system."""
-    return int(np.random.SeedSequence().generate_state(1)[0]) & LARGEST
+def random_seeds(count: int) -> list[int]:
+    """Returns seeds from the entropy of the operating system."""
+    seeds: list[int] = (np.random.SeedSequence().generate_state(count) & LARGEST).tolist()
+    return seeds
 
 
 def check_actions(actions: object, continuous: bool, rows: int | None = None) -> None:
     """Requires an array with one action per row, of a type that ale-py accepts, and with ``rows`` rows if given."""
     if not isinstance(actions, np.ndarray):
         raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
+    check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
+
+
+def check_form_of_actions(dtype: np.dtype[Any], found: tuple[int, ...], continuous: bool, rows: int | None) -> None:
+    """Requires a type and shape that ``check_actions`` accepts."""
     allowed, form = (_CONTINUOUS, "(rows, 3)") if continuous else (_DISCRETE, "(rows,)")
-    if actions.dtype not in allowed:
+    if dtype not in allowed:
         names = " or ".join(one.name for one in allowed)
-        raise ActionError(f"actions must be of {names}, got {actions.dtype}")
-    found = actions.shape
+        raise ActionError(f"actions must be of {names}, got {dtype}")
     if found[1:] != ((3,) if continuous else ()) or not found or (rows is not None and found[0] != rows):
         wanted = form if rows is None else form.replace("rows", str(rows))
         raise ActionError(f"actions must have the shape {wanted}, got {found}")

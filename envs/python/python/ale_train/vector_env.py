@@ -13,7 +13,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ale_train import _native, arguments
+from ale_train import _native, arguments, xla
 from ale_train.actions import Action
 
 __all__ = ["AtariVectorEnv"]
@@ -131,6 +131,7 @@ class AtariVectorEnv(VectorEnv):
             "modes": arguments.variants("mode", mode, self.num_envs),
             "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
             "extra_info": game is None if extra_info is None else bool(extra_info),
+            "first_seeds": arguments.random_seeds(self.num_envs),
             "batch_size": self.batch_size,
             "num_threads": max(operator.index(num_threads), 0),
             "thread_affinity_offset": thread_affinity_offset if operator.index(thread_affinity_offset) >= 0 else None,
@@ -157,7 +158,6 @@ class AtariVectorEnv(VectorEnv):
             "continuous_action_threshold": self.continuous_action_threshold,
         }
         self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)
-        self._reset_before = False
 
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         #: The actions of each environment, by index.
@@ -190,25 +190,24 @@ class AtariVectorEnv(VectorEnv):
         """
         mask = self._reset_mask(options)
         selected = self.num_envs if mask is None else int(mask.sum())
-        seeds = self._seeds(seed, selected)
-        if not self._reset_before and selected < self.num_envs:
+        seeds = arguments.seeds(seed, selected)
+        pool = self._open_pool()
+        if not pool.was_reset and selected < self.num_envs:
             raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
         if selected < self.num_envs and self.batch_size < self.num_envs:
             raise ValueError(
                 f"Partial reset is not supported where batch_size < num_envs (got batch_size={self.batch_size}, "
                 f"num_envs={self.num_envs})"
             )
-        batch = self._open_pool().reset(seeds, mask)
-        self._reset_before = True
-        return batch
+        return pool.reset(seeds, mask)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Performs one action in each environment of the last batch: ``send``, then ``recv``.
 
         Args:
             actions: Indices of actions, an int32 or int64 array of shape ``(batch_size,)``; with ``continuous`` a
-                float32 array of shape ``(batch_size, 3)``. Row ``i`` belongs to the environment of row ``i`` of the last
-                batch.
+                float32 array of shape ``(batch_size, 3)``. Row ``i`` belongs to the environment of row ``i`` of the
+                last batch.
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
@@ -259,8 +258,7 @@ class AtariVectorEnv(VectorEnv):
         ids = list(range(self.num_envs))
         if env_ids is not None:
             ids = arguments.indices("env_ids", env_ids, self.num_envs)
-        pool.send_reset(ids, self._seeds(seed, len(ids)))
-        self._reset_before = True
+        pool.send_reset(ids, arguments.seeds(seed, len(ids)))
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Waits for the next batch; see ``step``.
@@ -301,9 +299,24 @@ class AtariVectorEnv(VectorEnv):
             ValueError: The state is damaged or belongs to other environments; nothing changes.
         """
         pool = self._open_pool()
-        batch = pool.restore(state, None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
-        self._reset_before = True
-        return batch
+        return pool.restore(state, None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
+
+    def xla(self) -> tuple[Any, xla.Reset, xla.Step]:
+        """Returns the environments as functions for JAX, for programs that ``jax.jit`` compiles for the CPU.
+
+        ``handle, reset, step = env.xla()``; then ``handle, (observations, info) = reset(handle, seed, reset_mask)`` and
+        ``handle, (observations, rewards, terminated, truncated, info) = step(handle, actions)``. Pass the handle of one
+        call to the next: it orders the calls. Arrays have the shapes and types of ``reset`` and ``step``, except that
+        statistics of episodes have 32 bits; ``final_obs``, ``episode``, ``_episode`` and ``final_info`` are present in
+        every step, and meaningful in rows whose episode ended.
+
+        ``step`` raises ActionError if the actions have the wrong type or shape. Errors in values, such as an action out
+        of range, are raised by JAX (``jax.errors.JaxRuntimeError``) when it runs the program.
+
+        Raises:
+            gymnasium.error.DependencyNotInstalled: JAX is missing or older than 0.5.0.
+        """
+        return xla.functions(self)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stops the threads and frees the environments. Returned arrays stay valid."""
@@ -318,13 +331,6 @@ class AtariVectorEnv(VectorEnv):
         alike = len(set(self.num_actions)) == 1
         self.single_action_space = Discrete(self.num_actions[0]) if alike else None
         self.action_space = MultiDiscrete(self.num_actions[:rows])
-
-    def _seeds(self, seed: int | np.ndarray | None, count: int) -> list[int | None]:
-        """Returns a seed for each environment to reset. The first reset draws seeds where none are given."""
-        seeds = arguments.seeds(seed, count)
-        if self._reset_before:
-            return seeds
-        return [arguments.random_seed() if seed is None else seed for seed in seeds]
 
     def _open_pool(self) -> _native.AtariPool:
         if self._pool is None:

@@ -1,0 +1,116 @@
+"""Vector environments as functions for JAX, by XLA's foreign function interface: no Python runs in a step."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+from ale_train import _native, arguments
+
+if TYPE_CHECKING:
+    from ale_train.vector_env import AtariVectorEnv
+
+__all__ = ["Reset", "Step", "functions"]
+
+#: ``reset(handle, seed=None, reset_mask=None)`` and ``step(handle, actions)``.
+Reset = Callable[..., tuple[Any, tuple[Any, dict[str, Any]]]]
+Step = Callable[[Any, Any], tuple[Any, tuple[Any, Any, Any, Any, dict[str, Any]]]]
+
+#: The seed that stands for none.
+_NO_SEED = np.iinfo(np.int32).min
+
+
+def functions(env: AtariVectorEnv) -> tuple[Any, Reset, Step]:
+    """Returns ``(handle, reset, step)`` of a vector environment; see ``AtariVectorEnv.xla``."""
+    jax = import_jax()
+    pool = env._open_pool()
+    results_of_reset, results_of_step = pool.xla_results()
+
+    def reset(handle: Any, seed: Any = None, reset_mask: Any = None) -> tuple[Any, tuple[Any, dict[str, Any]]]:
+        handle, found = call("ale_train_reset", results_of_reset, handle, _seeds(seed), _mask(reset_mask, env.num_envs))
+        return handle, (found["observations"], found["info"])
+
+    def step(handle: Any, actions: Any) -> tuple[Any, tuple[Any, Any, Any, Any, dict[str, Any]]]:
+        actions = array_of_actions(actions, env.continuous, env.batch_size)
+        handle, found = call("ale_train_step", results_of_step, handle, actions)
+        return handle, (
+            found["observations"], found["rewards"], found["terminated"], found["truncated"], found["info"],
+        )  # fmt: skip
+
+    # The functions refer to the environment, so that it lives as long as they do.
+    return jax.numpy.asarray(np.frombuffer(bytes(pool.xla_handle), np.uint8)), reset, step
+
+
+@functools.cache
+def import_jax() -> Any:
+    """Imports JAX and tells it about the functions of this package.
+
+    Raises:
+        gymnasium.error.DependencyNotInstalled: JAX is missing or too old.
+    """
+    try:
+        import jax
+    except ImportError as error:
+        raise gymnasium.error.DependencyNotInstalled("xla() requires JAX: pip install jax") from error
+    if not hasattr(jax, "ffi"):
+        raise gymnasium.error.DependencyNotInstalled(f"xla() requires JAX 0.5.0 or newer, found {jax.__version__}")
+    for name, capsule in _native.xla_targets():
+        jax.ffi.register_ffi_target(name, capsule, platform="cpu")
+    return jax
+
+
+def call(target: str, results: Sequence[Any], handle: Any, *operands: Any) -> tuple[Any, dict[str, Any]]:
+    """Calls a function of the package. Returns the handle and the results by their paths."""
+    jax = import_jax()
+    forms = [jax.ShapeDtypeStruct((8,), np.uint8)]
+    forms += [jax.ShapeDtypeStruct(tuple(shape), np.dtype(dtype)) for _, dtype, shape in results]
+    handle, *arrays = jax.ffi.ffi_call(target, forms, has_side_effect=True)(handle, *operands)
+    found: dict[str, Any] = {}
+    for (path, _, _), array in zip(results, arrays):
+        place = found
+        for group in path[:-1]:
+            place = place.setdefault(group, {})
+        place[path[-1]] = array
+    return handle, found
+
+
+def array_of_actions(actions: Any, continuous: bool, rows: int | None) -> Any:
+    """Returns actions as an array of JAX, of a type and shape that the environments accept."""
+    if isinstance(actions, np.ndarray) and actions.dtype == np.int64:
+        # JAX would drop the upper bits, which could make an invalid action valid.
+        actions = actions.clip(-1, arguments.LARGEST).astype(np.int32)
+    actions = import_jax().numpy.asarray(actions)
+    arguments.check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
+    return actions
+
+
+def _seeds(seed: Any) -> Any:
+    """Returns the first seed, or a seed for each environment to be reset, as an array of int32."""
+    if seed is None:
+        return np.int32(_NO_SEED)
+    if isinstance(seed, (int, np.ndarray)):
+        found = np.asarray(seed)
+        if found.dtype.kind not in "iub" or (found > arguments.LARGEST).any():
+            raise TypeError(f"seeds must be integers of at most {arguments.LARGEST}, got {seed}")
+        # All negative seeds stand for none, but a first seed of -1 is followed by 0.
+        return found.clip(_NO_SEED + 1, None).astype(np.int32)
+    found = getattr(seed, "dtype", type(seed).__name__)
+    if found != np.int32:
+        raise TypeError(f"`seed` must be an int or an array of int32, got {found}")
+    return seed
+
+
+def _mask(mask: Any, num_envs: int) -> Any:
+    """Returns the environments to be reset as an array of booleans."""
+    if mask is None:
+        return np.ones(num_envs, bool)
+    if getattr(mask, "dtype", None) != np.bool_:
+        found = getattr(mask, "dtype", None)
+        raise TypeError(f"`reset_mask` must be a boolean array, got {type(mask)} with dtype {found}")
+    if mask.shape != (num_envs,):
+        raise ValueError(f"`reset_mask` must have shape ({num_envs},), got {mask.shape}")
+    return mask

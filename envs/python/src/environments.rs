@@ -1,0 +1,88 @@
+//! The environments that calls from Python and from XLA share.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::Python;
+use pyo3::sync::MutexExt;
+use rl_env::{ResetSeeds, VectorEnv, VectorError};
+use vector::AtariVectorEnv;
+
+/// Environments that one thread at a time may use.
+pub(crate) struct Environments {
+    /// The shape of one observation.
+    pub(crate) shape: Vec<usize>,
+    /// True if info has more entries than ale-py's.
+    pub(crate) extra_info: bool,
+    state: Mutex<State>,
+}
+
+/// The environments, and what a call finds changed by the one before.
+pub(crate) struct State {
+    pub(crate) env: AtariVectorEnv,
+    /// The seed of each environment that the first reset gives none; empty after it.
+    first_seeds: Vec<u64>,
+}
+
+impl Environments {
+    /// Shares environments. `first_seeds` has a seed for each environment, used where the first reset has none.
+    pub(crate) fn new(env: AtariVectorEnv, first_seeds: Vec<u64>, extra_info: bool) -> Self {
+        Self {
+            shape: env.single_observation_space().shape().unwrap_or_default(),
+            extra_info,
+            state: Mutex::new(State { env, first_seeds }),
+        }
+    }
+
+    /// Locks the environments. Waiting for the call of another thread releases the GIL.
+    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        // A panic while the lock was held leaves the environments in a valid state, as an error does.
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the environments in a thread without the GIL.
+    pub(crate) fn lock_detached(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Returns true after the first reset.
+    pub(crate) fn was_reset(&self) -> bool {
+        self.first_seeds.is_empty()
+    }
+
+    /// Resets all environments, or those selected by `mask`, with a seed for each of them.
+    pub(crate) fn reset(&mut self, seeds: &[Option<u64>], mask: Option<&[bool]>) -> Result<(), VectorError> {
+        let seeds = self.with_first_seeds(seeds);
+        match mask {
+            None => self.env.reset(ResetSeeds::Each(&seeds)).map(drop)?,
+            Some(mask) => self.env.reset_masked(mask, ResetSeeds::Each(&seeds)).map(drop)?,
+        }
+        self.first_seeds.clear();
+        Ok(())
+    }
+
+    /// Resets these environments without waiting.
+    pub(crate) fn send_reset(&mut self, env_ids: &[usize], seeds: &[Option<u64>]) -> Result<(), VectorError> {
+        let seeds = self.with_first_seeds(seeds);
+        self.env.send_reset(env_ids, ResetSeeds::Each(&seeds))?;
+        self.first_seeds.clear();
+        Ok(())
+    }
+
+    /// Restores a snapshot to all or some environments.
+    pub(crate) fn restore(&mut self, snapshot: &[u8], env_ids: Option<&[usize]>) -> Result<(), VectorError> {
+        match env_ids {
+            None => self.env.restore(snapshot).map(drop)?,
+            Some(env_ids) => self.env.restore_envs(snapshot, env_ids).map(drop)?,
+        }
+        self.first_seeds.clear();
+        Ok(())
+    }
+
+    /// Returns the seeds, before the first reset with one for every environment.
+    fn with_first_seeds(&self, seeds: &[Option<u64>]) -> Vec<Option<u64>> {
+        let first = |index: usize| self.first_seeds.get(index).copied();
+        seeds.iter().enumerate().map(|(index, seed)| seed.or_else(|| first(index))).collect()
+    }
+}
