@@ -98,9 +98,9 @@ def _seeds(seed: Any) -> Any:
             raise TypeError(f"seeds must be integers of at most {arguments.LARGEST}, got {seed}")
         # All negative seeds stand for none, but a first seed of -1 is followed by 0.
         return found.clip(_NO_SEED + 1, None).astype(np.int32)
-    found = getattr(seed, "dtype", type(seed).__name__)
-    if found != np.int32:
-        raise TypeError(f"`seed` must be an int or an array of int32, got {found}")
+    dtype = getattr(seed, "dtype", type(seed).__name__)
+    if dtype != np.int32:
+        raise TypeError(f"`seed` must be an int or an array of int32, got {dtype}")
     return seed
 
 
