@@ -8,6 +8,7 @@ use rl_env::{VectorEnv, VectorError};
 use vector::AtariVectorEnv;
 
 use crate::actions::OwnActions;
+use crate::ale_interface::AleInterface;
 use crate::columns::Rows;
 use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
@@ -181,6 +182,12 @@ impl AtariPool {
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let image = self.envs.lock(py).env.render(env_id).map_err(|error| errors::of_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
+    }
+
+    /// Returns a copy of the emulator of an environment that is not in flight.
+    fn emulator(&self, py: Python<'_>, env_id: usize) -> PyResult<AleInterface> {
+        let env = &self.envs.lock(py).env;
+        env.with_env(env_id, AleInterface::copy_of).map_err(|error| errors::of_vector(&error))
     }
 
     /// Returns the RAM of the environments of the last batch, which must not be in flight: `(rows, 128)`.

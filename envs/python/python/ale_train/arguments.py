@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from ale_train import _native
 from ale_train.errors import ActionError
@@ -36,9 +37,18 @@ def check_games(ids: Sequence[str]) -> None:
 def check_frameskip(frameskip: object) -> None:
     """Requires a positive ``int``, as ale-py does."""
     if type(frameskip) is not int:
-        raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}; it must be an int.")
+        raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}. It must be an int.")
     if frameskip <= 0:
         raise gymnasium.error.Error(f"Invalid frameskip of {frameskip}, frameskip must be positive.")
+
+
+def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Returns the mode with this value."""
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        allowed = ", ".join(one.value for one in AutoresetMode)
+        raise ValueError(f"Invalid autoreset_mode: {mode}. It must be one of {allowed}.") from None
 
 
 def integer(name: str, value: int, smallest: int) -> int:
@@ -87,7 +97,8 @@ def seeds(seed: object, count: int) -> list[int | None]:
     elif isinstance(seed, np.ndarray):
         if seed.shape != (count,):
             raise ValueError(
-                f"`seed` must have one entry per environment being reset, expected shape ({count},), got {seed.shape}"
+                f"`seed` must have one entry per sub-environment being reset, expected shape ({count},), "
+                f"got {seed.shape}"
             )
         if seed.dtype.kind not in "iu":
             raise TypeError(f"`seed` must be an array of integers, got one of {seed.dtype}")

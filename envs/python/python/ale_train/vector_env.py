@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from ale_train import _native, arguments, xla
 from ale_train.actions import Action
+from ale_train.ale_vector import ALEVectorInterface
 
 __all__ = ["AtariVectorEnv"]
 
@@ -119,7 +120,7 @@ class AtariVectorEnv(VectorEnv):
         ids = [game] if game is not None else list(games or ())
         arguments.check_games(ids)
         arguments.check_frameskip(frameskip)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.num_envs = len(ids) * arguments.integer("num_envs", num_envs, 1)
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.continuous = bool(continuous)
@@ -166,6 +167,8 @@ class AtariVectorEnv(VectorEnv):
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
+        #: The counterpart of ale-py's ``ALEVectorInterface``.
+        self.ale = ALEVectorInterface(self)
         # As in ale-py, the action space has the size of a batch. With several games it covers all environments.
         self._make_action_spaces(self.num_envs if game is None else self.batch_size)
 
@@ -196,8 +199,8 @@ class AtariVectorEnv(VectorEnv):
             raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
         if selected < self.num_envs and self.batch_size < self.num_envs:
             raise ValueError(
-                f"Partial reset is not supported where batch_size < num_envs (got batch_size={self.batch_size}, "
-                f"num_envs={self.num_envs})"
+                "Partial reset is not supported for async mode where batch_size < num_envs "
+                f"(got batch_size={self.batch_size}, num_envs={self.num_envs})"
             )
         return pool.reset(seeds, mask)
 

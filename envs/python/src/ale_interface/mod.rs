@@ -7,7 +7,7 @@ mod settings;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ale::{Action, Ale, AleError, PoweredGame};
+use ale::{Action, Ale, AleError, AtariEnv, PoweredGame};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
@@ -349,6 +349,13 @@ impl AleInterface {
 type Shown<'py> = Option<Bound<'py, PyArrayDyn<u8>>>;
 
 impl AleInterface {
+    /// Copies the emulator of an environment, which is at its last frame.
+    pub(crate) fn copy_of(env: &AtariEnv) -> Self {
+        let settings = Settings::of(env.options());
+        let rewards = settings.reward_range();
+        Self(Mutex::new(Emulator { settings, game: Some(env.ale().clone()), rewards }))
+    }
+
     /// Locks the emulator. Waiting for the call of another thread releases the GIL.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Emulator> {
         // A panic while the lock was held leaves the emulator in a valid state, as an error does.

@@ -1,6 +1,6 @@
 //! The settings of an `ALEInterface`: names, types and defaults of ale-py.
 
-use ale::AleSettings;
+use ale::{AleSettings, AtariOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rl_env::nearest;
@@ -68,6 +68,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Returns the settings of the emulator of an environment.
+    pub(super) fn of(options: &AtariOptions) -> Self {
+        let mut settings = Self::default();
+        let probability = options.repeat_action_probability.to_string();
+        let row = TABLE.iter().zip(&mut settings.0).find(|(row, _)| row.0 == "repeat_action_probability");
+        row.into_iter().for_each(|(_, value)| value.clone_from(&probability));
+        settings
+    }
+
     /// Sets a value of this type, given as text. As in ale-py, it takes effect when a game is loaded.
     pub(super) fn set(&mut self, name: &str, kind: Kind, value: String) -> PyResult<()> {
         let Some(index) = TABLE.iter().position(|row| row.0 == name) else {

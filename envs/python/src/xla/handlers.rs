@@ -103,7 +103,7 @@ fn seeds(argument: &Argument<'_>, selected: usize) -> Result<Vec<Option<u64>>, F
         }
         (shape, _) => {
             return Err(Failure::invalid(format!(
-                "`seed` must have one entry per environment being reset, expected shape ({selected},), got {shape:?}"
+                "`seed` must have one entry per sub-environment being reset, expected shape ({selected},), got {shape:?}"
             )));
         }
     };
