@@ -4,6 +4,9 @@ use ale::AtariInfo;
 use rl_env::{Batch, EpisodeStats, VectorEnv};
 use vector::AtariVectorEnv;
 
+/// The size of RAM.
+pub(crate) const RAM_BYTES: usize = 128;
+
 /// A batch with what the entries are computed from.
 pub(crate) struct Rows<'a> {
     pub(crate) batch: &'a Batch,
@@ -25,6 +28,12 @@ impl<'a> Rows<'a> {
     /// Returns the action mask of a row.
     pub(crate) fn action_mask(&self, row: usize) -> &'a [bool] {
         self.env.action_mask(self.batch.env_ids[row]).unwrap_or_default()
+    }
+
+    /// Returns the RAM of a row's environment.
+    pub(crate) fn ram(&self, row: usize) -> [u8; RAM_BYTES] {
+        // Only environments of later batches are in flight.
+        self.env.with_env(self.batch.env_ids[row], |env| *env.ale().ram()).unwrap_or([0; RAM_BYTES])
     }
 
     fn episode(&self, row: usize) -> EpisodeStats {
@@ -50,6 +59,8 @@ pub(crate) enum Values {
     Bool(fn(&Rows<'_>, usize) -> bool),
     /// One boolean for each action of the game with the most actions.
     ActionMask,
+    /// The bytes of RAM.
+    Ram,
 }
 
 const fn column(name: &'static str, values: Values) -> Column {
@@ -77,7 +88,10 @@ pub(crate) const EXTRA: &[Column] = &[
     column("steps", Values::I32(|rows, row| rows.batch.steps[row] as i32)),
     column("autoreset", Values::Bool(|rows, row| rows.batch.autoreset[row])),
     column("continues", Values::Bool(|rows, row| rows.batch.continues[row])),
+    column("game_over", Values::Bool(|rows, row| rows.infos[row].game_over)),
+    column("elapsed_frames", Values::I32(|rows, row| rows.infos[row].elapsed_frames as i32)),
     column("action_mask", Values::ActionMask),
+    column("ram", Values::Ram),
 ];
 
 /// The statistics of the episodes that ended, in the format of Gymnasium's `RecordEpisodeStatistics`, and their final info.

@@ -60,5 +60,9 @@ fn array<'py>(py: Python<'py>, rows: &Rows<'_>, values: &Values) -> PyResult<Bou
             let shape = [masks.len(), masks.first().map_or(0, |mask| mask.len())];
             PyArray1::from_vec(py, masks.concat()).reshape(shape)?.into_any()
         }
+        Values::Ram => {
+            let bytes: Vec<u8> = all.flat_map(|row| rows.ram(row)).collect();
+            PyArray1::from_vec(py, bytes).reshape([rows.len(), columns::RAM_BYTES])?.into_any()
+        }
     })
 }

@@ -1,5 +1,5 @@
 use ale::roms::{Pip, RomError, RomStore};
-use ale::{AleError, AtariOptions, Game, game};
+use ale::{AleError, AtariOptions, EpisodeRules, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rl_env::AutoresetMode;
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     ram: bool,
     stack_num: usize,
     fill_stack: bool,
+    /// True for the rules of EnvPool instead of ale-py's.
+    envpool_rules: bool,
     frameskip: u32,
     maxpool: bool,
     noop_max: u32,
@@ -129,6 +131,7 @@ impl Settings {
             continuous_action_threshold: self.continuous_action_threshold,
             ram: self.ram,
             fill_stack: self.fill_stack,
+            rules: if self.envpool_rules { EpisodeRules::EnvPool } else { EpisodeRules::AlePy },
             modes: Vec::new(),
             difficulties: Vec::new(),
         }

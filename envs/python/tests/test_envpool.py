@@ -22,7 +22,7 @@ def test_asynchronous_loop(env_type: str) -> None:
     assert env.all_env_ids.tolist() == [0, 1, 2]
     assert env.observation_space == Box(0, 255, (4, 84, 84), np.uint8)
     assert env.action_space == Discrete(6)
-    assert env.spec.batch_size == env.config["batch_size"] == 2
+    assert env.spec.config.batch_size == env.config["batch_size"] == 2
     env.async_reset()
     steps, results = np.zeros(3, int) - 1, np.zeros(3, int)
     # A thread that compiles the game's code at first leaves its environment behind for many rounds, even an episode.
@@ -46,7 +46,7 @@ def test_asynchronous_loop(env_type: str) -> None:
 
 def test_same_bytes_as_the_vector_environment() -> None:
     env = ale_train.make("Breakout-v5", num_envs=2, seed=5, max_episode_steps=50, reward_clip=True)
-    same = AtariVectorEnv("breakout", 2, fill_stack=True, max_num_frames_per_episode=200)
+    same = AtariVectorEnv("breakout", 2, fill_stack=True, rules="envpool", max_num_frames_per_episode=200)
     observations, info = env.reset()
     expected, _ = same.reset(seed=5)
     assert np.array_equal(observations, expected)
@@ -70,7 +70,7 @@ def test_dm() -> None:
         discounts.append(step.discount.tolist())
     first, mid, last = ([int(kind)] * 2 for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
     assert kinds == [first, mid, mid, last, first, mid]
-    assert discounts == [[1.0, 1.0]] * 6, "a truncation is not a termination"
+    assert discounts == [[1.0, 1.0]] * 3 + [[0.0, 0.0]] + [[1.0, 1.0]] * 2
     observation, spec = step.observation, env.observation_spec()
     assert observation._fields == spec._fields
     for name in ("env_id", "obs", "lives", "reward", "terminated", "ram"):
@@ -146,6 +146,10 @@ def test_names_and_errors() -> None:
         ale_train.make("Pong-v5", env_type="foo")
     with pytest.raises(TypeError, match="no option 'foo'"):
         ale_train.make("Pong-v5", foo=1)
+    with pytest.raises(ValueError, match="max_num_players is 2, but only 1 is available"):
+        ale_train.make("Pong-v5", max_num_players=2)
+    with pytest.raises(ValueError, match="rules is 'foo', but must be one of ale_py, envpool"):
+        AtariVectorEnv("pong", 1, rules="foo")
     with pytest.raises(ValueError, match="env_seed has 1 entries"):
         ale_train.make("Pong-v5", num_envs=2, env_seed=[1])
     env = ale_train.make("Pong-v5", num_envs=2)

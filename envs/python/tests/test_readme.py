@@ -10,7 +10,7 @@ import gymnasium
 import pytest
 
 ROOT = Path(__file__).parents[3]
-DOCUMENTS = [("README.md", 1), ("envs/python/README.md", 11), ("docs/src/tutorial/python.md", 4)]
+DOCUMENTS = [("README.md", 1), ("envs/python/README.md", 12), ("docs/src/tutorial/python.md", 4)]
 
 
 @pytest.mark.parametrize("document, count", DOCUMENTS)

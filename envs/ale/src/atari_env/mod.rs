@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::{Action, Ale, AleError, Game, PoweredGame};
-pub use options::AtariOptions;
+pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
 use view::{View, ViewState};
 
@@ -23,6 +23,10 @@ pub struct AtariInfo {
     pub frame_number: u32,
     /// Frames since the last reset.
     pub episode_frame_number: u32,
+    /// True if the game is over, and not only an episode.
+    pub game_over: bool,
+    /// Frames of the episode that count towards its limit: those of steps.
+    pub elapsed_frames: u32,
     /// The game's mode.
     pub mode: u32,
     /// The difficulty switches. Bit 0 set means the left switch is at A; bit 1 is the right switch.
@@ -139,6 +143,8 @@ impl AtariEnv {
         self.ale.load(seed);
         self.random = Mt19937::new(seed);
         self.variants = Mt19937::new(seed);
+        // No episode is running that the next one could continue.
+        self.elapsed = u32::MAX;
     }
 
     /// Returns the game.
@@ -181,32 +187,51 @@ impl AtariEnv {
         difficulty.map_or(Ok(()), |difficulty| self.ale.set_difficulty(difficulty))
     }
 
-    /// Resets the game and plays the frames before the agent's first decision: FIRE, then no-ops.
-    fn begin_episode(&mut self) {
-        self.draw_variant().expect("the options were checked");
-        self.ale.reset_game();
+    /// Plays the frames before the agent's first decision. Returns true if the game was reset.
+    fn begin_episode(&mut self) -> bool {
+        let mut is_reset = !self.continues_game();
+        if is_reset {
+            self.draw_variant().expect("the options were checked");
+            self.ale.reset_game();
+        }
         let fire = self.options.use_fire_reset && self.has_fire();
-        if fire {
+        let fires_last = self.options.rules == EpisodeRules::EnvPool;
+        if fire && !fires_last {
             self.ale.act_undrawn(Action::FIRE, 1.0);
         }
         let drawn = self.options.noop_draw().draw(&mut self.random);
-        for _ in 0..drawn.saturating_sub(u32::from(fire)) {
+        for _ in 0..(drawn + u32::from(fires_last)).saturating_sub(u32::from(fire)) {
             self.ale.act_undrawn(Action::NOOP, 1.0);
             if self.ale.game_over() {
                 self.ale.reset_game();
+                is_reset = true;
             }
         }
+        if fire && fires_last {
+            self.ale.act_undrawn(Action::FIRE, 1.0);
+        }
         self.ale.show();
-        self.elapsed = 0;
+        if is_reset {
+            self.elapsed = 0;
+        }
         self.lives = self.ale.lives();
+        is_reset
+    }
+
+    /// Returns true if the next episode continues the game.
+    fn continues_game(&self) -> bool {
+        let may_continue = self.options.rules == EpisodeRules::EnvPool && self.options.episodic_life;
+        may_continue && !self.ale.game_over() && !self.limit_reached()
     }
 
     /// Emulates the frames of one step and adds the newest frame to the observation.
     ///
-    /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones.
+    /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones. `EnvPool`
+    /// ignores no frame that the observation of a whole step would show.
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
-        let mut has_previous = false;
+        let (mut has_previous, mut has_last) = (false, true);
+        let ignores_last = self.options.rules == EpisodeRules::AlePy;
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
             let act = if seen { Ale::act } else { Ale::act_undrawn };
@@ -216,8 +241,9 @@ impl AtariEnv {
             // A game may report zero lives before it is over; that does not count as the loss of a life.
             life_lost = (1..self.lives).contains(&self.ale.lives());
             ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
-            if ends {
+            if ends && ignores_last || over && remaining > 0 {
                 self.ale.show();
+                has_last = !ignores_last && remaining == 1;
                 break;
             }
             if remaining == 1 {
@@ -225,7 +251,7 @@ impl AtariEnv {
                 self.view.finish_previous_frame(&self.ale);
             }
         }
-        self.view.finish_step(&self.ale, !ends, has_previous);
+        self.view.finish_step(&self.ale, has_last, has_previous);
         self.ale.release_screens();
         self.lives = self.ale.lives();
         let reports_lives = self.options.episodic_life || self.options.life_loss_info;
@@ -303,8 +329,11 @@ impl Env for AtariEnv {
         if let Some(seed) = seed {
             self.seed(seed);
         }
-        self.begin_episode();
-        self.view.restart(&self.ale, self.options.fill_stack);
+        if self.begin_episode() {
+            self.view.restart(&self.ale, self.options.fill_stack);
+        } else {
+            self.view.finish_step(&self.ale, true, false);
+        }
         self.ale.release_screens();
         self.observe(observation);
     }
@@ -327,6 +356,8 @@ impl Env for AtariEnv {
     fn info(&self) -> AtariInfo {
         AtariInfo {
             lives: self.ale.lives(),
+            game_over: self.ale.game_over(),
+            elapsed_frames: self.elapsed,
             frame_number: self.ale.frame_number(),
             episode_frame_number: self.ale.episode_frame_number(),
             mode: self.ale.mode(),

@@ -45,13 +45,13 @@ pub struct AtariOptions {
     pub maxpool: bool,
     /// A reset plays fewer NOOP frames than this, drawn uniformly; 0 plays none.
     pub noop_max: u32,
-    /// True if the loss of a life ends the episode. The game is then reset.
+    /// True if the loss of a life ends the episode. The game is then reset, unless [`rules`](Self::rules) let it continue.
     pub episodic_life: bool,
     /// True if the loss of a life is reported as a termination although the episode continues.
     pub life_loss_info: bool,
     /// True to clip rewards to -1..=1.
     pub reward_clipping: bool,
-    /// True if a reset presses FIRE for one frame before the NOOPs, in games that have that action.
+    /// True if a reset presses FIRE for one frame, in games that have that action.
     pub use_fire_reset: bool,
     /// True if the loss of a life that does not end the episode is followed by three steps that the agent does not see:
     /// NOOP, FIRE and the third action, as in the wrappers `EpisodicLifeEnv` and `FireResetEnv` of Stable-Baselines3, which
@@ -74,10 +74,25 @@ pub struct AtariOptions {
     /// True if the first observation of an episode repeats its first frame, as in `EnvPool`, instead of padding with
     /// black frames.
     pub fill_stack: bool,
+    /// Whose rules govern how episodes begin and end.
+    pub rules: EpisodeRules,
     /// The modes of which each episode draws one; empty for the game's default mode.
     pub modes: Vec<u32>,
     /// The settings of the difficulty switches of which each episode draws one; empty for 0.
     pub difficulties: Vec<u32>,
+}
+
+/// The rules that govern how episodes begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EpisodeRules {
+    /// Those of ale-py 0.12.1. A reset plays FIRE, then one NOOP less than drawn. A step that ends the episode does not show its
+    /// last frame. With `episodic_life`, a lost life resets the game.
+    #[default]
+    AlePy,
+    /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP more. A
+    /// step ends early only when the game is over, and shows the last frames that it reached. With `episodic_life`, a lost
+    /// life ends the episode, but the next one continues the game with a stack of frames from before.
+    EnvPool,
 }
 
 impl Default for AtariOptions {
@@ -102,6 +117,7 @@ impl Default for AtariOptions {
             continuous_action_threshold: 0.5,
             ram: false,
             fill_stack: false,
+            rules: EpisodeRules::AlePy,
             modes: Vec::new(),
             difficulties: Vec::new(),
         }

@@ -379,3 +379,83 @@ fn rejects_bad_options_and_actions() {
         assert!(matches!(env.step(bad, &mut observation), Err(EnvError::InvalidAction { .. })));
     }
 }
+
+fn by_envpool(options: AtariOptions) -> AtariEnv {
+    harvest(AtariOptions { rules: EpisodeRules::EnvPool, stack_num: 2, ..options })
+}
+
+#[test]
+fn envpool_plays_one_noop_more_or_fire_at_the_end() {
+    // 12 is the first draw of seed 1. Harvest has FIRE only among all actions.
+    let mut env = by_envpool(AtariOptions::default());
+    reset(&mut env, Some(1));
+    assert_eq!(env.info().episode_frame_number, 13);
+    let all = AtariOptions { full_action_space: true, ..AtariOptions::default() };
+    let mut env = by_envpool(all.clone());
+    reset(&mut env, Some(1));
+    let mut expected = by_envpool(AtariOptions { use_fire_reset: false, noop_max: 0, ..all });
+    reset(&mut expected, Some(1));
+    // One NOOP is among the frames of this reset.
+    (0..11).for_each(|_| drop(expected.ale.act(Action::NOOP, 1.0)));
+    expected.ale.act(Action::FIRE, 1.0);
+    assert_eq!(env.info().episode_frame_number, 13);
+    assert_eq!(env.ale().ram(), expected.ale().ram());
+}
+
+#[test]
+fn envpool_continues_the_game_after_a_lost_life() {
+    let options = AtariOptions { episodic_life: true, noop_max: 1, ..AtariOptions::default() };
+    let mut env = by_envpool(options.clone());
+    reset(&mut env, Some(1));
+    let (_, step) = play_until(&mut env, |step| step.terminated);
+    assert!(step.ends_episode());
+    let (before, stack) = (env.info(), {
+        let mut observation = vec![0; env.observation_space().byte_len()];
+        env.observe(&mut observation);
+        observation
+    });
+    assert!(!before.game_over);
+    let next = reset(&mut env, None);
+    assert_eq!(env.info().lives, before.lives);
+    assert_eq!(env.info().elapsed_frames, before.elapsed_frames);
+    assert_eq!(env.info().frame_number, before.frame_number + 1, "one NOOP");
+    let frame = 84 * 84;
+    assert_eq!(next[..frame], stack[frame..], "the stack continues");
+    // A seed starts a new game, and so does the end of the game.
+    reset(&mut env, Some(1));
+    assert_eq!(env.info().lives, 3);
+    let mut envs = [env, harvest(AtariOptions { episodic_life: true, ..AtariOptions::default() })];
+    let games = envs.each_mut().map(|env| {
+        reset(env, Some(1));
+        let mut ends = 0;
+        while !env.info().game_over && ends < 5 {
+            play_until(env, Step::ends_episode);
+            ends += 1;
+            if !env.info().game_over {
+                reset(env, None);
+            }
+        }
+        ends
+    });
+    assert_eq!(games, [3, 5], "with the rules of ale-py no game ends");
+    reset(&mut envs[0], None);
+    assert_eq!(envs[0].info().lives, 3);
+    assert_eq!(envs[0].info().elapsed_frames, 0);
+}
+
+#[test]
+fn envpool_shows_the_last_frame_of_an_episode() {
+    let limited = |max_num_frames_per_episode| AtariOptions {
+        max_num_frames_per_episode,
+        fill_stack: true,
+        ..AtariOptions::default()
+    };
+    let (mut env, mut endless) = (by_envpool(limited(40)), by_envpool(limited(108_000)));
+    let (mut shown, mut expected) = (reset(&mut env, Some(1)), reset(&mut endless, Some(1)));
+    for number in 1..=10 {
+        let step = env.step(EnvAction::Discrete(&[1]), &mut shown).unwrap();
+        endless.step(EnvAction::Discrete(&[1]), &mut expected).unwrap();
+        assert_eq!(step.truncated, number == 10);
+        assert!(shown == expected);
+    }
+}

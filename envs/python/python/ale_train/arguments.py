@@ -42,6 +42,13 @@ def check_frameskip(frameskip: object) -> None:
         raise gymnasium.error.Error(f"Invalid frameskip of {frameskip}, frameskip must be positive.")
 
 
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """Returns the value if it is allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(allowed)}")
+    return value
+
+
 def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     """Returns the mode with this value."""
     try:

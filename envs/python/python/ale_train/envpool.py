@@ -1,24 +1,38 @@
 """The EnvPool interface: ``async_reset``, ``recv``, ``send(action, env_id)``.
 
-Names, defaults and meanings are those of ``envpool.make("Pong-v5", env_type=...)``. Games behave as in ale-py, which
-differs from EnvPool's emulator: with ``episodic_life`` a lost life restarts the game.
+Names, defaults and meanings are those of EnvPool 1.2.5, so that ``import ale_train.envpool as envpool`` takes the place
+of ``import envpool`` in programs for Atari. The book lists the differences.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ale_train import arguments
-from ale_train.names import game_of
+from ale_train import _native, arguments, xla
+from ale_train.names import camel_case, game_of
 from ale_train.vector_env import AtariVectorEnv
 
-__all__ = ["Config", "DmEnvPool", "EnvPool", "GymnasiumEnvPool", "Players", "State", "make"]
+__all__ = [
+    "Config",
+    "DmEnvPool",
+    "EnvPool",
+    "GymnasiumEnvPool",
+    "Players",
+    "Spec",
+    "State",
+    "list_all_envs",
+    "make",
+    "make_dm",
+    "make_gym",
+    "make_gymnasium",
+    "make_spec",
+]
 
 
 def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumEnvPool | DmEnvPool:
@@ -39,8 +53,7 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         "gym": GymnasiumEnvPool,
         "dm": DmEnvPool,
     }
-    if env_type not in kinds:
-        raise ValueError(f"env_type is {env_type!r}, but must be one of {', '.join(kinds)}")
+    arguments.one_of("env_type", env_type, list(kinds))
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
     for name in config:
         if name not in known:
@@ -48,9 +61,39 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
     return kinds[env_type](Config(task=game_of(task_id), **config))
 
 
+def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
+    """Calls ``make`` with ``env_type="gymnasium"``."""
+    return make(task_id, "gymnasium", **config)
+
+
+#: The same: EnvPool's functions return what Gymnasium's do in both.
+make_gym = make_gymnasium
+
+
+def make_dm(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
+    """Calls ``make`` with ``env_type="dm"``."""
+    return make(task_id, "dm", **config)
+
+
+def make_spec(task_id: str, **config: Any) -> Spec:
+    """Returns the spec of environments, which are not kept."""
+    env = make(task_id, **config)
+    env.close()
+    return env.spec
+
+
+def list_all_envs() -> list[str]:
+    """Returns the names of all games, such as ``"Pong-v5"``."""
+    return [f"{camel_case(game)}-v5" for game in _native.games()]
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Configuration of the environments. ``-1`` as mode or difficulty stands for the game's default."""
+    """Configuration of the environments. ``-1`` as mode or difficulty stands for the game's default.
+
+    Four fields of EnvPool have no effect: ``max_num_players`` and ``use_inter_area_resize`` must keep their defaults,
+    ``base_path`` and ``gym_reset_return_info`` are ignored.
+    """
 
     task: str
     num_envs: int = 1
@@ -74,6 +117,15 @@ class Config:
     full_action_space: bool = False
     repeat_action_probability: float = 0.0
     gray_scale: bool = True
+    max_num_players: int = 1
+    use_inter_area_resize: bool = True
+    base_path: str = ""
+    gym_reset_return_info: bool = True
+
+    def __post_init__(self) -> None:
+        for name, default in (("max_num_players", 1), ("use_inter_area_resize", True)):
+            if getattr(self, name) != default:
+                raise ValueError(f"{name} is {getattr(self, name)}, but only {default} is available")
 
     def make(self) -> AtariVectorEnv:
         """Creates the environments."""
@@ -99,6 +151,7 @@ class Config:
             mode=None if self.mode < 0 else self.mode,
             difficulty=None if self.difficulty < 0 else self.difficulty,
             fill_stack=True,
+            rules="envpool",
             extra_info=True,
         )
 
@@ -109,15 +162,66 @@ class Config:
         return np.array(self.env_seed, np.int64) if len(self.env_seed) else self.seed + np.arange(self.num_envs)
 
 
-class Results(NamedTuple):
-    """The results from which both kinds of pool build their return values; one entry per row."""
+class Spec:
+    """The spaces and the configuration of environments."""
 
-    observations: np.ndarray
-    rewards: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-    is_first: np.ndarray
-    continues: np.ndarray
+    #: EnvPool has no threshold for Atari either.
+    reward_threshold: float | None = None
+
+    def __init__(self, config: Config, envs: AtariVectorEnv) -> None:
+        #: The configuration, with the batch size that 0 stands for.
+        self.config = dataclasses.replace(config, batch_size=envs.batch_size)
+        shape = envs.single_observation_space.shape
+        assert shape is not None
+        #: The space of a single observation. The channels of colours are those of the frames.
+        self.observation_space = gymnasium.spaces.Box(0, 255, _channels_first(shape), np.uint8)
+        #: The space of a single action.
+        self.action_space = gymnasium.spaces.Discrete(envs.num_actions[0])
+        self.gymnasium_observation_space = self.observation_space
+        self.gymnasium_action_space = self.action_space
+
+    def observation_spec(self) -> State:
+        """Returns dm_env's specs of a single observation."""
+        from dm_env import specs
+
+        smallest = -arguments.LARGEST - 1
+        ids, numbers = (
+            specs.BoundedArray((), np.int32, smallest, arguments.LARGEST, name=name) for name in ("env_id", "lives")
+        )
+        return State(
+            env_id=ids,
+            players=Players(env_id=ids),
+            obs=specs.BoundedArray(self.observation_space.shape, np.uint8, 0, 255, name="obs"),
+            lives=numbers,
+            reward=specs.Array((), np.float32, name="reward"),
+            terminated=specs.DiscreteArray(2, name="terminated"),
+            ram=specs.BoundedArray((128,), np.uint8, 0, 255, name="ram"),
+        )
+
+    def action_spec(self) -> Any:
+        """Returns dm_env's spec of a single action."""
+        from dm_env import specs
+
+        return specs.DiscreteArray(int(self.action_space.n), name="action")
+
+    def __repr__(self) -> str:
+        return repr(self.config).replace("Config", "AtariEnvSpec", 1)
+
+
+def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape in which EnvPool has observations of this shape, whose colours are last."""
+    return (shape[0] * shape[3], *shape[1:3]) if len(shape) == 4 else shape
+
+
+class Results(NamedTuple):
+    """The results from which both kinds of pool build their return values; one entry per row, in NumPy or JAX."""
+
+    observations: Any
+    rewards: Any
+    terminated: Any
+    truncated: Any
+    is_first: Any
+    continues: Any
     info: dict[str, Any]
 
     def of_rows(self, rows: np.ndarray) -> Results:
@@ -134,15 +238,14 @@ class EnvPool:
     and resets the environment."""
 
     def __init__(self, config: Config) -> None:
-        self.spec = config
         self._envs = config.make()
+        self.spec = Spec(config, self._envs)
         self._seeds = config.seeds()
-        self._elapsed = np.zeros(self._envs.num_envs, np.int32)
 
     @property
     def config(self) -> dict[str, Any]:
         """The configuration as a dictionary."""
-        return dataclasses.asdict(self.spec)
+        return {**dataclasses.asdict(self.spec.config), "env_seed": list(self.spec.config.env_seed)}
 
     @property
     def num_envs(self) -> int:
@@ -180,19 +283,18 @@ class EnvPool:
             return self._recv()
         # The batch also contains the other environments, which have not made a step.
         mask = np.isin(self.all_env_ids, ids)
-        elapsed = self._elapsed.copy()
         observations, info = self._envs.reset(seed=self._seeds[mask], options={"reset_mask": mask})
         self._seeds[mask] = -1
         nothing = np.zeros(self.num_envs, bool)
-        results = self._results((observations, nothing, nothing, nothing, info))
-        self._elapsed[~mask] = elapsed[~mask]
-        return results.of_rows(mask)
+        return self._results((observations, nothing, nothing, nothing, info)).of_rows(mask)
 
-    def send(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> None:
+    def send(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> None:
         """Sends one action to each of these environments, or to those of the last batch, without waiting.
 
-        If a batch holds all environments, all must be sent to before ``recv``.
+        ``{"action": action, "env_id": env_id}`` is the same. If a batch holds all environments, all must be sent to
+        before ``recv``.
         """
+        action, env_id = _sent(action, env_id)
         actions = np.asarray(action)
         if actions.dtype.kind in "iu" and actions.dtype != np.int32:
             actions = actions.astype(np.int64)
@@ -202,26 +304,67 @@ class EnvPool:
         return self._results(self._envs.recv())
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
+        """Converts a batch of NumPy's or JAX's arrays."""
         observations, _, terminated, truncated, info = batch
-        ids, continues = info["env_id"], info["continues"]
-        first = info["steps"] == 0
-        self._elapsed[ids] = np.where(first, 0, self._elapsed[ids] + 1)
+        if observations.ndim == 5:
+            rows, *shape = observations.shape
+            observations = observations.transpose(0, 1, 4, 2, 3).reshape(rows, *_channels_first(tuple(shape)))
+        config, ids = self.spec.config, info["env_id"]
         raw = info["raw_reward"].astype(np.float32)
-        rewards = np.clip(raw, -1, 1) if self.spec.reward_clip else raw
         found = {
             "env_id": ids,
             "players": {"env_id": ids},
             "lives": info["lives"],
             "reward": raw,
-            "terminated": (terminated & ~continues).astype(np.int32),
-            "ram": self._envs.ram(),
-            "elapsed_step": self._elapsed[ids],
+            "terminated": info["game_over"].astype(np.int32),
+            "ram": info["ram"],
+            # The last step of a game may have fewer frames.
+            "elapsed_step": (info["elapsed_frames"] + config.frame_skip - 1) // config.frame_skip,
         }
-        return Results(observations, rewards, terminated, truncated, first, continues, found)
+        rewards = raw.clip(-1, 1) if config.reward_clip else raw
+        return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], found)
+
+    def _returned(self, results: Results) -> Any:
+        """Returns results in the form of this kind of pool."""
+        raise NotImplementedError
+
+    def xla(self) -> tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Returns ``(handle, recv, send, step)`` for programs that ``jax.jit`` compiles for the CPU.
+
+        ``recv(handle)`` and ``step(handle, action, env_id=None)`` return the handle and what ``recv`` returns;
+        ``send(handle, action, env_id=None)`` returns the handle. Without ``env_id`` an action is sent to each
+        environment of the last batch. Call ``async_reset`` first. See ``AtariVectorEnv.xla``.
+        """
+        jax, envs = xla.import_jax(), self._envs
+        _, forms = envs._open_pool().xla_results()
+
+        def received(target: str, handle: Any, *operands: Any) -> tuple[Any, Any]:
+            handle, found = xla.call(target, forms, handle, *operands)
+            names = ("observations", "rewards", "terminated", "truncated", "info")
+            return handle, self._returned(self._results(tuple(found[name] for name in names)))
+
+        def recv(handle: Any) -> tuple[Any, Any]:
+            return received("ale_train_recv", handle)
+
+        def send(handle: Any, action: Any, env_id: Any = None) -> Any:
+            action, env_id = _sent(action, env_id)
+            rows = envs.batch_size if env_id is None else None
+            ids = np.zeros(0, np.int32) if env_id is None else jax.numpy.asarray(env_id).astype(np.int32)
+            return xla.call("ale_train_send", [], handle, xla.array_of_actions(action, False, rows), ids)[0]
+
+        def step(handle: Any, action: Any, env_id: Any = None) -> tuple[Any, Any]:
+            return recv(send(handle, action, env_id))
+
+        return jax.numpy.asarray(envs.ale.handle()), recv, send, step
 
     def close(self) -> None:
         """Stops the threads."""
         self._envs.close()
+
+
+def _sent(action: Any, env_id: Any) -> tuple[Any, Any]:
+    """Returns the actions and the environments, which may be given as a dictionary."""
+    return (action["action"], action.get("env_id", env_id)) if isinstance(action, dict) else (action, env_id)
 
 
 class GymnasiumEnvPool(EnvPool):
@@ -233,12 +376,12 @@ class GymnasiumEnvPool(EnvPool):
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
         """The space of a single observation, as in EnvPool."""
-        return self._envs.single_observation_space
+        return self.spec.observation_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
         """The space of a single action, as in EnvPool."""
-        return gymnasium.spaces.Discrete(self._envs.num_actions[0])
+        return self.spec.action_space
 
     single_observation_space = observation_space
     single_action_space = action_space
@@ -250,12 +393,14 @@ class GymnasiumEnvPool(EnvPool):
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Waits for a batch. Returns observations, rewards (float32), terminations, truncations and info."""
-        results = self._recv()
+        return self._returned(self._recv())
+
+    def _returned(self, results: Results) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         terminated = results.terminated & ~results.continues
         return results.observations, results.rewards, terminated, results.truncated, results.info
 
     def step(
-        self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None
+        self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Calls ``send``, then ``recv``."""
         self.send(action, env_id)
@@ -286,58 +431,44 @@ class Players(NamedTuple):
 
 
 class DmEnvPool(EnvPool):
-    """The pool of ``env_type="dm"``. The discount is 0 if an episode has terminated, or if a life was lost and
-    ``zero_discount_on_life_loss`` is set."""
+    """The pool of ``env_type="dm"``. The discount is 0 if an episode has ended, as in EnvPool also by truncation, or if
+    a life was lost and ``zero_discount_on_life_loss`` is set."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Resets these environments, by default all."""
-        return self._time_step(self._reset(env_id))
+        return self._returned(self._reset(env_id))
 
     def recv(self) -> Any:
         """Waits for a batch. Returns a ``dm_env.TimeStep`` of arrays."""
-        return self._time_step(self._recv())
+        return self._returned(self._recv())
 
-    @staticmethod
-    def _time_step(results: Results) -> Any:
+    def _returned(self, results: Results) -> Any:
         import dm_env
 
         ended = (results.terminated & ~results.continues) | results.truncated
-        kind = np.where(results.is_first, dm_env.StepType.FIRST, dm_env.StepType.MID)
         info = dict(results.info)
         del info["elapsed_step"]
         info["players"] = Players(**info["players"])
         return dm_env.TimeStep(
-            step_type=np.where(ended, dm_env.StepType.LAST, kind).astype(np.int32),
+            # FIRST, MID and LAST are 0, 1 and 2.
+            step_type=1 + ended.astype(np.int32) - results.is_first.astype(np.int32),
             reward=results.rewards,
-            discount=(~results.terminated).astype(np.float32),
+            discount=(~(results.terminated | results.truncated)).astype(np.float32),
             observation=State(obs=results.observations, **info),
         )
 
-    def step(self, action: np.ndarray, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
+    def step(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Calls ``send``, then ``recv``."""
         self.send(action, env_id)
         return self.recv()
 
     def observation_spec(self) -> State:
         """Returns the specs of a single observation."""
-        from dm_env import specs
-
-        ids, numbers = self._bounded("env_id", 0, self.num_envs - 1), self._bounded("lives", 0, arguments.LARGEST)
-        return State(
-            env_id=ids,
-            players=Players(env_id=ids),
-            obs=specs.BoundedArray(self._envs.single_observation_space.shape, np.uint8, 0, 255, name="obs"),
-            lives=numbers,
-            reward=specs.Array((), np.float32, name="reward"),
-            terminated=specs.DiscreteArray(2, name="terminated"),
-            ram=specs.BoundedArray((128,), np.uint8, 0, 255, name="ram"),
-        )
+        return self.spec.observation_spec()
 
     def action_spec(self) -> Any:
         """Returns the spec of a single action."""
-        from dm_env import specs
-
-        return specs.DiscreteArray(self._envs.num_actions[0], name="action")
+        return self.spec.action_spec()
 
     def reward_spec(self) -> Any:
         """Returns the spec of a single reward."""
@@ -350,9 +481,3 @@ class DmEnvPool(EnvPool):
         from dm_env import specs
 
         return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")
-
-    @staticmethod
-    def _bounded(name: str, smallest: int, largest: int) -> Any:
-        from dm_env import specs
-
-        return specs.BoundedArray((), np.int32, smallest, largest, name=name)

@@ -70,6 +70,7 @@ class AtariVectorEnv(VectorEnv):
         difficulty: arguments.Variants = None,
         ram: bool = False,
         fill_stack: bool = False,
+        rules: str = "ale_py",
         extra_info: bool | None = None,
     ) -> None:
         """Creates the environments. Missing ROMs are downloaded with pip.
@@ -104,6 +105,8 @@ class AtariVectorEnv(VectorEnv):
             ram: Observe the 128 bytes of RAM, ``(stack_num, 128)``, instead of images.
             fill_stack: Fill the first observation of an episode with copies of its first frame, as EnvPool does,
                 instead of black frames.
+            rules: Whose rules govern how episodes begin and end, ``"ale_py"`` or ``"envpool"``: the order of FIRE and
+                no-ops, the last observation, and ``episodic_life``, after which EnvPool's games continue.
             extra_info: Add entries to info that ale-py does not have (see README); by default only with ``games``.
 
         Raises:
@@ -143,6 +146,7 @@ class AtariVectorEnv(VectorEnv):
             "ram": bool(ram),
             "stack_num": arguments.integer("stack_num", stack_num, 1),
             "fill_stack": bool(fill_stack),
+            "envpool_rules": arguments.one_of("rules", rules, ("ale_py", "envpool")) == "envpool",
             "frameskip": arguments.integer("frameskip", frameskip, 1),
             "maxpool": bool(maxpool),
             "noop_max": min(max(operator.index(noop_max), 0), arguments.LARGEST),

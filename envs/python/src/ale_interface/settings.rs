@@ -71,9 +71,9 @@ impl Settings {
     /// Returns the settings of the emulator of an environment.
     pub(super) fn of(options: &AtariOptions) -> Self {
         let mut settings = Self::default();
-        let probability = options.repeat_action_probability.to_string();
-        let row = TABLE.iter().zip(&mut settings.0).find(|(row, _)| row.0 == "repeat_action_probability");
-        row.into_iter().for_each(|(_, value)| value.clone_from(&probability));
+        if let Some(index) = TABLE.iter().position(|row| row.0 == "repeat_action_probability") {
+            settings.0[index] = options.repeat_action_probability.to_string();
+        }
         settings
     }
 

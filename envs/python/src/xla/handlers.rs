@@ -61,11 +61,15 @@ handlers! {
         put_step(envs, &Rows::of(&state.env), results)
     });
 
-    /// `(handle, actions, env_ids) -> (handle,)`.
+    /// `(handle, actions, env_ids) -> (handle,)`. Empty `env_ids` stand for those of the last batch.
     send => |arguments, results| with_envs(arguments, results, |_, state, _| {
         let env_ids = arguments.get(2, "env_ids")?.elements::<i32>()?;
         let env_ids: Vec<usize> = env_ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX)).collect();
-        Ok(state.env.send_to(actions(&arguments.get(1, "actions")?)?.as_actions(), &env_ids)?)
+        let actions = actions(&arguments.get(1, "actions")?)?;
+        Ok(match &*env_ids {
+            [] => state.env.send(actions.as_actions())?,
+            env_ids => state.env.send_to(actions.as_actions(), env_ids)?,
+        })
     });
 
     /// `(handle,) -> (handle, results of a step)`.

@@ -1,0 +1,154 @@
+"""Bytes, types and names equal those of EnvPool 1.2.5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ale_train.envpool as ours
+
+theirs = pytest.importorskip("envpool")
+
+#: Name, options and number of steps. The games differ in buttons, ways of counting lives and lengths.
+CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], int]] = {
+    "defaults": ("Breakout-v5", {}, 150),
+    "whole games": ("Pong-v5", {}, 900),
+    "no FIRE button": ("MsPacman-v5", {}, 300),
+    "no no-ops": ("Freeway-v5", {"noop_max": 1, "use_fire_reset": False}, 40),
+    "many no-ops": ("SpaceInvaders-v5", {"noop_max": 200}, 100),
+    "episodic life": ("Breakout-v5", {"episodic_life": True}, 250),
+    "episodic life, no FIRE": ("MsPacman-v5", {"episodic_life": True, "use_fire_reset": False}, 300),
+    "episodic life, limit": ("Breakout-v5", {"episodic_life": True, "max_episode_steps": 37}, 120),
+    "limit": ("Seaquest-v5", {"max_episode_steps": 20, "reward_clip": True}, 60),
+    "sticky": ("Breakout-v5", {"repeat_action_probability": 0.25, "full_action_space": True}, 150),
+    "colour": ("Enduro-v5", {"gray_scale": False, "stack_num": 2}, 40),
+    "size and frame skip": ("Qbert-v5", {"img_height": 64, "img_width": 96, "frame_skip": 3}, 150),
+    "single frames": ("Breakout-v5", {"frame_skip": 1, "stack_num": 1, "max_episode_steps": 200}, 250),
+    "mode and difficulty": ("Breakout-v5", {"mode": 4, "difficulty": 1}, 60),
+    "seeds": ("Kangaroo-v5", {"env_seed": [9, 2]}, 40),
+}
+
+
+def assert_same(name: str, our: Any, their: Any) -> None:
+    """Compares arrays, and dictionaries, tuples and named tuples of them."""
+    if isinstance(their, dict):
+        assert set(our) == set(their), name
+        for key in their:
+            assert_same(f"{name}[{key!r}]", our[key], their[key])
+    elif isinstance(their, tuple):
+        assert getattr(our, "_fields", None) == getattr(their, "_fields", None)
+        assert len(our) == len(their), name
+        for index, (one, other) in enumerate(zip(our, their)):
+            assert_same(f"{name}[{index}]", one, other)
+    else:
+        assert (our.dtype, our.shape) == (their.dtype, their.shape), name
+        assert np.array_equal(our, their), name
+
+
+def make_both(task: str, env_type: str, **options: Any) -> tuple[Any, Any]:
+    arguments = {"env_type": env_type, "num_envs": 2, "seed": 3, **options}
+    return ours.make(task, **arguments), theirs.make(task, **arguments)
+
+
+def play(our: Any, their: Any, steps: int) -> None:
+    random = np.random.default_rng(1)
+    assert_same("reset", our.reset(), their.reset())
+    for step in range(steps):
+        actions = random.integers(our.spec.action_space.n, size=2).astype(np.int32)
+        assert_same(f"step {step}", our.step(actions), their.step(actions))
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_gymnasium(name: str) -> None:
+    task, options, steps = CONFIGURATIONS[name]
+    our, their = make_both(task, "gymnasium", **options)
+    for space in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(our, space) == getattr(their, space)
+    play(our, their, steps)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"zero_discount_on_life_loss": True}, {"episodic_life": True}, {"max_episode_steps": 20}]
+)
+def test_dm(options: dict[str, Any]) -> None:
+    our, their = make_both("Breakout-v5", "dm", **options)
+    assert our.action_spec() == their.action_spec()
+    for our_spec, their_spec in zip(our.observation_spec(), their.observation_spec()):
+        # Ours of rewards has no bounds; EnvPool's lowest is the smallest positive number.
+        if isinstance(their_spec, tuple) or their_spec.name == "reward":
+            continue
+        assert our_spec == their_spec
+    play(our, their, 150)
+
+
+def test_gym() -> None:
+    play(*make_both("Seaquest-v5", "gym"), 20)
+
+
+def test_resetting_chosen_environments() -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", num_envs=3)
+    assert_same("reset", our.reset(), their.reset())
+    for ids in ([1], [0, 2], [0, 1, 2]):
+        for actions in np.random.default_rng(1).integers(4, size=(10, 3)).astype(np.int32):
+            assert_same("step", our.step(actions), their.step(actions))
+        chosen = np.array(ids, np.int32)
+        assert_same(f"reset({ids})", our.reset(chosen), their.reset(chosen))
+
+
+def test_sending_and_receiving() -> None:
+    our, their = make_both("Pong-v5", "gymnasium")
+    for env in (our, their):
+        env.async_reset()
+    ids = np.arange(2, dtype=np.int32)
+    for step in range(20):
+        assert_same(f"step {step}", our.recv(), their.recv())
+        actions = np.array([step % 6, 2], np.int32)
+        for env in (our, their):
+            if step % 2:
+                env.send(actions, ids)
+            else:
+                env.send({"action": actions, "env_id": ids, "players": {"env_id": ids}})
+
+
+def test_config_and_spec() -> None:
+    our, their = make_both("Pong-v5", "gymnasium", batch_size=1)
+    assert set(our.config) == set(their.config)
+    for name, value in their.config.items():
+        assert name == "base_path" or our.config[name] == value, name
+    for env, module in ((our, ours), (their, theirs)):
+        spec = env.spec
+        assert (spec.config.num_envs, spec.config.batch_size) == (2, 1)
+        assert spec.reward_threshold is None
+        assert module.make_spec("Pong-v5").config.num_envs == 1
+    for name in ("observation_space", "action_space", "gymnasium_observation_space", "gymnasium_action_space"):
+        assert getattr(our.spec, name) == getattr(their.spec, name)
+    for name in ("num_envs", "is_async"):
+        assert getattr(our, name) == getattr(their, name)
+    assert_same("all_env_ids", our.all_env_ids, their.all_env_ids)
+    assert our.metadata["autoreset_mode"] == their.metadata["autoreset_mode"]
+
+
+def test_names() -> None:
+    envs = set(theirs.list_all_envs())
+    assert set(ours.list_all_envs()) - envs == {"Harvest-v5", "TicTacToe3D-v5"}
+    for name in ("make", "make_dm", "make_gym", "make_gymnasium", "make_spec", "list_all_envs"):
+        assert callable(getattr(ours, name)) and callable(getattr(theirs, name))
+
+
+def test_xla() -> None:
+    import jax
+
+    our, their = make_both("Breakout-v5", "gymnasium", max_episode_steps=20)
+    handle, recv, send, step = our.xla()
+    our.async_reset()
+    handle, first = recv(handle)
+    assert_same("reset", (first[0], first[4]), their.reset())
+    actions = np.random.default_rng(1).integers(4, size=(50, 2)).astype(np.int32)
+    handle, batches = jax.jit(lambda handle, actions: jax.lax.scan(step, handle, actions))(handle, actions)
+    for index, action in enumerate(actions):
+        ours_now = jax.tree.map(lambda array, index=index: np.asarray(array[index]), batches)
+        assert_same(f"step {index}", ours_now, their.step(action))
+    handle = send(handle, actions[0], np.array([0, 1]))
+    assert_same("recv", jax.tree.map(np.asarray, recv(handle)[1]), their.step(actions[0]))
