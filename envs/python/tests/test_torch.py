@@ -7,10 +7,12 @@ import pytest
 
 from ale_train.vector_env import AtariVectorEnv
 
-torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.frameworks
 
 
 def test_policy_gradient_loop() -> None:
+    import torch
+
     torch.manual_seed(0)
     env = AtariVectorEnv(games=["harvest", "pong"], num_envs=2, img_height=42, img_width=42)
     network = torch.nn.Sequential(
