@@ -85,8 +85,8 @@ pub struct AtariOptions {
 /// The rules that govern how episodes begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EpisodeRules {
-    /// Those of ale-py 0.12.1. A reset plays FIRE, then one NOOP less than drawn. A step that ends the episode does not show its
-    /// last frame. With `episodic_life`, a lost life resets the game.
+    /// Those of ale-py 0.12.1. A reset plays FIRE, then one NOOP less than drawn; in games without FIRE, the drawn number of
+    /// NOOPs. A step that ends the episode does not show its last frame. With `episodic_life`, a lost life resets the game.
     #[default]
     AlePy,
     /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP more. A

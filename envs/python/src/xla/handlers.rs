@@ -66,10 +66,11 @@ handlers! {
         let env_ids = arguments.get(2, "env_ids")?.elements::<i32>()?;
         let env_ids: Vec<usize> = env_ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX)).collect();
         let actions = actions(&arguments.get(1, "actions")?)?;
-        Ok(match &*env_ids {
+        match &*env_ids {
             [] => state.env.send(actions.as_actions())?,
             env_ids => state.env.send_to(actions.as_actions(), env_ids)?,
-        })
+        }
+        Ok(())
     });
 
     /// `(handle,) -> (handle, results of a step)`.
