@@ -63,8 +63,8 @@ handlers! {
 
     /// `(handle, actions, env_ids) -> (handle,)`. Empty `env_ids` stand for those of the last batch.
     send => |arguments, results| with_envs(arguments, results, |_, state, _| {
-        let env_ids = arguments.get(2, "env_ids")?.elements::<i32>()?;
-        let env_ids: Vec<usize> = env_ids.iter().map(|&id| usize::try_from(id).unwrap_or(usize::MAX)).collect();
+        let env_ids = arguments.get(2, "env_ids")?.elements::<i32>()?.iter();
+        let env_ids: Vec<usize> = env_ids.map(|&id| usize::try_from(id).unwrap_or(usize::MAX)).collect();
         let actions = actions(&arguments.get(1, "actions")?)?;
         match &*env_ids {
             [] => state.env.send(actions.as_actions())?,
