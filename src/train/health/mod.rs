@@ -245,12 +245,19 @@ mod tests {
                 continue;
             }
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let algorithm =
-                ["ppo", "dqn", "pqn"].into_iter().find(|algorithm| name.contains(algorithm)).unwrap();
-            let mut health = health(&format!("experiment.algorithm = '{algorithm}'"));
             let text = fs::read_to_string(&path).unwrap();
             let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
             let headings = lines.next().unwrap();
+            // Files of several runs have episodes only.
+            if !headings.contains(&"updates") {
+                continue;
+            }
+            let algorithm =
+                ["ppo", "dqn", "pqn"].into_iter().find(|algorithm| name.contains(algorithm)).unwrap();
+            // Any task with continuous actions will do.
+            let is_continuous = ["pendulum", "half-cheetah"].iter().any(|task| name.contains(task));
+            let games = if is_continuous { "environments.games = ['Pendulum-v1']" } else { "" };
+            let mut health = health(&format!("experiment.algorithm = '{algorithm}'\n{games}"));
             for row in lines {
                 let cell = |name: &str| {
                     let column = headings.iter().position(|heading| *heading == name)?;
