@@ -59,42 +59,26 @@ impl RowTasks {
         &self.choices
     }
 
-    /// Selects the columns of each row's task: `[rows, num_tasks * columns]`, task by task, to
-    /// `[rows, columns]`.
-    pub fn pick(&self, all: Tensor<2>, columns: usize) -> Tensor<2> {
-        if self.num_tasks == 1 {
-            return all;
-        }
-        let [rows, _] = all.dims();
-        let index = self.task_ids.clone().reshape([rows, 1, 1]).expand([rows, 1, columns]);
-        all.reshape([rows, self.num_tasks, columns]).gather(1, index).squeeze_dim(1)
+    /// Selects the column of each row's task: `[rows, num_tasks]` to `[rows, 1]`.
+    fn pick(&self, all: Tensor<2>) -> Tensor<2> {
+        if self.num_tasks == 1 { all } else { all.gather(1, self.task_ids.clone().unsqueeze_dim(1)) }
     }
 
-    /// Multiplies each row by the weights of its own task: `[rows, inputs]`, `[inputs, num_tasks * columns]` and
-    /// `[num_tasks * columns]`, task by task, to `[rows, columns]`.
-    ///
-    /// The rows of a task form a group, and all groups are padded to the size of the largest. The effort does not grow with
-    /// the number of tasks as that of [`pick`](Self::pick) does, which multiplies each row by the weights of all tasks.
-    pub(super) fn product(&self, input: &Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-        let [inputs, all] = weight.dims();
-        let columns = all / self.num_tasks;
-        let weight = weight.reshape([inputs, self.num_tasks, columns]);
-        let bias = bias.reshape([self.num_tasks, columns]);
-        let groups = Groups::of(&self.tasks);
-        let count = groups.tasks.len();
+    /// Groups the rows of `input`, `[rows, inputs]`, by task.
+    pub(super) fn group(&self, input: &Tensor<2>) -> GroupedRows {
+        let [_, inputs] = input.dims();
+        let Groups { tasks, size, rows, places } = Groups::of(&self.tasks);
+        let count = tasks.len();
         let index = |values: Vec<i32>| {
             let length = values.len();
             Tensor::<1, Int>::from_data(TensorData::new(values, [length]), &self.task_ids.device())
         };
-        let (weight, bias) = if count == self.num_tasks {
-            (weight, bias)
-        } else {
-            let tasks = index(groups.tasks);
-            (weight.select(1, tasks.clone()), bias.select(0, tasks))
-        };
-        let grouped = input.clone().select(0, index(groups.rows)).reshape([count, groups.size, inputs]);
-        let outputs = grouped.matmul(weight.swap_dims(0, 1)) + bias.unsqueeze_dim(1);
-        outputs.reshape([count * groups.size, columns]).select(0, index(groups.places))
+        GroupedRows {
+            input: input.clone().select(0, index(rows)).reshape([count, size, inputs]),
+            tasks: (count < self.num_tasks).then(|| index(tasks)),
+            places: index(places),
+            num_tasks: self.num_tasks,
+        }
     }
 
     /// Selects the values of each row's task: `[tasks, values]` to `[rows, values]`.
@@ -164,6 +148,42 @@ impl Groups {
     }
 }
 
+/// The rows of a batch, grouped by task, as inputs of layers that have weights for each task.
+///
+/// All groups are padded to the size of the largest. The effort of a product does not grow with the number of tasks.
+pub(super) struct GroupedRows {
+    /// `[groups, size, inputs]`.
+    input: Tensor<3>,
+    /// The task of each group; none if every task has one.
+    tasks: Option<Tensor<1, Int>>,
+    /// For each row of the batch its index in `groups * size`.
+    places: Tensor<1, Int>,
+    num_tasks: usize,
+}
+
+impl GroupedRows {
+    /// Multiplies each row by the weights of its own task: `[inputs, num_tasks * columns]` and `[num_tasks * columns]`, task
+    /// by task, to `[rows, columns]`.
+    pub(super) fn product(&self, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
+        let [count, size, inputs] = self.input.dims();
+        let [_, all] = weight.dims();
+        let columns = all / self.num_tasks;
+        let weight = weight.reshape([inputs, self.num_tasks, columns]);
+        let bias = bias.reshape([self.num_tasks, columns]);
+        let (weight, bias) = match &self.tasks {
+            None => (weight, bias),
+            Some(tasks) => (weight.select(1, tasks.clone()), bias.select(0, tasks.clone())),
+        };
+        let outputs = self.input.clone().matmul(weight.swap_dims(0, 1)) + bias.unsqueeze_dim(1);
+        outputs.reshape([count * size, columns]).select(0, self.places.clone())
+    }
+
+    /// Computes the outputs of a layer with weights for each task, `[rows, columns]`.
+    fn linear(&self, Linear { weight, bias }: &Linear) -> Tensor<2> {
+        self.product(weight.val(), bias.as_ref().expect("the layer has a bias").val())
+    }
+}
+
 /// The assignment of a layer's output columns to tasks and the options of their choices, in short *outputs*.
 #[derive(Module, Debug)]
 pub(super) struct ActionColumns {
@@ -193,7 +213,7 @@ impl ActionColumns {
     }
 
     /// Returns `rows` if each task has a layer for itself among several, so that the outputs of a row need only the weights
-    /// of its [own](RowTasks::product).
+    /// of its [own](GroupedRows::product).
     pub(super) fn grouping<'a>(&self, rows: &'a RowTasks) -> Option<&'a RowTasks> {
         let (layers, _) = self.layers();
         (layers > 1).then_some(rows)
@@ -210,26 +230,13 @@ impl ActionColumns {
             HeadKind::Shared => rows.pick_shared(outputs),
         }
     }
-
-    /// Selects each row's outputs, `[rows, max_outputs, columns]`, from those of all tasks,
-    /// `[rows, layers * outputs * columns]`. Those beyond the outputs of the task are arbitrary.
-    pub(super) fn pick(&self, all: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
-        let [count, _] = all.dims();
-        match self.kind {
-            HeadKind::PerGame => {
-                rows.pick(all, self.max_outputs * columns).reshape([count, self.max_outputs, columns])
-            }
-            HeadKind::Shared => rows.pick_shared(all.reshape([count, self.shared_outputs, columns])),
-        }
-    }
 }
 
-/// Policy and value heads for all tasks, evaluated in one operation.
+/// Policy and value heads for all tasks.
 ///
 /// An action is one or several choices (see [`JointActions`](crate::JointActions)), whose options have a column each. With a
-/// head per game the policies are columns of one matrix, `max_outputs` for each task. Each row selects
-/// those of its task, and the columns beyond the task's outputs are masked. A shared head has a
-/// column for each output of any task, from which a row selects those of its task. Each task has its own
+/// head per game the policies are columns of one matrix, `max_outputs` for each task. Each row is multiplied by those of its
+/// task, and the outputs beyond those of the task are masked. A shared head has a column for each output of any task, from which a row selects those of its task. Each task has its own
 /// value head in both cases, because returns differ in size between tasks.
 ///
 /// Continuous actions have a normal distribution for each component, whose mean is an output. Its deviation depends on the
@@ -277,9 +284,12 @@ impl Heads {
     /// Computes logits, of which those beyond a task's outputs are masked, or the means of continuous actions, and the values
     /// of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
-        let logits = self.policy.forward(features.clone());
-        let logits = self.columns.pick(logits, 1, rows).squeeze_dim(2);
-        let values = rows.pick(self.value.forward(features), 1);
+        let values = rows.pick(self.value.forward(features.clone()));
+        let logits = match self.columns.grouping(rows) {
+            Some(rows) => rows.group(&features).linear(&self.policy),
+            None => self.policy.forward(features),
+        };
+        let logits = self.columns.arrange(logits, 1, rows).squeeze_dim(2);
         let (logits, log_deviations) = match &self.log_deviations {
             None => (mask_logits(logits, rows.illegal()), None),
             Some(log_deviations) => (logits, Some(rows.embed(log_deviations.val()))),
@@ -377,6 +387,46 @@ mod tests {
         let expected =
             Groups { tasks: vec![0, 3], size: 3, rows: vec![1, 4, 0, 0, 2, 3], places: vec![3, 0, 4, 5, 1] };
         assert_eq!(groups, expected);
+    }
+
+    #[test]
+    fn outputs_of_a_row_do_not_depend_on_the_other_rows() {
+        const FEATURES: usize = 512;
+        const TASKS: usize = 5;
+        let device = Device::flex();
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let spec = VectorSpec {
+            tasks: (0..TASKS).map(|task| Task::new(format!("task {task}"), 3 + 3 * task)).collect(),
+            ..random_spec(&mut rng)
+        };
+        let mut initializer = Initializer { rng: &mut rng, device: &device };
+        let heads = Heads::new(FEATURES, &spec, HeadKind::PerGame, &mut initializer);
+        let mut random = |count: usize| -> Vec<f32> {
+            (0..count * FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect()
+        };
+        let outputs = |features: &[f32], tasks: &[usize]| {
+            let features = TensorData::new(features.to_vec(), [tasks.len(), FEATURES]);
+            let rows = RowTasks::new(tasks.iter().copied(), &spec.tasks, &device);
+            let Outputs { logits, values, .. } = heads.forward(Tensor::from_data(features, &device), &rows);
+            (host(logits), host(values))
+        };
+        for count in [1, 2, 3, 5, 8, 17, 40] {
+            let others: Vec<usize> = (0..count).map(|row| (row * row + row / 3) % TASKS).collect();
+            let (own, features) = (random(1), random(count));
+            let width = spec.max_outputs();
+            for task in 0..TASKS {
+                let (alone, alone_value) = outputs(&own, &[task]);
+                let all = outputs(
+                    &[own.clone(), features.clone()].concat(),
+                    &[vec![task], others.clone()].concat(),
+                );
+                assert_eq!(
+                    (&all.0[..width], all.1[0]),
+                    (&*alone, alone_value[0]),
+                    "{count} others, task {task}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl NoisyLinear {
 fn product(input: &Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, tasks: Option<&RowTasks>) -> Tensor<2> {
     let (weight, bias) = (cast_like(weight, input), cast_like(bias, input));
     match tasks {
-        Some(tasks) => tasks.product(input, weight, bias),
+        Some(tasks) => tasks.group(input).product(weight, bias),
         None => input.clone().matmul(weight) + bias.unsqueeze(),
     }
 }

@@ -277,16 +277,18 @@ mod tests {
 
     #[test]
     fn outputs_of_grouped_rows_are_those_of_all_tasks_for_the_task_of_each_row() {
-        let every_task = RowTasks::new([1, 0, 1].into_iter(), &spec().tasks, &device());
-        let one_task = RowTasks::new([1, 1, 1].into_iter(), &spec().tasks, &device());
-        for (rows, noisy_sigma) in [(&every_task, None), (&one_task, None), (&every_task, Some(0.5))] {
+        for (tasks, noisy_sigma) in [([1, 0, 1], None), ([1, 1, 1], None), ([1, 0, 1], Some(0.5))] {
+            let rows = &RowTasks::new(tasks.into_iter(), &spec().tasks, &device());
             let options = QNetworkOptions { num_atoms: 3, dueling: true, noisy_sigma, layer_norm: false };
             let network = network(options);
             for head in [&network.advantage, network.value.as_ref().unwrap()] {
                 let features = || network.body.forward(observations(), rows);
                 let all = head.forward(features(), None, None);
-                let [_, columns] = all.dims();
-                let picked = rows.pick(all, columns / 2);
+                let [count, columns] = all.dims();
+                let all = all.reshape([count, 2, columns / 2]);
+                let row = |(row, task): (usize, usize)| all.clone().slice([row..row + 1, task..task + 1]);
+                let picked =
+                    Tensor::cat(tasks.into_iter().enumerate().map(row).collect(), 0).squeeze_dim::<2>(1);
                 let difference = (picked - head.forward(features(), Some(rows), None)).abs().max();
                 assert!(difference.into_scalar::<f32>() < 1e-5);
             }
