@@ -11,25 +11,17 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::ExportArgs;
 use crate::config::Experiment;
-use crate::initial_weights::{COMMIT_KEY, DESCRIPTION};
-use crate::tensors;
-use crate::version::COMMIT;
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let agent = TrainedAgent::open(&args.checkpoint)?;
-    let learner = agent.restore()?;
-    let weights = learner.torch_weights()?;
-    let parameters: usize = weights.iter().map(|weights| weights.values.len()).sum();
-    let mut metadata = metadata(&agent.experiment, learner.spec());
-    metadata.insert(DESCRIPTION.to_owned(), json!(learner.description()).to_string());
-    metadata.insert(COMMIT_KEY.to_owned(), COMMIT.to_owned());
-    tensors::write(&args.out, weights, metadata)?;
+    let metadata = metadata(&agent.experiment, agent.restore()?.spec());
+    let parameters = agent.write(&args.out, args.dtype, metadata)?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }
 
-/// Returns the metadata that a reader needs beside the weights. Safetensors supports only texts.
+/// Returns the metadata that a reader of another language needs. Safetensors supports only texts.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
     let task = |task: &Task| {
         let mut fields = json!({ "name": task.name, "shared": task.shared });

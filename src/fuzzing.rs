@@ -12,7 +12,7 @@ use burn::tensor::Device;
 use rl_env::ResetSeeds;
 use tempfile::TempDir;
 
-use crate::agent::TrainedAgent;
+use crate::agent::StoredAgent;
 use crate::checkpoint::{Checkpoint, FILES, Progress};
 use crate::cli::Global;
 use crate::config;
@@ -111,7 +111,7 @@ fn builder(experiment: &config::Experiment) -> Result<Builder> {
 /// Restores the learner and the environments, and lets them make a step.
 fn open(mut files: Files) -> Result<()> {
     let checkpoint = Checkpoint::from_files(|name| Ok(files.remove(name).unwrap_or_default()))?;
-    let agent = TrainedAgent::new(PathBuf::from("checkpoint"), checkpoint)?;
+    let agent = StoredAgent::new(PathBuf::from("checkpoint"), checkpoint)?;
     let mut environments = builder(&agent.experiment)?.build(Purpose::Training)?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let algorithm = &agent.experiment.algorithm;

@@ -4,43 +4,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use algorithms::networks::{NamedWeights, TrainedNetwork, Transferred};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
 
 use crate::agent::TrainedAgent;
 use crate::cli::CheckpointArgs;
 use crate::provenance::{Origin, Provenance};
-use crate::tensors;
 
-/// The key of an exported file's metadata with the [`NetworkDescription`](algorithms::networks::NetworkDescription).
-pub(crate) const DESCRIPTION: &str = "network";
-/// The key of the commit in the metadata of an exported file.
-pub(crate) const COMMIT_KEY: &str = "commit";
-
-/// Reads the newest checkpoint of a run, a checkpoint, or a file of `ale-train export`.
+/// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
 pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
-    let (network, commit) = if path.is_file() { from_file(path)? } else { from_run(path)? };
-    let origin = Origin { path: path.to_owned(), commit, weights_sha256: sha256(&network.weights) };
-    Ok((network, origin))
-}
-
-fn from_file(path: &Path) -> Result<(TrainedNetwork, Option<String>)> {
-    let (weights, metadata) = tensors::read(path)?;
-    let description = metadata.get(DESCRIPTION).with_context(|| {
-        format!("{} does not describe its network; `ale-train export` writes files that do", path.display())
-    })?;
-    let description = serde_json::from_str(description)
-        .with_context(|| format!("{} describes a network that this program does not know", path.display()))?;
-    Ok((TrainedNetwork { description, weights }, metadata.get(COMMIT_KEY).cloned()))
-}
-
-fn from_run(path: &Path) -> Result<(TrainedNetwork, Option<String>)> {
     let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false })?;
-    let learner = agent.restore()?;
-    let run_dir = agent.directory.ancestors().nth(2);
-    let commit = run_dir.and_then(|run_dir| Provenance::read(run_dir).commit);
-    let network = TrainedNetwork { description: learner.description(), weights: learner.torch_weights()? };
-    Ok((network, commit))
+    let network = agent.network()?;
+    let weights_sha256 = sha256(&network.weights);
+    Ok((network, Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 }))
 }
 
 /// Fails if a run started from other weights. They are in its first checkpoint, without which it cannot start again.

@@ -7,6 +7,7 @@
 
 mod agent;
 mod bench;
+mod cards;
 mod checkpoint;
 mod cli;
 mod config;
@@ -37,6 +38,7 @@ mod record;
 mod report;
 mod roms;
 mod runs;
+mod scores;
 mod selection;
 mod show_config;
 mod signal;
@@ -49,6 +51,7 @@ mod threads;
 mod trace;
 mod train;
 mod version;
+mod zoo;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -84,6 +87,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Presets(args) => presets::run(&args, out),
+        Command::Zoo(args) => cards::run(&args, out),
         Command::Trace(args) => trace::run(&args, &global, out),
         Command::Config(args) => show_config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),

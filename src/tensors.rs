@@ -5,20 +5,67 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use algorithms::networks::NamedWeights;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use half::f16;
 use safetensors::{Dtype, SafeTensors, View};
 
 use crate::durable;
 
-/// A tensor of 32-bit floats.
-struct Floats {
+/// The type of the numbers in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Precision {
+    /// 32-bit floats.
+    #[default]
+    F32,
+    /// 16-bit floats: half the size, three to four digits, values up to 65,504.
+    F16,
+}
+
+impl Precision {
+    fn dtype(self) -> Dtype {
+        match self {
+            Self::F32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+        }
+    }
+
+    /// Encodes values. Fails if a finite one is too large.
+    fn encode(self, NamedWeights { name, values, .. }: &NamedWeights) -> Result<Vec<u8>> {
+        match self {
+            Self::F32 => Ok(values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+            Self::F16 => {
+                let too_large = |&&value: &&f32| value.is_finite() && f16::from_f32(value).is_infinite();
+                if let Some(value) = values.iter().find(too_large) {
+                    bail!("{name} has the value {value}, but 16-bit floats end at 65504; use 32-bit floats");
+                }
+                Ok(values.iter().flat_map(|&value| f16::from_f32(value).to_le_bytes()).collect())
+            }
+        }
+    }
+}
+
+/// Decodes the values of a tensor, if the type is supported.
+fn decode(dtype: Dtype, bytes: &[u8]) -> Option<Vec<f32>> {
+    match dtype {
+        Dtype::F32 => Some(bytes.as_chunks().0.iter().map(|&value| f32::from_le_bytes(value)).collect()),
+        Dtype::F16 => {
+            Some(bytes.as_chunks().0.iter().map(|&value| f16::from_le_bytes(value).to_f32()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A tensor in a file.
+struct Encoded {
+    dtype: Dtype,
     shape: Vec<usize>,
     bytes: Vec<u8>,
 }
 
-impl View for Floats {
+impl View for Encoded {
     fn dtype(&self) -> Dtype {
-        Dtype::F32
+        self.dtype
     }
 
     fn shape(&self) -> &[usize] {
@@ -34,24 +81,17 @@ impl View for Floats {
     }
 }
 
-/// Reads tensors of 32-bit floats and the metadata.
-pub(crate) fn read(path: &Path) -> Result<(Vec<NamedWeights>, HashMap<String, String>)> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+/// Reads the tensors and the metadata in the contents of a file; `path` names it.
+pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<(Vec<NamedWeights>, HashMap<String, String>)> {
     let unusable = || format!("{} is not a safetensors file", path.display());
-    let (_, metadata) = SafeTensors::read_metadata(&bytes).with_context(unusable)?;
-    let tensors = SafeTensors::deserialize(&bytes).with_context(unusable)?;
+    let (_, metadata) = SafeTensors::read_metadata(file).with_context(unusable)?;
+    let tensors = SafeTensors::deserialize(file).with_context(unusable)?;
     let weights = tensors.iter().map(|(name, tensor)| {
-        ensure!(
-            tensor.dtype() == Dtype::F32,
-            "{}: the tensor {name} has the type {}; it must be F32",
-            path.display(),
-            tensor.dtype()
-        );
-        let values = tensor
-            .data()
-            .chunks_exact(4)
-            .map(|value| f32::from_le_bytes([value[0], value[1], value[2], value[3]]));
-        Ok(NamedWeights { name: name.to_owned(), shape: tensor.shape().to_vec(), values: values.collect() })
+        let values = decode(tensor.dtype(), tensor.data()).with_context(|| {
+            let (path, dtype) = (path.display(), tensor.dtype());
+            format!("{path}: the tensor {name} has the type {dtype}; it must be F32 or F16")
+        })?;
+        Ok(NamedWeights { name: name.to_owned(), shape: tensor.shape().to_vec(), values })
     });
     Ok((weights.collect::<Result<_>>()?, metadata.metadata().clone().unwrap_or_default()))
 }
@@ -59,13 +99,14 @@ pub(crate) fn read(path: &Path) -> Result<(Vec<NamedWeights>, HashMap<String, St
 /// Writes tensors with metadata.
 pub(crate) fn write(
     path: &Path,
-    tensors: impl IntoIterator<Item = NamedWeights>,
-    texts: HashMap<String, String>,
+    tensors: Vec<NamedWeights>,
+    precision: Precision,
+    metadata: HashMap<String, String>,
 ) -> Result<()> {
-    let tensors = tensors.into_iter().map(|NamedWeights { name, shape, values }| {
-        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        (name, Floats { shape, bytes })
+    let tensors = tensors.into_iter().map(|weights| {
+        let (dtype, bytes) = (precision.dtype(), precision.encode(&weights)?);
+        Ok((weights.name, Encoded { dtype, shape: weights.shape, bytes }))
     });
-    let bytes = safetensors::serialize(tensors, Some(texts))?;
+    let bytes = safetensors::serialize(tensors.collect::<Result<Vec<_>>>()?, Some(metadata))?;
     durable::write(path, &bytes)
 }

@@ -260,7 +260,7 @@ fn files_that_documents_name_exist() {
 }
 
 #[test]
-fn the_reference_lists_every_command_and_preset() {
+fn the_reference_lists_every_command_preset_and_agent() {
     let help = stdout(ale_train().arg("--help"));
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands: Vec<&str> = commands
@@ -276,6 +276,11 @@ fn the_reference_lists_every_command_and_preset() {
     let message = "write it with `ale-train presets --reference > docs/src/reference/presets.md`";
     assert!(
         read("docs/src/reference/presets.md") == stdout(ale_train().args(["presets", "--reference"])),
+        "{message}"
+    );
+    let message = "write it with `ale-train zoo --reference > docs/src/reference/zoo.md`";
+    assert!(
+        read("docs/src/reference/zoo.md") == stdout(ale_train().args(["zoo", "--reference"])),
         "{message}"
     );
 }

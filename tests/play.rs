@@ -238,6 +238,16 @@ fn an_agent_shows_its_reading_and_takes_over() {
 }
 
 #[test]
+fn an_agent_of_the_zoo_plays_at_once() {
+    let command = format!("{ALE_TRAIN} --offline play --checkpoint zoo:harvest --watch");
+    let Some(mut terminal) = Terminal::run(&command) else { return };
+    terminal.answer(PLAIN);
+    terminal.on("the agent plays", "q");
+    let (output, _) = terminal.close();
+    assert!(screen(&output).contains("agent's value"), "{}", screen(&output));
+}
+
+#[test]
 fn refuses_without_a_terminal_or_with_wrong_arguments() {
     for (arguments, expected) in [
         (&["play"][..], "needs a terminal as standard input and output"),
@@ -246,6 +256,7 @@ fn refuses_without_a_terminal_or_with_wrong_arguments() {
         (&["play", "harvest", "--mode", "7"], "modes are [0]"),
         (&["play", "harvest", "--sticky", "2"], "it must be a number in 0..=1"),
         (&["play", "--checkpoint", "nowhere"], "there is no nowhere"),
+        (&["play", "--watch"], "--checkpoint <AGENT>"),
     ] {
         let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
         assert!(message.contains(expected), "{arguments:?}: {message}");

@@ -4,12 +4,13 @@ use clap::Args;
 
 use super::complete;
 use super::number;
+use crate::tensors::Precision;
 
-/// A checkpoint.
+/// A trained agent.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Directory of a checkpoint, or of a run for its last checkpoint
-    #[arg(value_name = "CHECKPOINT", add = complete::runs())]
+    /// Directory of a run for its last checkpoint, directory of a checkpoint, file of `ale-train export`, or zoo:NAME
+    #[arg(value_name = "AGENT", add = complete::agents())]
     pub(crate) checkpoint: PathBuf,
     /// Use the best checkpoint of a run instead of the last one
     #[arg(long)]
@@ -32,6 +33,7 @@ Scores are sums of unclipped rewards over complete games.
 
 Examples:
   ale-train eval checkpoints/harvest__ppo__1__1767225600
+  ale-train eval zoo:harvest
   ale-train eval checkpoints/RUN --best --greedy --sticky 0.25
   ale-train eval checkpoints/RUN/checkpoints/update-00000400 --episodes 100 --json")]
 pub(crate) struct EvalArgs {
@@ -67,13 +69,18 @@ of rows for each game, with as many rows as the largest number of actions. examp
 
 Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
-  ale-train export checkpoints/RUN --best --out agent.safetensors")]
+  ale-train export checkpoints/RUN --best --out agent.safetensors
+  ale-train export checkpoints/RUN --dtype f16 --out small.safetensors
+  ale-train eval small.safetensors")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
     /// File to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Type of the numbers: 16-bit floats halve the size
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t)]
+    pub(crate) dtype: Precision,
 }
 
 #[derive(Debug, Args)]
@@ -122,14 +129,15 @@ agent, including its frame skip.
 Examples:
   ale-train play
   ale-train play breakout --mode 12 --difficulty 1
+  ale-train play --checkpoint zoo:harvest --watch
   ale-train play --checkpoint checkpoints/RUN
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
     /// The game [default: that of the agent, else the built-in game]
     #[arg(value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
-    /// Directory of a checkpoint, or of a run for its last checkpoint, of an agent to play beside
-    #[arg(long, value_name = "CHECKPOINT", add = complete::runs())]
+    /// The agent to play beside: directory of a run or of a checkpoint, file of `ale-train export`, or zoo:NAME
+    #[arg(long, value_name = "AGENT", add = complete::agents())]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Use the best checkpoint of a run instead of the last one
     #[arg(long, requires = "checkpoint")]
@@ -137,6 +145,9 @@ pub(crate) struct PlayArgs {
     /// Let the agent take the best action in every step instead of sampling as in training
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
+    /// Start with the joystick in the hands of the agent
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) watch: bool,
     /// Game mode [default: that of training, else the default of the game]
     #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
     pub(crate) mode: Option<u32>,

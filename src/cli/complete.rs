@@ -11,6 +11,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use crate::config::{self, keys_with_help};
 use crate::device;
 use crate::selection;
+use crate::zoo::{AGENTS, PREFIX};
 
 /// The environment variable by which scripts ask for candidates.
 const VARIABLE: &str = "ALE_TRAIN_COMPLETE";
@@ -75,14 +76,28 @@ fn beginning_with<'a>(current: &OsStr, names: impl Iterator<Item = &'a str>) -> 
 
 /// Completes directories, those of runs first.
 pub(super) fn runs() -> ArgValueCompleter {
+    ArgValueCompleter::new(runs_beginning_with)
+}
+
+fn runs_beginning_with(current: &OsStr) -> Vec<CompletionCandidate> {
+    let runs = std::fs::read_dir(RUNS).into_iter().flatten().flatten();
+    let runs =
+        runs.filter(|entry| entry.path().is_dir()).map(|entry| Path::new(RUNS).join(entry.file_name()));
+    let is_meant = |run: &PathBuf| run.as_os_str().as_encoded_bytes().starts_with(current.as_encoded_bytes());
+    let mut candidates: Vec<_> = runs.filter(is_meant).map(CompletionCandidate::new).collect();
+    candidates.sort();
+    if candidates.is_empty() { PathCompleter::dir().complete(current) } else { candidates }
+}
+
+/// Completes runs and agents of the zoo.
+pub(super) fn agents() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let runs = std::fs::read_dir(RUNS).into_iter().flatten().flatten();
-        let runs =
-            runs.filter(|entry| entry.path().is_dir()).map(|entry| Path::new(RUNS).join(entry.file_name()));
-        let is_meant =
-            |run: &PathBuf| run.as_os_str().as_encoded_bytes().starts_with(current.as_encoded_bytes());
-        let mut candidates: Vec<_> = runs.filter(is_meant).map(CompletionCandidate::new).collect();
-        candidates.sort();
-        if candidates.is_empty() { PathCompleter::dir().complete(current) } else { candidates }
+        let names: Vec<String> = AGENTS.iter().map(|agent| format!("{PREFIX}{}", agent.name)).collect();
+        let of_zoo = beginning_with(current, names.iter().map(String::as_str));
+        if of_zoo.is_empty() || current.is_empty() {
+            of_zoo.into_iter().chain(runs_beginning_with(current)).collect()
+        } else {
+            of_zoo
+        }
     })
 }

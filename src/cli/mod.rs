@@ -3,7 +3,7 @@
 //! * `train` and `training` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
 //! * `games` defines the commands about games and ROMs.
-//! * `presets` defines the list of presets.
+//! * `presets` and `zoo` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
 //! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
@@ -21,6 +21,7 @@ mod seeds;
 mod train;
 mod training;
 mod usage;
+mod zoo;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, RunsArgs, SweepArgs};
+pub(crate) use zoo::ZooArgs;
 
 use crate::version;
 
@@ -83,6 +85,8 @@ const EXAMPLES: &str = "Examples:
   ale-train ppo --games pong --seed 3    train on Pong; downloads the ROM with pip if it is missing
   ale-train dqn                          train with DQN
   ale-train eval checkpoints/RUN         evaluate the trained agent
+  ale-train play --checkpoint zoo:harvest --watch
+                                         watch a trained agent play the built-in game
   ale-train COMMAND --help               show the help of a command";
 
 const GLOBAL: &str = "Global options";
@@ -127,6 +131,8 @@ pub(crate) enum Command {
     Games(GamesArgs),
     /// List the presets, or print one
     Presets(PresetsArgs),
+    /// List the trained agents inside the program, or print the card of one
+    Zoo(ZooArgs),
     /// Print the state of a game after every act as JSON Lines
     Trace(TraceArgs),
     /// Print an experiment with every key, or the reference of all keys

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::error::{Error, ErrorKind};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use super::complete;
 use super::training::ExperimentArgs;
 use crate::learner::Algorithm;
 
@@ -16,8 +17,8 @@ pub(crate) struct TrainArgs {
     /// checkpoints/GAMES__ALGORITHM__SEED__TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
-    /// Start with the weights of a run, of a checkpoint, or of a file of `ale-train export`
-    #[arg(long, value_name = "RUN|CHECKPOINT|FILE")]
+    /// Start with the weights of a run, of a checkpoint, of a file of `ale-train export`, or of zoo:NAME
+    #[arg(long, value_name = "AGENT", add = complete::agents())]
     pub(crate) init_from: Option<PathBuf>,
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]

@@ -9,7 +9,6 @@ use anyhow::{Result, bail};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch, Dtype, Pcg64, ResetSeeds, Space};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
@@ -17,6 +16,7 @@ use crate::cli::{EvalArgs, Global};
 use crate::config::Games;
 use crate::environments::{Builder, Environments, Overrides, Purpose};
 use crate::learner::Learner;
+use crate::scores::Scores;
 use crate::statistics::{interquartile_mean, median};
 use crate::table;
 use crate::telemetry::{Media, Metric, Printer, ProgressLine, Sample};
@@ -28,42 +28,6 @@ pub(crate) use spectator::Spectator;
 pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
 /// The maximum number of environments of each game.
 const ENVIRONMENTS: usize = 8;
-
-/// The episodes of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Scores {
-    /// The name of the game.
-    #[serde(rename = "game")]
-    pub(crate) task: String,
-    /// The raw return of each episode, environment by environment.
-    pub(crate) returns: Vec<f64>,
-    /// The length of each episode in steps.
-    pub(crate) lengths: Vec<u64>,
-}
-
-impl Scores {
-    /// Returns the mean return.
-    pub(crate) fn mean(&self) -> f64 {
-        self.returns.iter().sum::<f64>() / self.returns.len() as f64
-    }
-
-    /// Returns the median return.
-    fn median(&self) -> f64 {
-        median(self.returns.clone())
-    }
-
-    /// Returns the standard error of the mean, from the sample standard deviation; none for a single episode.
-    fn standard_error(&self) -> Option<f64> {
-        let (count, mean) = (self.returns.len() as f64, self.mean());
-        let squares: f64 = self.returns.iter().map(|value| (value - mean).powi(2)).sum();
-        (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
-    }
-
-    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are known.
-    fn human_normalised(&self) -> Option<f64> {
-        ale::game(&self.task).ok()?.human_normalised(self.mean())
-    }
-}
 
 /// `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
@@ -89,8 +53,8 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     }
     if args.json {
         let report = json!({
-            "checkpoint": trained.directory,
-            "frames": trained.checkpoint.progress.moment.frames,
+            "checkpoint": trained.origin,
+            "frames": trained.frames,
             "seed": args.seed,
             "greedy": agent.greedy,
             "repeat_action_probability": builder.evaluation_stickiness(),

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use algorithms::networks::PolicyConfig;
+use algorithms::networks::{PolicyConfig, TrainedNetwork, Transferred};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use serde::Serialize;
 use settings::Section;
@@ -128,6 +128,22 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
 
     /// Restores a learner from its state, to act without training.
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>>;
+
+    /// Creates a learner with the weights of a trained network, to act in the environments of `spec` without training. Fails
+    /// if the network has other tasks or layers.
+    fn with_weights(
+        &self,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        network: &TrainedNetwork,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>> {
+        // Without the memory of training.
+        let mut learner = self.trial(&spec).config.create(policy, spec, device, 0)?;
+        let Transferred { tensors, of, .. } = learner.start_from(network)?;
+        ensure!(tensors == of, "{tensors} of {of} tensors have weights");
+        Ok(learner)
+    }
 }
 
 /// A learner of `algorithms`, with the additions that the application needs.

@@ -25,9 +25,10 @@ pub(super) struct GameLoop {
 }
 
 impl GameLoop {
-    pub(super) fn new(session: Session, reports_releases: bool) -> Self {
+    /// `controller` is the first one.
+    pub(super) fn new(session: Session, controller: Controller, reports_releases: bool) -> Self {
         let buttons = HeldButtons::new(reports_releases);
-        Self { session, buttons, controller: Controller::Human, is_paused: false }
+        Self { session, buttons, controller, is_paused: false }
     }
 
     pub(super) fn session(&self) -> &Session {
@@ -150,7 +151,7 @@ mod tests {
             AtariOptions { frameskip: 1, noop_max: 0, full_action_space: true, ..AtariOptions::default() };
         let powered = PoweredGame::new(ale::game("harvest").unwrap(), Arc::clone(&rom)).unwrap();
         let env = AtariEnv::new(&powered, options, 0).unwrap();
-        GameLoop::new(Session::new(env, None, 0), true)
+        GameLoop::new(Session::new(env, None, 0), Controller::Human, true)
     }
 
     #[test]

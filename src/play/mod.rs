@@ -26,7 +26,7 @@ use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
 use game_loop::GameLoop;
-use session::{Agent, Session};
+use session::{Agent, Controller, Session};
 use terminal::Terminal;
 
 /// Frames per second of the console.
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
     let interrupt = Interrupt::to_be_asked(Printer::Quiet, "");
     let terminal = Terminal::take()?;
     let period = Duration::from_secs_f64(frames_per_step as f64 / FRAMES_PER_SECOND);
-    let mut game = GameLoop::new(session, terminal.reports_releases());
+    let first = if args.watch { Controller::Agent } else { Controller::Human };
+    let mut game = GameLoop::new(session, first, terminal.reports_releases());
     let best = game.run(terminal, period, &interrupt).context(AtWork { doing: "the game failed" })?;
     let session = game.session();
     writeln!(out, "{}: score {}, best {best}", session.game().title, session.score())?;

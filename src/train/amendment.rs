@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::hyperparameters;
 use super::run::{InitialState, Run};
-use crate::agent::TrainedAgent;
+use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
 use crate::cli::ResumeArgs;
 use crate::config::{self, Change, Config, Experiment};
@@ -16,7 +16,7 @@ use crate::telemetry::{Printer, Telemetry};
 use crate::version::COMMIT;
 
 /// Gives an agent that is about to continue training the settings of the flags. Returns the keys that change.
-pub(super) fn amend(agent: &mut TrainedAgent, args: &ResumeArgs) -> Result<Vec<Change>> {
+pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs) -> Result<Vec<Change>> {
     let (config, changes) = config::amended(&agent.checkpoint.config, &args.set, args.total_frames)?;
     if !changes.is_empty() {
         let experiment = config.resolve()?;

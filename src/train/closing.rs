@@ -5,11 +5,11 @@ use std::mem;
 
 use anyhow::{Context, Result};
 
-use super::final_scores::FinalScores;
 use super::run::{OutputOptions, Run};
 use crate::evaluation;
 use crate::failure::{AtWork, sentence};
 use crate::interrupt::Interrupt;
+use crate::scores::FinalScores;
 use crate::telemetry::{Printer, ProgressLine, Status, Telemetry};
 
 impl Run {

@@ -8,7 +8,7 @@ use anyhow::{Error, anyhow};
 
 use crate::checkpoint;
 use crate::failure::sentence;
-use crate::tensors;
+use crate::tensors::{self, Precision};
 
 /// The file in the directory of a run that contains the batch.
 const FILE: &str = "diverged_batch.safetensors";
@@ -30,7 +30,7 @@ pub(super) fn report(error: LearnerError, run_dir: &Path) -> Error {
 fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);
     let texts = HashMap::from([("about".to_owned(), divergence.to_string())]);
-    match tensors::write(&path, divergence.batch, texts) {
+    match tensors::write(&path, divergence.batch, Precision::F32, texts) {
         Ok(()) => format!("the batch is in {}", path.display()),
         Err(error) => format!("the batch could not be saved: {}", sentence(&error)),
     }

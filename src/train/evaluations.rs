@@ -7,9 +7,10 @@ use anyhow::Result;
 use super::clock::Clock;
 use super::run::Run;
 use crate::checkpoint::Evaluated;
-use crate::evaluation::{self, Agent, Plan, Scores, Spectator};
+use crate::evaluation::{self, Agent, Plan, Spectator};
 use crate::interrupt::Interrupt;
 use crate::interval::Interval;
+use crate::scores::Scores;
 use crate::telemetry::{Metric, Moment, Record, Sample, Telemetry};
 
 impl Run {

@@ -6,7 +6,6 @@ mod closing;
 mod collection;
 mod divergence;
 mod evaluations;
-mod final_scores;
 mod health;
 mod hyperparameters;
 mod measurement;
@@ -21,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::agent::TrainedAgent;
+use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainCommand};
 use crate::config::{self, Experiment};
@@ -113,7 +112,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
         return Run { changes, ..run }.execute(&output, out);
     }
-    let mut agent = TrainedAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
+    let mut agent = StoredAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
     let run_dir = run_of(&agent.directory);
     if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments) {
         warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
@@ -132,7 +131,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         "{}: its learner was trained in other environments than those of its configuration",
         agent.unusable()
     );
-    let TrainedAgent { checkpoint, experiment, .. } = agent;
+    let StoredAgent { checkpoint, experiment, .. } = agent;
     let run = Run {
         experiment,
         directory: run_dir,

@@ -17,10 +17,10 @@ use super::tally::Tally;
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
-use crate::evaluation::Scores;
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
+use crate::scores::Scores;
 use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Telemetry};
 
 /// The message after the first signal.

@@ -4,29 +4,29 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use super::Scores;
 use crate::durable;
-use crate::evaluation::Scores;
 
 /// The scores at the end of a run, in a file of the run: resuming a finished run shows them again.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct FinalScores {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FinalScores {
     /// The number of emulated frames of training before the evaluation.
-    pub(super) frames: u64,
-    pub(super) agent: Vec<Scores>,
+    pub(crate) frames: u64,
+    pub(crate) agent: Vec<Scores>,
     /// Absent if a signal arrived before the random player had finished.
-    pub(super) random: Option<Vec<Scores>>,
+    pub(crate) random: Option<Vec<Scores>>,
 }
 
 impl FinalScores {
     const FILE: &str = "scores.json";
 
     /// Reads the scores of a run after `frames` frames, if they are known.
-    pub(super) fn read(run_dir: &Path, frames: u64) -> Option<Self> {
+    pub(crate) fn read(run_dir: &Path, frames: u64) -> Option<Self> {
         let text = fs::read(run_dir.join(Self::FILE)).ok()?;
         serde_json::from_slice(&text).ok().filter(|scores: &Self| scores.frames == frames)
     }
 
-    pub(super) fn write(&self, run_dir: &Path) -> Result<()> {
+    pub(crate) fn write(&self, run_dir: &Path) -> Result<()> {
         durable::write(&run_dir.join(Self::FILE), &serde_json::to_vec_pretty(self)?)
     }
 }

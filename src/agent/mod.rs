@@ -1,56 +1,101 @@
-//! Trained agents, opened from checkpoints.
+//! Trained agents, opened from checkpoints, from files of `ale-train export`, and from the zoo.
+//!
+//! * `stored` opens checkpoints, also to continue their training.
+//! * `exported` reads and writes files.
+
+mod exported;
+mod stored;
 
 use std::path::{Path, PathBuf};
 
 use ale::Game;
 use algorithms::VectorSpec;
-use anyhow::{Context, Result, bail};
+use algorithms::networks::TrainedNetwork;
+use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint;
 use crate::cli::CheckpointArgs;
-use crate::config::{self, Experiment, Games};
+use crate::config::{Experiment, Games};
 use crate::environments::{Builder, Purpose};
 use crate::learner::{Learner, Player};
+use crate::scores::FinalScores;
 use crate::selection;
+use crate::zoo::{self, ZooAgent};
 
-/// A checkpoint and the experiment that it belongs to.
+pub(crate) use stored::StoredAgent;
+
+/// An agent that acts.
 pub(crate) struct TrainedAgent {
-    /// The directory of the checkpoint.
-    pub(crate) directory: PathBuf,
-    pub(crate) checkpoint: Checkpoint,
+    /// The directory of a checkpoint, a file, or `zoo:NAME`.
+    pub(crate) origin: PathBuf,
     pub(crate) experiment: Experiment,
+    /// The number of emulated frames of training.
+    pub(crate) frames: u64,
+    /// The commit of the program that started its training, if it is known.
+    pub(crate) commit: Option<String>,
+    /// The scores at the end of its training, if they are known.
+    pub(crate) scores: Option<FinalScores>,
+    weights: Weights,
+}
+
+/// The form in which an agent was stored.
+enum Weights {
+    /// The state of the learner.
+    State(Vec<u8>),
+    /// The weights, and environments like those of training, one of each task.
+    Network { network: TrainedNetwork, spec: VectorSpec },
 }
 
 impl TrainedAgent {
-    /// Opens the checkpoint that the flags choose.
+    /// Opens the agent that the flags choose.
     pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
-        let directory = checkpoint::chosen(&args.checkpoint, args.best)?;
-        let checkpoint = checkpoint::load(&directory)?;
-        Self::new(directory, checkpoint)
+        let path = &args.checkpoint;
+        let of_zoo = zoo::find(path)?;
+        if of_zoo.is_none() && !path.is_file() {
+            return Ok(StoredAgent::open(args)?.into());
+        }
+        ensure!(!args.best, "--best is for runs; {} is one agent", path.display());
+        match of_zoo {
+            Some(agent) => Self::of_zoo(agent),
+            None => exported::read(path),
+        }
     }
 
-    /// Opens a checkpoint, or the newest intact one of a run; `warn` is told about damaged ones.
-    pub(crate) fn open_newest(path: &Path, warn: impl Fn(&str)) -> Result<Self> {
-        let (directory, checkpoint) = checkpoint::load_latest(path, warn)?;
-        Self::new(directory, checkpoint)
+    /// Opens an agent of the zoo.
+    pub(crate) fn of_zoo(agent: &ZooAgent) -> Result<Self> {
+        exported::parse(Path::new(&format!("{}{}", zoo::PREFIX, agent.name)), agent.file)
     }
 
-    pub(crate) fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
-        let experiment = config::from_toml(&checkpoint.config)?.resolve();
-        let experiment = experiment.with_context(|| checkpoint::unusable(&directory))?;
-        Ok(Self { directory, checkpoint, experiment })
-    }
-
-    /// The beginning of every error about the contents of the checkpoint.
+    /// The beginning of every error about the contents.
     pub(crate) fn unusable(&self) -> String {
-        checkpoint::unusable(&self.directory)
+        match self.weights {
+            Weights::State(_) => checkpoint::unusable(&self.origin),
+            Weights::Network { .. } => exported::unusable(&self.origin),
+        }
     }
 
     /// Restores the learner on the CPU, to act with it.
     pub(crate) fn restore(&self) -> Result<Box<dyn Learner>> {
-        let learner = self.experiment.algorithm.restore_to_act(&self.checkpoint.learner, &Device::flex());
+        let (algorithm, device) = (&self.experiment.algorithm, Device::flex());
+        let learner = match &self.weights {
+            Weights::State(state) => algorithm.restore_to_act(state, &device),
+            Weights::Network { network, spec } => {
+                algorithm.with_weights(self.experiment.policy.clone(), spec.clone(), network, &device)
+            }
+        };
         learner.with_context(|| self.unusable())
+    }
+
+    /// Returns the network.
+    pub(crate) fn network(&self) -> Result<TrainedNetwork> {
+        match &self.weights {
+            Weights::Network { network, .. } => Ok(network.clone()),
+            Weights::State(_) => {
+                let learner = self.restore()?;
+                Ok(TrainedNetwork { description: learner.description(), weights: learner.torch_weights()? })
+            }
+        }
     }
 
     /// Returns a player for a single environment of the first game of `builder`.

@@ -1,0 +1,104 @@
+//! Files of `ale-train export`: weights in the safetensors format, with everything that acting with them needs as metadata.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use algorithms::VectorSpec;
+use algorithms::networks::{NetworkDescription, TrainedNetwork};
+use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::{TrainedAgent, Weights};
+use crate::config;
+use crate::scores::FinalScores;
+use crate::tensors::{self, Precision};
+
+// The keys of the metadata.
+const NETWORK: &str = "network";
+const ENVIRONMENTS: &str = "environments";
+const EXPERIMENT: &str = "experiment";
+const FRAMES: &str = "frames";
+const COMMIT: &str = "commit";
+const SCORES: &str = "scores";
+
+/// The beginning of every error about the contents of a file.
+pub(super) fn unusable(path: &Path) -> String {
+    format!("the agent {} cannot be used", path.display())
+}
+
+/// Opens a file.
+pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
+    let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse(path, &file)
+}
+
+/// Opens the contents of a file; `path` names it.
+pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
+    let (weights, metadata) = tensors::parse(path, file)?;
+    let contents = Contents { path, metadata };
+    let description: NetworkDescription = contents.json(NETWORK)?;
+    let spec: VectorSpec = contents.json(ENVIRONMENTS)?;
+    let experiment = config::from_toml(contents.text(EXPERIMENT)?)?.resolve();
+    Ok(TrainedAgent {
+        origin: path.to_owned(),
+        experiment: experiment.with_context(|| unusable(path))?,
+        frames: contents.json(FRAMES)?,
+        commit: contents.json(COMMIT)?,
+        scores: contents.json::<Option<FinalScores>>(SCORES)?,
+        weights: Weights::Network { network: TrainedNetwork { description, weights }, spec },
+    })
+}
+
+/// The metadata of a file.
+struct Contents<'a> {
+    path: &'a Path,
+    metadata: HashMap<String, String>,
+}
+
+impl Contents<'_> {
+    fn text(&self, key: &str) -> Result<&String> {
+        let text = self.metadata.get(key);
+        text.with_context(|| {
+            let path = self.path.display();
+            format!("{path} has no {key} in its metadata; `ale-train export` of this version writes it")
+        })
+    }
+
+    fn json<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
+        serde_json::from_str(self.text(key)?)
+            .with_context(|| format!("{}: its {key} cannot be read", unusable(self.path)))
+    }
+}
+
+impl TrainedAgent {
+    /// Writes a file with these metadata beside its own. Returns the number of parameters.
+    pub(crate) fn write(
+        &self,
+        path: &Path,
+        precision: Precision,
+        mut metadata: HashMap<String, String>,
+    ) -> Result<usize> {
+        let TrainedNetwork { description, weights } = self.network()?;
+        let parameters = weights.iter().map(|weights| weights.values.len()).sum();
+        let values = [
+            (NETWORK, json!(description).to_string()),
+            (ENVIRONMENTS, json!(self.one_environment_of_each_task()?).to_string()),
+            (EXPERIMENT, self.experiment.to_toml()?),
+            (FRAMES, json!(self.frames).to_string()),
+            (COMMIT, json!(self.commit).to_string()),
+            (SCORES, json!(self.scores).to_string()),
+        ];
+        metadata.extend(values.map(|(key, value)| (key.to_owned(), value)));
+        tensors::write(path, weights, precision, metadata)?;
+        Ok(parameters)
+    }
+
+    fn one_environment_of_each_task(&self) -> Result<VectorSpec> {
+        let spec = match &self.weights {
+            Weights::Network { spec, .. } => spec.clone(),
+            Weights::State(_) => self.restore()?.spec().clone(),
+        };
+        Ok(VectorSpec { task_ids: (0..spec.tasks.len()).collect(), ..spec })
+    }
+}

@@ -1,0 +1,59 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{TrainedAgent, Weights};
+use crate::checkpoint::{self, Checkpoint};
+use crate::cli::CheckpointArgs;
+use crate::config::{self, Experiment};
+use crate::provenance::Provenance;
+use crate::scores::FinalScores;
+
+/// A checkpoint and the experiment that it belongs to.
+pub(crate) struct StoredAgent {
+    /// The directory of the checkpoint.
+    pub(crate) directory: PathBuf,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) experiment: Experiment,
+}
+
+impl StoredAgent {
+    /// Opens the checkpoint that the flags choose.
+    pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
+        let directory = checkpoint::chosen(&args.checkpoint, args.best)?;
+        let checkpoint = checkpoint::load(&directory)?;
+        Self::new(directory, checkpoint)
+    }
+
+    /// Opens a checkpoint, or the newest intact one of a run; `warn` is told about damaged ones.
+    pub(crate) fn open_newest(path: &Path, warn: impl Fn(&str)) -> Result<Self> {
+        let (directory, checkpoint) = checkpoint::load_latest(path, warn)?;
+        Self::new(directory, checkpoint)
+    }
+
+    pub(crate) fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
+        let experiment = config::from_toml(&checkpoint.config)?.resolve();
+        let experiment = experiment.with_context(|| checkpoint::unusable(&directory))?;
+        Ok(Self { directory, checkpoint, experiment })
+    }
+
+    /// The beginning of every error about the contents of the checkpoint.
+    pub(crate) fn unusable(&self) -> String {
+        checkpoint::unusable(&self.directory)
+    }
+}
+
+impl From<StoredAgent> for TrainedAgent {
+    fn from(StoredAgent { directory, checkpoint, experiment }: StoredAgent) -> Self {
+        let frames = checkpoint.progress.moment.frames;
+        let run_dir = directory.ancestors().nth(2);
+        Self {
+            commit: run_dir.and_then(|run_dir| Provenance::read(run_dir).commit),
+            scores: run_dir.and_then(|run_dir| FinalScores::read(run_dir, frames)),
+            origin: directory,
+            experiment,
+            frames,
+            weights: Weights::State(checkpoint.learner),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `ale-train zoo`: lists the agents of the zoo, or prints the card of one.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::agent::TrainedAgent;
+use crate::cli::ZooArgs;
+use crate::quantity::count;
+use crate::scores::{FinalScores, Scores};
+use crate::statistics::median;
+use crate::table;
+use crate::zoo::{AGENTS, ZooAgent, named};
+
+const HEADINGS: [&str; 6] = ["name", "games", "algorithm", "frames", "score", "size"];
+const LICENCE: &str = "MIT OR Apache-2.0, like the program";
+
+/// Prints the list, the page of the book or the card of one agent.
+pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<()> {
+    if let Some(name) = &args.name {
+        return Ok(out.write_all(Entry::of(named(name)?)?.card()?.as_bytes())?);
+    }
+    let entries: Vec<Entry> = AGENTS.iter().map(Entry::of).collect::<Result<_>>()?;
+    if args.reference {
+        return Ok(out.write_all(page(&entries).as_bytes())?);
+    }
+    if args.json {
+        let rows: Vec<Value> = entries.iter().map(Entry::row).collect();
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?);
+    }
+    table::print(&HEADINGS, &entries.iter().map(Entry::cells).collect::<Vec<_>>(), out)
+}
+
+/// An agent with the contents of its file.
+struct Entry {
+    zoo: &'static ZooAgent,
+    agent: TrainedAgent,
+}
+
+impl Entry {
+    fn of(zoo: &'static ZooAgent) -> Result<Self> {
+        Ok(Self { zoo, agent: TrainedAgent::of_zoo(zoo)? })
+    }
+
+    fn games(&self) -> Vec<&'static str> {
+        self.agent.experiment.games.names()
+    }
+
+    fn megabytes(&self) -> f64 {
+        self.zoo.file.len() as f64 / 1e6
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let games = match self.games().as_slice() {
+            [game] => (*game).to_owned(),
+            games => format!("{} games", games.len()),
+        };
+        vec![
+            self.zoo.name.to_owned(),
+            games,
+            self.agent.experiment.run.algorithm.to_string(),
+            count(self.agent.frames),
+            self.agent.scores.as_ref().map_or_else(|| "-".to_owned(), summary),
+            format!("{:.1} MB", self.megabytes()),
+        ]
+    }
+
+    fn row(&self) -> Value {
+        let (agent, run) = (&self.agent, &self.agent.experiment.run);
+        json!({
+            "name": self.zoo.name,
+            "games": self.games(),
+            "algorithm": run.algorithm.name(),
+            "frames": agent.frames,
+            "seed": run.seed,
+            "commit": agent.commit,
+            "bytes": self.zoo.file.len(),
+            "licence": LICENCE,
+            "scores": agent.scores,
+        })
+    }
+
+    /// Returns the card in Markdown.
+    fn card(&self) -> Result<String> {
+        let (name, agent) = (self.zoo.name, &self.agent);
+        let run = &agent.experiment.run;
+        let mut card = format!(
+            "# zoo:{name}\n\n\
+             * Algorithm: {}, seed {}, {} frames of {}\n\
+             * Commit of the program that trained it: {}\n\
+             * Size: {:.1} MB\n\
+             * Licence: {LICENCE}\n",
+            run.algorithm.descriptor().title,
+            run.seed,
+            count(agent.frames),
+            self.games().join(", "),
+            agent.commit.as_deref().unwrap_or("unknown"),
+            self.megabytes(),
+        );
+        if let Some(scores) = &agent.scores {
+            card += "\n## Scores\n\n\
+                     Complete games of the agent at the end of its training, and of a random player.\n\n\
+                     | game | episodes | mean | standard error | random | human-normalised |\n\
+                     |---|---|---|---|---|---|\n";
+            card += &scores.agent.iter().map(|of_game| row_of_game(of_game, scores)).collect::<String>();
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(card, "\n## Settings\n\n```toml\n{}```\n", agent.experiment.to_toml()?);
+        Ok(card)
+    }
+}
+
+/// Returns the row of a game in the table of a card.
+fn row_of_game(of_game: &Scores, scores: &FinalScores) -> String {
+    let random = scores.random.iter().flatten().find(|random| random.task == of_game.task);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    format!(
+        "| {} | {} | {:.1} | {} | {} | {} |\n",
+        of_game.task,
+        of_game.returns.len(),
+        of_game.mean(),
+        or_dash(of_game.standard_error().map(|error| format!("{error:.1}"))),
+        or_dash(random.map(|random| format!("{:.1}", random.mean()))),
+        or_dash(of_game.human_normalised().map(|share| format!("{share:.3}"))),
+    )
+}
+
+/// Returns the scores in a few words: the mean of one game, or the human-normalised median of several.
+fn summary(scores: &FinalScores) -> String {
+    match scores.agent.as_slice() {
+        [only] => format!("{:.1}", only.mean()),
+        games => {
+            let normalised: Vec<f64> = games.iter().filter_map(Scores::human_normalised).collect();
+            format!("median {:.3}", median(normalised))
+        }
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Zoo
+
+The agents inside the program, as `ale-train zoo --reference` prints them. Wherever a command takes a run, `zoo:NAME` is one of
+them:
+
+```sh
+ale-train play --checkpoint zoo:harvest --watch
+ale-train eval zoo:harvest
+ale-train record zoo:harvest --out harvest.gif
+ale-train ppo --init-from zoo:harvest
+ale-train zoo harvest
+```
+
+The last command prints the card of an agent: its settings, its scores in every game, and its licence. Scores are means over
+the episodes of the evaluation at the end of training, or the median of the human-normalised means of several games.
+
+";
+
+/// Returns the page of the book.
+fn page(entries: &[Entry]) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let mut row = |cells: &[String]| page += &format!("| {} |\n", cells.join(" | "));
+    row(&HEADINGS.map(str::to_owned));
+    row(&HEADINGS.map(|_| "---".to_owned()));
+    entries.iter().for_each(|entry| row(&entry.cells()));
+    page
+}

@@ -1,0 +1,45 @@
+//! Scores of complete episodes.
+
+mod final_scores;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::median;
+
+pub(crate) use final_scores::FinalScores;
+
+/// The episodes of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Scores {
+    /// The name of the game.
+    #[serde(rename = "game")]
+    pub(crate) task: String,
+    /// The raw return of each episode, environment by environment.
+    pub(crate) returns: Vec<f64>,
+    /// The length of each episode in steps.
+    pub(crate) lengths: Vec<u64>,
+}
+
+impl Scores {
+    /// Returns the mean return.
+    pub(crate) fn mean(&self) -> f64 {
+        self.returns.iter().sum::<f64>() / self.returns.len() as f64
+    }
+
+    /// Returns the median return.
+    pub(crate) fn median(&self) -> f64 {
+        median(self.returns.clone())
+    }
+
+    /// Returns the standard error of the mean, from the sample standard deviation; none for a single episode.
+    pub(crate) fn standard_error(&self) -> Option<f64> {
+        let (count, mean) = (self.returns.len() as f64, self.mean());
+        let squares: f64 = self.returns.iter().map(|value| (value - mean).powi(2)).sum();
+        (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
+    }
+
+    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are known.
+    pub(crate) fn human_normalised(&self) -> Option<f64> {
+        ale::game(&self.task).ok()?.human_normalised(self.mean())
+    }
+}

@@ -1,0 +1,136 @@
+//! Exported agents and those of the zoo play as the runs that they come from.
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use safetensors::SafeTensors;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use program::{ale_train, fail, stdout, succeed};
+
+/// Trains a small agent of an algorithm into `run`.
+fn train(algorithm: &str, games: &str, settings: &[&str], directory: &Path) {
+    let mut command = in_directory(directory);
+    command.args([algorithm, "--games", games, "--num-envs", "2", "--total-frames", "1024", "--quiet"]);
+    command.args(["--num-threads", "1", "--run-dir", "run", "--set", "evaluation.episodes=2"]);
+    succeed(command.args(settings.iter().flat_map(|setting| ["--set", setting])));
+}
+
+fn in_directory(directory: &Path) -> Command {
+    let mut command = ale_train();
+    command.current_dir(directory);
+    command
+}
+
+/// Returns the evaluation of an agent without its name.
+fn evaluated(agent: &str, directory: &Path) -> Value {
+    let arguments = ["eval", agent, "--episodes", "3", "--num-threads", "1", "--json"];
+    let mut report: Value =
+        serde_json::from_str(&stdout(in_directory(directory).args(arguments))).expect("JSON");
+    report.as_object_mut().expect("an object").remove("checkpoint");
+    report
+}
+
+#[test]
+fn exported_agents_play_as_their_runs() {
+    for (algorithm, games, settings) in [
+        ("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16", "policy.lstm=8"][..]),
+        ("ppo", "Pendulum-v1", &["ppo.num_steps=16", "policy.normalize_observations=true"]),
+        ("ppo", "harvest", &["ppo.num_steps=16", "policy.value_scale=popart"]),
+        ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
+        ("pqn", "harvest", &["pqn.num_steps=16"]),
+    ] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path();
+        train(algorithm, games, settings, path);
+        succeed(in_directory(path).args(["export", "run", "--out", "agent.safetensors"]));
+        let of_run = evaluated("run", path);
+        assert_eq!(evaluated("agent.safetensors", path), of_run, "{algorithm} on {games}");
+        assert!(of_run["frames"].as_u64() >= Some(1000), "{of_run}");
+        // Exporting the file again changes nothing.
+        succeed(in_directory(path).args(["export", "agent.safetensors", "--out", "again.safetensors"]));
+        assert_eq!(evaluated("again.safetensors", path), of_run);
+    }
+}
+
+#[test]
+fn sixteen_bit_floats_halve_the_size() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    train("ppo", "harvest", &["ppo.num_steps=16"], path);
+    succeed(in_directory(path).args(["export", "run", "--out", "full.safetensors"]));
+    succeed(in_directory(path).args(["export", "run", "--dtype", "f16", "--out", "half.safetensors"]));
+    let [full, half] =
+        ["full", "half"].map(|name| fs::read(path.join(format!("{name}.safetensors"))).unwrap());
+    let [full, half] = [&full, &half].map(|file| SafeTensors::deserialize(file).expect("safetensors"));
+    assert_eq!(full.len(), half.len());
+    for (name, tensor) in full.tensors() {
+        let rounded = half.tensor(&name).expect("the same names");
+        assert_eq!((tensor.data().len(), tensor.shape()), (2 * rounded.data().len(), rounded.shape()));
+    }
+    evaluated("half.safetensors", path);
+}
+
+#[test]
+fn the_zoo_plays_without_roms() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    let command = || {
+        let mut command = in_directory(path);
+        command.args(["--offline", "--rom-dir", "none"]);
+        command
+    };
+    let arguments = ["eval", "zoo:harvest", "--episodes", "16", "--num-threads", "1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(command().args(arguments))).expect("JSON");
+    let mean = report["games"][0]["mean"].as_f64().expect("a mean");
+    assert!(mean > 33.0, "{report}");
+    succeed(command().args(["record", "zoo:harvest", "--max-steps", "20", "--out", "harvest.gif"]));
+    let start =
+        ["ppo", "--init-from", "zoo:harvest", "--total-frames", "4096", "--set", "evaluation.episodes=0"];
+    succeed(command().args(start));
+}
+
+#[test]
+fn every_agent_of_the_zoo_has_a_card() {
+    let rows: Vec<Value> = serde_json::from_str(&stdout(ale_train().args(["zoo", "--json"]))).expect("JSON");
+    assert!(!rows.is_empty());
+    for row in rows {
+        let name = row["name"].as_str().expect("a name");
+        let card = stdout(ale_train().args(["zoo", name]));
+        let commit = row["commit"].as_str().expect("a commit");
+        assert!(!commit.ends_with("+changes"), "{name} was trained by modified code");
+        for part in [commit, "MIT OR Apache-2.0", "| game |", "[environments]"] {
+            assert!(card.contains(part), "{name}: {card}");
+        }
+        for game in row["games"].as_array().expect("games") {
+            let game = game.as_str().expect("a game");
+            assert!(card.contains(&format!("| {game} |")), "{name} has no score in {game}");
+        }
+    }
+}
+
+#[test]
+fn other_files_and_names_are_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    fs::write(path.join("text"), "no tensors").expect("a file");
+    let empty = safetensors::serialize(Vec::<(String, safetensors::tensor::TensorView<'_>)>::new(), None);
+    fs::write(path.join("empty"), empty.expect("a file of tensors")).expect("a file");
+    for (arguments, expected) in [
+        (&["eval", "text"][..], "text is not a safetensors file"),
+        (
+            &["eval", "empty"],
+            "empty has no network in its metadata; `ale-train export` of this version writes it",
+        ),
+        (&["eval", "zoo:harvset"], "the zoo has no agent 'harvset'; did you mean harvest?"),
+        (&["eval", "zoo:harvest", "--best"], "--best is for runs; zoo:harvest is one agent"),
+        (&["zoo", "pnog"], "the zoo has no agent 'pnog'"),
+    ] {
+        let message = fail(in_directory(path).args(arguments), 2);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
