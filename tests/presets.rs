@@ -1,13 +1,16 @@
 //! Every experiment in `configs/` resolves with its games, and trains on them for an update and an evaluation.
 
 mod program;
+mod python;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tempfile::TempDir;
 
 use program::{ale_train, stdout, succeed};
+use python::python_with;
 
 fn presets() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
@@ -97,4 +100,11 @@ fn every_preset_makes_an_update() {
             assert_eq!(provenance["games"][0]["rom_md5"], md5);
         }
     }
+}
+
+#[test]
+fn scores_and_times_are_those_of_the_recorded_runs() {
+    let Some(python) = python_with("json") else { return };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results/presets.py");
+    succeed(Command::new(python).arg(script).arg("--check"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies the small files of finished runs into benches/results/runs, with thinned curves.
 
-    benches/results/keep RUN [RUN ...]
+    benches/results/keep.py RUN [RUN ...]
 
 RUN is the directory of a run. The copy has its name, config.toml, run.json, scores.json, and those curves of metrics.jsonl
 that `ale-train report` shows, with the last values of each of 100 parts of the training.
