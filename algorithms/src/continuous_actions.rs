@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The actions of a task that are vectors of real numbers: [`Space::Box`] of 32-bit floats.
 ///
-/// Policies choose any numbers. Environments receive the nearest ones within the bounds of the space.
+/// Policies choose any numbers, of which environments receive the nearest ones within the bounds of the space, or numbers from
+/// -1 to 1, which are scaled to the bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Space", into = "Space")]
 pub struct ContinuousActions {
@@ -49,6 +50,25 @@ impl ContinuousActions {
     }
 }
 
+impl ContinuousActions {
+    /// Returns true if the bounds of all components are finite.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.bounds.iter().all(|(low, high)| low.is_finite() && high.is_finite())
+    }
+
+    /// Appends the components that the environment receives for components from -1 to 1: -1 stands for the lower bound and 1
+    /// for the upper one, which must be finite.
+    pub(crate) fn write_scaled(&self, components: &[f32], out: &mut Vec<f32>) {
+        let scaled = components.iter().zip(&self.bounds).map(|(value, (low, high))| {
+            let (low, high) = (f64::from(*low), f64::from(*high));
+            (f64::midpoint(low, high) + f64::from(*value) * (high - low) / 2.0) as f32
+        });
+        let scaled: Vec<f32> = scaled.collect();
+        // Rounding may leave the bounds.
+        self.write(&scaled, out);
+    }
+}
+
 impl TryFrom<Space> for ContinuousActions {
     type Error = String;
 
@@ -87,6 +107,20 @@ mod tests {
         actions.write(&[2.5, -0.5], &mut written);
         assert_eq!(written, [9.0, -1.0, 7.0, 2.0, 0.0]);
         assert_eq!((actions.space(), actions.num_components()), (&space, 2));
+    }
+
+    #[test]
+    fn components_from_minus_1_to_1_are_scaled_to_their_bounds() {
+        let actions = ContinuousActions::of_space(&Space::float_ranges(&[(-2.0, 2.0), (0.0, 0.3)])).unwrap();
+        let mut written = Vec::new();
+        for component in [-1.0, 0.0, 0.5, 1.0] {
+            actions.write_scaled(&[component; 2], &mut written);
+        }
+        assert_eq!(written, [-2.0, 0.0, 0.0, 0.15, 1.0, 0.225, 2.0, 0.3]);
+        assert!(actions.is_bounded());
+        for open in [(0.0, f32::INFINITY), (f32::NEG_INFINITY, 0.0)] {
+            assert!(!ContinuousActions::of_space(&Space::float_ranges(&[open])).unwrap().is_bounded());
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! * [`ppo`]: Proximal Policy Optimization
 //! * [`dqn`]: DQN and its extensions up to Rainbow
 //! * [`pqn`]: the parallelised Q-network, without replay
+//! * [`sac`]: Soft Actor-Critic, for continuous actions
 //! * [`networks`]: torsos, heads, action masks, initialisation
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
@@ -41,6 +42,7 @@ mod replay;
 pub mod returns;
 mod rollout;
 mod rollout_plan;
+pub mod sac;
 pub mod schedule;
 mod seeds;
 mod state_bytes;

@@ -9,7 +9,7 @@ pub(crate) enum Stream {
     Actions,
     /// Selection of minibatches: the shuffling of a rollout, or the draws from a replay buffer.
     Minibatches,
-    /// Noise of noisy layers and of augmented images.
+    /// Noise of noisy layers, of augmented images, and of the actions that SAC learns from.
     Noise,
 }
 

@@ -59,6 +59,17 @@ impl TaskActions {
         }
     }
 
+    /// Returns the continuous actions.
+    ///
+    /// # Panics
+    /// Panics if the actions are choices.
+    pub(crate) fn expect_continuous(&self) -> &ContinuousActions {
+        match self {
+            Self::Continuous(actions) => actions,
+            Self::Joint(_) => panic!("learners of continuous actions refuse choices"),
+        }
+    }
+
     /// Returns the choices.
     ///
     /// # Panics

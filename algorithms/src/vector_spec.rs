@@ -107,10 +107,28 @@ pub enum SpecError {
     },
     /// A learner of action values was given continuous actions.
     #[error(
-        "{task} has the action space {space}; learners of action values need Discrete or MultiDiscrete actions. PPO also \
-         learns continuous ones"
+        "{task} has the action space {space}; learners of action values need Discrete or MultiDiscrete actions. PPO and SAC \
+         learn continuous ones"
     )]
     ContinuousActions {
+        /// The name of the task.
+        task: String,
+        /// Its action space.
+        space: String,
+    },
+    /// SAC was given choices.
+    #[error(
+        "{task} has the action space {space}; SAC needs a Box of bounded float32. PPO, DQN and PQN learn discrete actions"
+    )]
+    DiscreteActions {
+        /// The name of the task.
+        task: String,
+        /// Its action space.
+        space: String,
+    },
+    /// SAC was given actions without bounds, to which it cannot scale its own.
+    #[error("{task} has the action space {space}; SAC needs finite bounds. PPO learns unbounded actions")]
+    UnboundedActions {
         /// The name of the task.
         task: String,
         /// Its action space.
@@ -168,6 +186,9 @@ pub enum SpecError {
          pixels up, and vectors of bytes or floats"
     )]
     ObservationSpace(String),
+    /// SAC was given images.
+    #[error("the observations are {0}; SAC needs vectors. PPO learns continuous actions from images")]
+    ImageObservations(String),
     /// Episodes never restart.
     #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]
     NoAutoreset,
@@ -333,6 +354,19 @@ impl VectorSpec {
     /// Panics if its actions are continuous.
     pub(crate) fn joint_actions(&self, env: usize) -> &JointActions {
         self.actions(env).expect_joint()
+    }
+
+    /// Fails unless all actions are continuous with finite bounds.
+    pub(crate) fn check_bounded(&self) -> Result<(), SpecError> {
+        for task in &self.tasks {
+            let (name, space) = (task.name.clone(), task.actions.space().to_string());
+            match &task.actions {
+                TaskActions::Continuous(actions) if actions.is_bounded() => {}
+                TaskActions::Continuous(_) => return Err(SpecError::UnboundedActions { task: name, space }),
+                TaskActions::Joint(_) => return Err(SpecError::DiscreteActions { task: name, space }),
+            }
+        }
+        Ok(())
     }
 
     /// Fails unless all actions are choices.

@@ -40,7 +40,7 @@ pub struct Dqn {
     pub(super) actor: Policy,
     /// The target network, without gradients.
     pub(super) target: QNetwork,
-    pub(super) replay: ReplayBuffer,
+    pub(super) replay: ReplayBuffer<i32>,
     pub(super) action_rng: ChaCha8Rng,
     pub(super) replay_rng: ChaCha8Rng,
     pub(super) noise_rng: ChaCha8Rng,
@@ -152,7 +152,7 @@ impl Dqn {
     pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
         spec.check_choices()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
-        Ok(replay_size(spec, layout, &replay_options(config))?)
+        Ok(replay_size::<i32>(spec, layout, &replay_options(config))?)
     }
 
     /// Returns the hyperparameters.

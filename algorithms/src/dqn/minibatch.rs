@@ -29,7 +29,7 @@ pub(super) struct Minibatch {
 impl Minibatch {
     /// Collects the steps of `draws`, with the `noise` of their images.
     pub(super) fn gather(
-        replay: &ReplayBuffer,
+        replay: &ReplayBuffer<i32>,
         draws: Vec<Draw>,
         spec: &VectorSpec,
         layout: ObservationLayout,

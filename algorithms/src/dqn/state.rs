@@ -33,7 +33,7 @@ struct State<'a> {
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
-    replay: Option<ReplayState<'a>>,
+    replay: Option<ReplayState<'a, i32>>,
 }
 
 /// Writes the complete state, with or without the replay buffer.

@@ -22,6 +22,7 @@ mod policy_config;
 mod precision;
 mod q_network;
 mod rescale;
+mod soft_actor_critic;
 mod soft_update;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub(crate) use packed::PackedRows;
 pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
 pub use precision::Precision;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
+pub use soft_actor_critic::{SoftActorCritic, SquashedActor, SquashedOutputs, TwinCritic};
 pub use soft_update::soft_update;
 pub(crate) use transfer::transfer;
 pub use transfer::{NetworkDescription, TrainedNetwork, TransferError, Transferred};

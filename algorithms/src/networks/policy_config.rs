@@ -91,6 +91,18 @@ impl PolicyConfig {
         ConfigError::unless(is_possible, "value_scale", &"popart", allowed)
     }
 
+    /// Checks that the network can learn by SAC.
+    pub fn validate_soft_actor_critic(&self) -> Result<(), ConfigError> {
+        ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
+        let normalizes = self.normalize_observations;
+        let allowed = "false; only PPO normalises observations";
+        ConfigError::unless(!normalizes, "normalize_observations", &normalizes, allowed)?;
+        let is_plain = self.value_scale == ValueScale::None;
+        ConfigError::unless(is_plain, "value_scale", &self.value_scale.name(), "none with SAC")?;
+        let embedding = self.game_embedding;
+        ConfigError::unless(embedding == 0, "game_embedding", &embedding, "0; SAC has no embeddings")
+    }
+
     /// Checks that there are enough environments for PPO with a recurrent network, which keeps the steps of an
     /// environment together.
     pub fn validate_minibatches(&self, num_minibatches: usize, num_envs: usize) -> Result<(), ConfigError> {

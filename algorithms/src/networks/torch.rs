@@ -6,7 +6,7 @@
 
 use burn::module::Module;
 
-use super::{ActorCritic, NamedWeights, QNetwork, weights};
+use super::{ActorCritic, NamedWeights, QNetwork, SoftActorCritic, weights};
 use crate::LearnerError;
 
 impl ActorCritic {
@@ -74,6 +74,39 @@ impl TorchNames for QNetwork {
 
     fn feature_map(&self) -> [usize; 3] {
         self.body.feature_map()
+    }
+}
+
+impl SoftActorCritic {
+    /// Returns all parameters, with the names of `CleanRL`'s `sac_continuous_action.py`: the layers `fc1`, `fc2`, `fc_mean` and
+    /// `fc_logstd` of `actor`, and `fc1`, `fc2` and `fc3` of `qf1` and `qf2`.
+    ///
+    /// With several tasks, `fc_mean` and `fc_logstd` have the rows of all tasks, each with as many as the task with the most
+    /// components needs, and `fc3` has one row for each task.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        torch_weights(self)
+    }
+}
+
+impl TorchNames for SoftActorCritic {
+    fn names(&self, _: &[NamedWeights], _: bool) -> Names {
+        let mut names = Names { pairs: Vec::new(), layer: 2, next: 0 };
+        for (ours, theirs) in [("actor", "actor"), ("critics.first", "qf1"), ("critics.second", "qf2")] {
+            for (place, layer) in [("first", 1), ("second", 2)] {
+                let hidden = format!("{ours}.hidden.{place}");
+                names.pairs.push((format!("{hidden}.linear"), format!("{theirs}.fc{layer}")));
+                names.pairs.push((format!("{hidden}.activation.norm"), format!("{theirs}.norm{layer}")));
+            }
+            for (output, layer) in [("mean", "fc_mean"), ("log_deviation", "fc_logstd"), ("value", "fc3")] {
+                names.pairs.push((format!("{ours}.{output}"), format!("{theirs}.{layer}")));
+            }
+        }
+        names
+    }
+
+    fn feature_map(&self) -> [usize; 3] {
+        // No layer reads feature maps.
+        [1, 1, 1]
     }
 }
 

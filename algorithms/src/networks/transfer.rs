@@ -131,11 +131,13 @@ pub enum TransferError {
 }
 
 /// The settings that the shapes of layers depend on, by the beginnings of their names.
-const SETTINGS: [(&str, &str); 7] = [
+const SETTINGS: [(&str, &str); 9] = [
     ("body.embedding", "policy.game_embedding"),
     ("body.layers.Vector", "policy.hidden_size, policy.layer_norm"),
     ("body.", "policy.torso, policy.width, policy.layer_norm"),
     ("lstm.", "policy.lstm"),
+    ("actor.", "policy.hidden_size, policy.layer_norm"),
+    ("critics.", "policy.hidden_size, policy.layer_norm, the number of components of an action"),
     ("hidden.", "policy.hidden_size, policy.layer_norm"),
     ("advantage.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
     ("value.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
@@ -231,7 +233,10 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
     }
     let policies = (&from.policy, &own.policy);
     let name = |name: &str| name.to_owned();
+    // The networks of SAC share no layer with those of other algorithms.
+    let is_separate = [&own.algorithm, &from.algorithm].into_iter().any(|algorithm| algorithm == "sac");
     let settings = [
+        ("experiment.algorithm", name(&from.algorithm), name(&own.algorithm), is_separate),
         ("policy.torso", name(policies.0.torso.name()), name(policies.1.torso.name()), true),
         ("policy.head", name(policies.0.head.name()), name(policies.1.head.name()), is_same),
         (
@@ -269,8 +274,10 @@ fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> boo
 }
 
 fn rows_of(name: &str, head: HeadKind) -> Rows {
-    let of_actions = name.starts_with("heads.policy.") || name.starts_with("advantage.output.");
-    let of_tasks = name.starts_with("heads.value.") || is_of_tasks(name);
+    let begins_with = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let of_actions = begins_with(&["heads.policy.", "advantage.output.", "actor.mean.", "actor.log_deviation."]);
+    let of_tasks =
+        begins_with(&["heads.value.", "critics.first.value.", "critics.second.value."]) || is_of_tasks(name);
     match head {
         _ if of_tasks => Rows::OfTasks,
         HeadKind::PerGame if of_actions => Rows::OfActions,

@@ -2,6 +2,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::action_element::ActionElement;
 use crate::returns::{NStepReturn, n_step_return};
 
 /// The division of observations into frames: `stack` frames of `frame_bytes` bytes, the oldest first.
@@ -116,15 +117,16 @@ pub(super) struct Step {
 
 /// The last steps of one environment, numbered from 0 in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct History {
+#[serde(bound = "E: ActionElement")]
+pub(super) struct History<E> {
     /// The largest number of steps.
     capacity: usize,
     pub(super) frames: FrameRing,
     steps: VecDeque<Step>,
-    /// The number of choices of an action that a step has room for.
-    num_choices: usize,
-    /// The options of the actions of all steps and of the one that has begun, padded with 0.
-    actions: VecDeque<i32>,
+    /// The number of elements of an action that a step has room for.
+    action_width: usize,
+    /// The elements of the actions of all steps and of the one that has begun, padded with 0.
+    actions: VecDeque<E>,
     /// Number of the oldest step.
     oldest: u64,
     /// Number of the first step that cannot be drawn yet, because its return is incomplete.
@@ -133,15 +135,15 @@ pub(super) struct History {
     begun: Option<u64>,
 }
 
-impl History {
-    /// Creates an empty history of up to `capacity` steps with `slots` frames and actions of up to `num_choices` choices.
-    pub(super) fn new(capacity: usize, slots: usize, num_choices: usize) -> Self {
+impl<E: ActionElement> History<E> {
+    /// Creates an empty history of up to `capacity` steps with `slots` frames and actions of up to `action_width` elements.
+    pub(super) fn new(capacity: usize, slots: usize, action_width: usize) -> Self {
         Self {
             capacity,
             frames: FrameRing::new(slots),
             steps: VecDeque::with_capacity(capacity + 1),
-            num_choices,
-            actions: VecDeque::with_capacity((capacity + 1) * num_choices),
+            action_width,
+            actions: VecDeque::with_capacity((capacity + 1) * action_width),
             oldest: 0,
             ready_end: 0,
             begun: None,
@@ -153,7 +155,7 @@ impl History {
     }
 
     /// Begins a step with an action, padded with 0, in the observation at `position`.
-    pub(super) fn begin(&mut self, position: u64, action: &[i32]) {
+    pub(super) fn begin(&mut self, position: u64, action: &[E]) {
         self.begun = Some(position);
         self.actions.extend(action);
     }
@@ -161,7 +163,7 @@ impl History {
     /// Discards the step that has begun.
     pub(super) fn discard(&mut self) {
         self.begun = None;
-        self.actions.truncate(self.steps.len() * self.num_choices);
+        self.actions.truncate(self.steps.len() * self.action_width);
     }
 
     /// Ends the step that has begun.
@@ -179,7 +181,7 @@ impl History {
             && (self.steps.len() > self.capacity || !self.frames.holds(step.observation, stack))
         {
             self.steps.pop_front();
-            self.actions.drain(..self.num_choices);
+            self.actions.drain(..self.action_width);
             self.oldest += 1;
         }
         self.ready_end = self.ready_end.max(self.oldest);
@@ -225,15 +227,15 @@ impl History {
         &self.steps[(number - self.oldest) as usize]
     }
 
-    /// Returns the options of a step's action, padded with 0.
-    pub(super) fn action(&self, number: u64) -> Vec<i32> {
-        let start = (number - self.oldest) as usize * self.num_choices;
-        self.actions.range(start..start + self.num_choices).copied().collect()
+    /// Returns the elements of a step's action, padded with 0.
+    pub(super) fn action(&self, number: u64) -> Vec<E> {
+        let start = (number - self.oldest) as usize * self.action_width;
+        self.actions.range(start..start + self.action_width).copied().collect()
     }
 
     /// Returns true if `is_legal` holds for every action.
-    pub(super) fn has_legal_actions(&self, is_legal: impl Fn(&[i32]) -> bool) -> bool {
-        let count = self.actions.len() / self.num_choices;
+    pub(super) fn has_legal_actions(&self, is_legal: impl Fn(&[E]) -> bool) -> bool {
+        let count = self.actions.len() / self.action_width;
         (self.oldest..).take(count).all(|number| is_legal(&self.action(number)))
     }
 
@@ -264,8 +266,8 @@ impl History {
         self.capacity == other.capacity
             && self.frames.slots == other.frames.slots
             && self.steps.len() <= self.capacity
-            && self.num_choices == other.num_choices
-            && self.actions.len() == (self.steps.len() + usize::from(self.begun.is_some())) * self.num_choices
+            && self.action_width == other.action_width
+            && self.actions.len() == (self.steps.len() + usize::from(self.begun.is_some())) * self.action_width
             && (self.oldest..=self.newest_end()).contains(&self.ready_end)
             && (self.frames.written == 0 || self.frames.written >= stack.stack as u64)
             && positions.all(|position| self.frames.holds(position, stack))

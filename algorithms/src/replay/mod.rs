@@ -1,5 +1,6 @@
 //! The replay buffer of an off-policy learner.
 //!
+//! * `action_element`: the elements of actions: options of choices, or components
 //! * `history`: the frames and steps of one environment. Each frame is stored once; observations are stacks
 //!   of frames.
 //! * `sum_tree`: priorities, and sampling by priority
@@ -10,6 +11,7 @@
 //! is not a step; a terminated step has no successor; the successor of a truncated step is its final
 //! observation.
 
+mod action_element;
 mod history;
 mod state;
 mod storage;
@@ -30,6 +32,7 @@ use history::{End, History, Stack};
 use storage::FrameStore;
 use sum_tree::SumTree;
 
+pub(crate) use action_element::ActionElement;
 pub(crate) use state::ReplayState;
 pub use storage::{ReplayError, ReplaySize, ReplayStorage};
 
@@ -69,11 +72,11 @@ pub(crate) struct Draw {
 ///
 /// A step is written in two halves: [`begin_step`](Self::begin_step) stores the observation and the action,
 /// [`end_step`](Self::end_step) the result.
-pub(crate) struct ReplayBuffer {
+pub(crate) struct ReplayBuffer<E> {
     options: ReplayOptions,
     stack: Stack,
     mode: AutoresetMode,
-    histories: Vec<History>,
+    histories: Vec<History<E>>,
     /// The slots of each environment in `frames`, as ranges of bytes.
     regions: Vec<Range<usize>>,
     frames: FrameStore,
@@ -148,7 +151,7 @@ pub(crate) fn frame_bytes(layout: ObservationLayout) -> usize {
 }
 
 /// Computes the size of a replay buffer for the given environments.
-pub(crate) fn replay_size(
+pub(crate) fn replay_size<E: ActionElement>(
     spec: &VectorSpec,
     layout: ObservationLayout,
     options: &ReplayOptions,
@@ -165,7 +168,7 @@ pub(crate) fn replay_size(
         }
         None => 0,
     };
-    let of_step = size_of::<history::Step>() + spec.max_choices() * size_of::<i32>();
+    let of_step = size_of::<history::Step>() + E::width(spec) * size_of::<E>();
     Ok(ReplaySize {
         steps,
         storage_bytes: sum(&shares.slots).saturating_mul(stack.frame_bytes as u64),
@@ -173,7 +176,7 @@ pub(crate) fn replay_size(
     })
 }
 
-impl ReplayBuffer {
+impl<E: ActionElement> ReplayBuffer<E> {
     /// Creates an empty replay buffer for the environments of `spec`.
     pub(crate) fn new(
         spec: &VectorSpec,
@@ -183,7 +186,7 @@ impl ReplayBuffer {
     ) -> Result<Self, ReplayError> {
         let stack = stack_of(layout);
         let shares = Shares::of(spec, stack, &options)?;
-        let frames = FrameStore::new(replay_size(spec, layout, &options)?, storage)?;
+        let frames = FrameStore::new(replay_size::<E>(spec, layout, &options)?, storage)?;
         let mut envs_of = vec![Vec::new(); spec.tasks.len()];
         let mut places = Vec::new();
         for (env, &task) in spec.task_ids.iter().enumerate() {
@@ -207,7 +210,7 @@ impl ReplayBuffer {
                 .steps
                 .iter()
                 .zip(&shares.slots)
-                .map(|(&steps, &slots)| History::new(steps, slots, spec.max_choices()))
+                .map(|(&steps, &slots)| History::new(steps, slots, E::width(spec)))
                 .collect(),
             frames,
             envs_of,
@@ -243,9 +246,9 @@ impl ReplayBuffer {
         (self.priorities, self.max_priorities) = (trees, largest);
     }
 
-    /// Stores the observation and the action of one step for each environment. `actions` are the options of their actions, each
-    /// padded to the largest number of choices.
-    pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[i32]) {
+    /// Stores the observation and the action of one step for each environment. `actions` are the elements of their actions, each
+    /// padded to the largest number of any task.
+    pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
         for (env, action) in actions.chunks_exact(actions.len() / self.histories.len()).enumerate() {
             let position = self.push(env, batch.observations.row(env));
             self.histories[env].begin(position, action);
@@ -404,8 +407,8 @@ impl ReplayBuffer {
         }
     }
 
-    /// Returns the options of a step's action, padded with 0.
-    pub(crate) fn action(&self, draw: &Draw) -> Vec<i32> {
+    /// Returns the elements of a step's action, padded with 0.
+    pub(crate) fn action(&self, draw: &Draw) -> Vec<E> {
         self.histories[draw.env].action(draw.number)
     }
 
@@ -426,7 +429,7 @@ impl ReplayBuffer {
         self.rows(draws, |history, number| history.n_step_return(number, n_step, gamma).1)
     }
 
-    fn rows(&self, draws: &[Draw], position: impl Fn(&History, u64) -> u64) -> Vec<u8> {
+    fn rows(&self, draws: &[Draw], position: impl Fn(&History<E>, u64) -> u64) -> Vec<u8> {
         let mut rows = Vec::with_capacity(draws.len() * self.stack.row_bytes());
         for draw in draws {
             let history = &self.histories[draw.env];

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::ReplayBuffer;
+use super::{ActionElement, ReplayBuffer};
 use super::history::History;
 use super::sum_tree::SumTree;
 use crate::VectorSpec;
@@ -10,8 +10,9 @@ use crate::state_bytes::Bytes;
 
 /// A replay buffer with all of its contents.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ReplayState<'a> {
-    histories: Cow<'a, [History]>,
+#[serde(bound = "E: ActionElement")]
+pub(crate) struct ReplayState<'a, E: ActionElement> {
+    histories: Cow<'a, [History<E>]>,
     priorities: Cow<'a, [SumTree]>,
     max_priorities: Cow<'a, [f64]>,
     written: u64,
@@ -20,10 +21,10 @@ pub(crate) struct ReplayState<'a> {
     frames: Vec<Bytes<'a>>,
 }
 
-impl ReplayBuffer {
+impl<E: ActionElement> ReplayBuffer<E> {
     /// Returns all contents, which may be gigabytes, without copying them.
-    pub(crate) fn state(&self) -> ReplayState<'_> {
-        let used = |(history, region): (&History, &std::ops::Range<usize>)| {
+    pub(crate) fn state(&self) -> ReplayState<'_, E> {
+        let used = |(history, region): (&History<E>, &std::ops::Range<usize>)| {
             let length = history.frames.used_slots() * self.stack.frame_bytes;
             Bytes(Cow::Borrowed(&self.frames.bytes()[region.start..region.start + length]))
         };
@@ -39,15 +40,15 @@ impl ReplayBuffer {
 
     /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`. On an
     /// error, which is one sentence, nothing has changed.
-    pub(crate) fn restore(&mut self, spec: &VectorSpec, state: ReplayState<'_>) -> Result<(), &'static str> {
+    pub(crate) fn restore(&mut self, spec: &VectorSpec, state: ReplayState<'_, E>) -> Result<(), &'static str> {
         let count = self.histories.len();
         let same_histories = state.histories.len() == count
             && state.histories.iter().zip(&self.histories).all(|(new, old)| new.fits(old, self.stack));
         if !same_histories {
             return Err("the shape of the replay buffer does not match the configuration");
         }
-        let are_legal = |(env, history): (usize, &History)| {
-            history.has_legal_actions(|options| spec.joint_actions(env).is_legal(options))
+        let are_legal = |(env, history): (usize, &History<E>)| {
+            history.has_legal_actions(|action| E::is_legal(spec.actions(env), action))
         };
         if !state.histories.iter().enumerate().all(are_legal) {
             return Err("the replay buffer contains an illegal action");

@@ -1,0 +1,36 @@
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{TaskActions, VectorSpec};
+
+/// An element of the actions in a replay buffer: an option of a choice, or a component of a continuous action.
+pub(crate) trait ActionElement: Copy + Debug + PartialEq + Serialize + DeserializeOwned {
+    /// Returns the largest number of elements of any task's actions.
+    fn width(spec: &VectorSpec) -> usize;
+
+    /// Returns true if `elements`, padded with 0, are one of `actions`.
+    fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool;
+}
+
+impl ActionElement for i32 {
+    fn width(spec: &VectorSpec) -> usize {
+        spec.max_choices()
+    }
+
+    fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool {
+        actions.joint().is_some_and(|actions| actions.is_legal(elements))
+    }
+}
+
+/// Components are stored in -1..=1, whatever the bounds of the task.
+impl ActionElement for f32 {
+    fn width(spec: &VectorSpec) -> usize {
+        spec.max_components()
+    }
+
+    fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool {
+        actions.joint().is_none() && elements.iter().all(|element| (-1.0..=1.0).contains(element))
+    }
+}

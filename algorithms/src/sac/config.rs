@@ -1,0 +1,103 @@
+use serde::{Deserialize, Serialize};
+use settings::{Settings, above, at_least, between, settings};
+
+use crate::ConfigError;
+
+settings! {
+    /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous actions.
+    /// The defaults are those of `sac_continuous_action.py` in CleanRL.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct SacConfig {
+        /// The number of steps of all environments together that training lasts.
+        pub total_steps: u64 = 1_000_000 => at_least(1.0),
+        /// Step size of the optimiser of the policy.
+        pub policy_lr: f64 = 3e-4 => above(0.0),
+        /// Step size of the optimisers of the critics and of the temperature.
+        pub q_lr: f64 = 1e-3 => above(0.0),
+        /// Capacity of the replay in steps over all environments, at least `batch_size`. Every task has an equal share.
+        pub buffer_size: usize = 1_000_000; fixed "the replay has this capacity",
+        /// Discount factor per step.
+        pub gamma: f32 = 0.99 => between(0.0, 1.0),
+        /// Weight of the critics in an update of the target critics (Polyak averaging); 1 copies them.
+        pub tau: f32 = 0.005 => above(0.0).up_to(1.0),
+        /// The number of gradient steps between two updates of the target critics.
+        pub target_network_frequency: u64 = 1 => at_least(1.0),
+        /// The number of steps in a minibatch.
+        pub batch_size: usize = 256 => at_least(1.0),
+        /// The number of steps with uniformly random actions before learning starts, at most `buffer_size`.
+        pub learning_starts: usize = 5_000,
+        /// The number of gradient steps of the critics per step of an environment.
+        pub train_ratio: f64 = 1.0 => above(0.0),
+        /// The number of gradient steps of the critics between two updates of the policy, which make up for the delay by as
+        /// many gradient steps of the policy.
+        pub policy_frequency: u64 = 2 => at_least(1.0),
+        /// True if the temperature is learned, so that the entropy of the policy approaches its target. It begins at 1.
+        pub autotune: bool = true,
+        /// The temperature without `autotune`: the weight of the entropy of the policy beside the rewards.
+        pub alpha: f32 = 0.2 => at_least(0.0),
+        /// The target of the entropy is minus the number of components of an action, times this. Actions are measured in
+        /// -1..=1 whatever their bounds.
+        pub target_entropy_scale: f32 = 1.0,
+        /// Correlation of the noise of the actions of an environment in successive steps of training; 0 is independent noise.
+        /// The noise of a step keeps its distribution, but lasts longer: an Ornstein-Uhlenbeck process, as in Lillicrap et al.
+        /// 2016 (<https://arxiv.org/abs/1509.02971>). Random actions before learning are repeated with this probability.
+        pub noise_correlation: f32 = 0.0 => between(0.0, 1.0),
+    }
+}
+
+impl SacConfig {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.check()?;
+        ConfigError::unless(
+            self.buffer_size >= self.batch_size,
+            "buffer_size",
+            &self.buffer_size,
+            format!("{} (batch_size) or more", self.batch_size),
+        )?;
+        ConfigError::unless(
+            self.learning_starts <= self.buffer_size,
+            "learning_starts",
+            &self.learning_starts,
+            format!("at most {} (buffer_size)", self.buffer_size),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_valid() {
+        assert_eq!(SacConfig::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn errors_name_the_invalid_field() {
+        type Change = fn(&mut SacConfig);
+        let cases: [(&str, Change); 15] = [
+            ("total_steps", |config| config.total_steps = 0),
+            ("policy_lr", |config| config.policy_lr = f64::NAN),
+            ("q_lr", |config| config.q_lr = 0.0),
+            ("buffer_size", |config| config.buffer_size = 255),
+            ("gamma", |config| config.gamma = 1.5),
+            ("tau", |config| config.tau = 0.0),
+            ("target_network_frequency", |config| config.target_network_frequency = 0),
+            ("batch_size", |config| config.batch_size = 0),
+            ("learning_starts", |config| config.learning_starts = 1_000_001),
+            ("train_ratio", |config| config.train_ratio = f64::INFINITY),
+            ("policy_frequency", |config| config.policy_frequency = 0),
+            ("alpha", |config| config.alpha = -0.1),
+            ("target_entropy_scale", |config| config.target_entropy_scale = f32::NAN),
+            ("noise_correlation", |config| config.noise_correlation = 1.1),
+            ("train_ratio", |config| config.train_ratio = 0.0),
+        ];
+        for (field, change) in cases {
+            let mut config = SacConfig::default();
+            change(&mut config);
+            assert_eq!(config.validate().unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use burn::tensor::{Device, Tensor, TensorData};
+
+use crate::VectorSpec;
+use crate::networks::{ObservationLayout, RowTasks};
+use crate::replay::{Draw, ReplayBuffer};
+
+/// Steps drawn from a replay buffer, one per row. Tensors have no gradients of their own.
+pub(super) struct Minibatch {
+    pub(super) draws: Vec<Draw>,
+    /// The task of each row.
+    pub(super) tasks: Vec<usize>,
+    /// The observations before the actions, `[rows, length]`, on the autodiff device.
+    pub(super) observations: Tensor<2>,
+    /// The actions taken, `[rows, components]`, from -1 to 1, on the autodiff device.
+    pub(super) actions: Tensor<2>,
+    /// The tasks on the autodiff device.
+    pub(super) rows: RowTasks,
+    /// `[rows]`, without autodiff like everything below.
+    pub(super) rewards: Tensor<1>,
+    /// The discounts of the successors' values, `[rows]`: 0 after a terminated step.
+    pub(super) discounts: Tensor<1>,
+    /// The observations after the actions, `[rows, length]`.
+    pub(super) successors: Tensor<2>,
+    pub(super) successor_rows: RowTasks,
+}
+
+impl Minibatch {
+    /// Collects the steps of `draws`.
+    pub(super) fn gather(
+        replay: &ReplayBuffer<f32>,
+        draws: Vec<Draw>,
+        spec: &VectorSpec,
+        layout: ObservationLayout,
+        device: &Device,
+    ) -> Self {
+        let plain = device.clone().without_autodiff();
+        let count = draws.len();
+        let tasks: Vec<usize> = draws.iter().map(|draw| spec.task_ids[draw.env]).collect();
+        let rows = |device: &Device| RowTasks::new(tasks.iter().copied(), &spec.tasks, device);
+        let observations = |bytes: &[u8], device: &Device| {
+            layout.tensor(bytes.chunks_exact(layout.row_bytes()), device)
+        };
+        let actions: Vec<f32> = draws.iter().flat_map(|draw| replay.action(draw)).collect();
+        let returns: Vec<_> = draws.iter().map(|draw| replay.n_step_return(draw)).collect();
+        let column = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [count]), &plain);
+        Self {
+            observations: observations(&replay.observations(&draws), device),
+            actions: Tensor::from_data(TensorData::new(actions, [count, spec.max_components()]), device),
+            rows: rows(device),
+            rewards: column(returns.iter().map(|of| of.rewards).collect()),
+            discounts: column(returns.iter().map(|of| of.discount).collect()),
+            successors: observations(&replay.successors(&draws), &plain),
+            successor_rows: rows(&plain),
+            tasks,
+            draws,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+use burn::tensor::{Tensor, TensorData};
+use rand::Rng;
+use rl_env::Batch;
+
+use super::squashed::sample;
+use crate::batch_reader::{BatchReader, ReadRows, rows};
+use crate::host::to_host;
+use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
+use crate::{LearnerError, SpecError, VectorSpec};
+
+/// A trained policy, used for evaluation only.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    network: SoftActorCritic,
+    reader: BatchReader,
+}
+
+/// The distribution of an action before tanh, on the host.
+pub(super) struct RowPolicy {
+    pub(super) means: Vec<f32>,
+    pub(super) log_deviations: Vec<f32>,
+}
+
+impl RowPolicy {
+    /// Returns the components of the action with the given noise, from -1 to 1.
+    pub(super) fn action(&self, noise: &[f32]) -> Vec<f32> {
+        let components = self.means.iter().zip(&self.log_deviations).zip(noise);
+        components.map(|((mean, log_deviation), noise)| (mean + log_deviation.exp() * noise).tanh()).collect()
+    }
+}
+
+impl Policy {
+    /// Creates a policy for the environments of `reader`. The network must not track gradients.
+    pub(super) fn new(network: SoftActorCritic, reader: BatchReader) -> Self {
+        Self { network, reader }
+    }
+
+    /// Returns the same policy for other environments. The policy must know their tasks.
+    pub(super) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
+        Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
+    }
+
+    /// Replaces the network.
+    pub(super) fn set_network(&mut self, network: SoftActorCritic) {
+        self.network = network;
+    }
+
+    /// Returns for each environment the components of the action with the mean before tanh, one after another.
+    pub fn greedy(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+        self.write(batch, |policy| policy.action(&vec![0.0; policy.means.len()]))
+    }
+
+    /// Returns for each environment the components of a sampled action, one after another. Draws two random numbers for each
+    /// component, in row order.
+    pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<f32>, LearnerError> {
+        self.write(batch, |policy| {
+            let noise: Vec<f32> = policy.means.iter().map(|_| standard_normal(rng) as f32).collect();
+            policy.action(&noise)
+        })
+    }
+
+    fn write(
+        &self,
+        batch: &Batch,
+        mut choose: impl FnMut(&RowPolicy) -> Vec<f32>,
+    ) -> Result<Vec<f32>, LearnerError> {
+        let mut components = Vec::new();
+        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(batch)?) {
+            let actions = self.reader.actions(env).expect_continuous();
+            actions.write_scaled(&choose(policy), &mut components);
+        }
+        Ok(components)
+    }
+
+    /// Returns the value of each environment's greedy action: the smaller estimate of the discounted sum of rewards and weighted
+    /// entropies that follow.
+    pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+        self.check(batch)?;
+        let ReadRows { observations, tasks, .. } = self.reader.read(&batch.observations, &rows(batch));
+        let outputs = self.network.actor.forward(observations.clone(), &tasks);
+        let actions = greedy_actions(outputs, &tasks);
+        let [first, second] = self.network.critics.forward(observations, actions, &tasks);
+        let values = to_host(first.min_pair(second))?;
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(row) => {
+                let what = format!("the value of environment {}", batch.env_ids[row]);
+                Err(LearnerError::NonFinite { what })
+            }
+            None => Ok(values),
+        }
+    }
+
+    /// Returns the distribution of the action of each row.
+    pub(super) fn row_policies(&self, batch: &Batch) -> Result<Vec<RowPolicy>, LearnerError> {
+        self.check(batch)?;
+        let ReadRows { observations, tasks, .. } = self.reader.read(&batch.observations, &rows(batch));
+        let SquashedOutputs { means, log_deviations } = self.network.actor.forward(observations, &tasks);
+        let [_, width] = means.dims();
+        let (means, log_deviations) = (to_host(means)?, to_host(log_deviations)?);
+        let row = |(row, &env): (usize, &usize)| {
+            let count = self.reader.actions(env).num_components();
+            let own = |values: &[f32]| values[row * width..][..count].to_vec();
+            let policy = RowPolicy { means: own(&means), log_deviations: own(&log_deviations) };
+            let are_finite = policy.means.iter().chain(&policy.log_deviations).all(|value| value.is_finite());
+            let what = || format!("a mean or deviation of environment {env}");
+            if are_finite { Ok(policy) } else { Err(LearnerError::NonFinite { what: what() }) }
+        };
+        batch.env_ids.iter().enumerate().map(row).collect()
+    }
+
+    /// Fails unless a batch holds all of the environments, each once and in order.
+    pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+        self.reader.check_complete(batch)
+    }
+}
+
+/// Computes the actions with the means before tanh, `[rows, components]`.
+fn greedy_actions(outputs: SquashedOutputs, rows: &RowTasks) -> Tensor<2> {
+    let shape = outputs.means.dims();
+    let zeros = TensorData::zeros::<f32, _>(shape);
+    let noise = Tensor::from_data(zeros, &outputs.means.device());
+    sample(outputs, noise, rows).actions
+}
