@@ -63,6 +63,8 @@ type Files = HashMap<&'static str, Vec<u8>>;
 /// A small checkpoint of each algorithm, and one of an agent with several choices.
 static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
     const CARTPOLE: &str = "[environments]\ngames = [\"CartPole-v1\"]\nnum_envs = 2";
+    const PENDULUM: &str =
+        "[policy]\nhidden_size = 8\n[environments]\ngames = [\"Pendulum-v1\"]\nnum_envs = 2";
     const FACTORED: &str = "[environments]\ngames = [\"harvest\"]\nnum_envs = 2\nfactored_actions = true\n\
         img_height = 36\nimg_width = 36";
     const ROLLOUT: &str = "num_steps = 4\nnum_minibatches = 1";
@@ -73,6 +75,9 @@ static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
             "algorithm = \"dqn\"\n[dqn]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4\n{CARTPOLE}"
         ),
         format!("algorithm = \"ppo\"\n[ppo]\n{ROLLOUT}\n{FACTORED}"),
+        format!(
+            "algorithm = \"sac\"\n[sac]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4\n{PENDULUM}"
+        ),
     ];
     experiments.iter().map(|experiment| base(experiment).expect("an experiment")).collect()
 });

@@ -11,6 +11,8 @@ use crate::config::{self, Games, Preset, presets};
 use crate::learner::Algorithm;
 use crate::quantity::count;
 
+/// The width of the names; a longer one has a line of its own.
+const NAME_WIDTH: usize = 15;
 /// The width of the text beside the sizes, with which a line has at most 80 columns.
 const TEXT_WIDTH: usize = 38;
 /// The value of an expectation that nobody has checked.
@@ -58,7 +60,7 @@ fn list() -> Result<String> {
     let mut list = String::new();
     for algorithm in Algorithm::ALL {
         let line = |name: &str, envs: &str, frames: &str, observation: &str, text: &str| {
-            let line = format!("{name:15}  {envs:>4}  {frames:>6}  {observation:7}  {text}");
+            let line = format!("{name:NAME_WIDTH$}  {envs:>4}  {frames:>6}  {observation:7}  {text}");
             format!("{}\n", line.trim_end())
         };
         let title = algorithm.descriptor().title;
@@ -66,6 +68,10 @@ fn list() -> Result<String> {
         for preset in presets().iter().filter(|preset| preset.algorithm == *algorithm) {
             let size = Size::of(preset)?;
             let mut name = preset.name;
+            if name.len() > NAME_WIDTH {
+                list += &format!("{name}\n");
+                name = "";
+            }
             let (mut envs, mut frames) = (size.num_envs.to_string(), count(size.total_frames));
             let mut observation = size.observation();
             for text in texts(preset).iter().flat_map(|text| wrapped(text, TEXT_WIDTH)) {

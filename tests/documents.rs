@@ -92,7 +92,7 @@ fn commands(document: &str) -> Vec<Vec<String>> {
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {
-        "ppo" | "dqn" | "pqn" => {
+        "ppo" | "dqn" | "pqn" | "sac" => {
             remove_option(&mut arguments, "--run-dir");
             remove_option(&mut arguments, "--init-from");
             arguments.retain(|argument| argument != "--json");
@@ -289,8 +289,14 @@ fn the_reference_lists_every_command_preset_and_agent() {
 fn every_metric_of_a_run_is_explained() {
     let temp = TempDir::new().expect("a directory");
     let page = |name: &str| read(&format!("docs/src/reference/algorithms/{name}.md"));
-    for algorithm in ["ppo", "dqn", "pqn"] {
-        let frames = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", algorithm];
+    for (algorithm, game, frames) in [
+        ("ppo", "CartPole-v1", "4096"),
+        ("dqn", "CartPole-v1", "4096"),
+        ("pqn", "CartPole-v1", "4096"),
+        // Two reports.
+        ("sac", "Pendulum-v1", "1300"),
+    ] {
+        let frames = ["--games", game, "--total-frames", frames, "--quiet", "--run-dir", algorithm];
         succeed(ale_train().arg(algorithm).args(frames).current_dir(temp.path()));
         let records = fs::read_to_string(temp.path().join(algorithm).join("metrics.jsonl")).expect("records");
         let explained = page("ppo") + &page(algorithm);

@@ -9,6 +9,7 @@ use algorithms::dqn::Dqn;
 use algorithms::networks::NamedWeights;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
+use algorithms::sac::Sac;
 use algorithms::{Learner, LearnerError};
 use burn::tensor::Device;
 use rl_env::Batch;
@@ -46,6 +47,12 @@ impl Agent {
                 let (policy, num_envs) = (dqn.policy(dqn.spec())?, dqn.spec().num_envs());
                 let outputs = Box::new(move |batch: &Batch| policy.values(batch));
                 Self { weights: dqn.torch_weights()?, outputs, num_envs }
+            }
+            "sac" => {
+                let sac = Sac::from_state(state, &device)?;
+                let (policy, num_envs) = (sac.policy(sac.spec())?, sac.spec().num_envs());
+                let outputs = Box::new(move |batch: &Batch| Ok(vec![policy.greedy(batch)?]));
+                Self { weights: sac.torch_weights()?, outputs, num_envs }
             }
             _ => {
                 let pqn = Pqn::from_state(state, &device)?;
@@ -151,10 +158,11 @@ impl Exported {
 #[test]
 fn the_file_contains_the_weights_of_the_checkpoint() {
     let games = "CartPole-v1,Acrobot-v1";
-    for (algorithm, frames, settings) in [
-        ("ppo", "256", &["ppo.num_steps=16", "policy.lstm=8"][..]),
-        ("dqn", "512", &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.dueling=true"]),
-        ("pqn", "256", &["pqn.num_steps=16"]),
+    for (algorithm, games, frames, settings) in [
+        ("ppo", games, "256", &["ppo.num_steps=16", "policy.lstm=8"][..]),
+        ("dqn", games, "512", &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.dueling=true"]),
+        ("pqn", games, "256", &["pqn.num_steps=16"]),
+        ("sac", "Pendulum-v1", "300", &["sac.learning_starts=256", "sac.buffer_size=1000"]),
     ] {
         let exported = Exported::train(algorithm, games, frames, settings);
         let agent = Agent::restore(algorithm, &exported.state).expect("a state that can be restored");
@@ -177,6 +185,9 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
     let dqn = ["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.dueling=false"];
     let dqn = Exported::train("dqn", "harvest", "1024", &dqn);
     let pqn = Exported::train("pqn", "harvest", "1024", &["pqn.num_steps=16"]);
+    let sac = ["sac.learning_starts=256", "sac.buffer_size=1000", "policy.hidden_size=16"];
+    let sac = Exported::train("sac", "Pendulum-v1", "300", &sac);
+    assert_eq!(sac.tensors().len(), 8 + 6 + 6);
     let factored = ["ppo.num_steps=16", "environments.factored_actions=true", "policy.hidden_size=16"];
     let factored = Exported::train("ppo", "harvest", "1024", &factored);
     for (exported, name, shape) in [
@@ -192,6 +203,12 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
         (&heads, "lstm.weight_ih_l0", &[4 * 8, 64]),
         (&dqn, "network.9.weight", &[3, 512]),
         (&pqn, "network.13.weight", &[3, 512]),
+        (&sac, "actor.fc1.weight", &[16, 3]),
+        (&sac, "actor.fc_mean.weight", &[1, 16]),
+        (&sac, "actor.fc_logstd.bias", &[1]),
+        // The observation and the action.
+        (&sac, "qf1.fc1.weight", &[16, 4]),
+        (&sac, "qf2.fc3.weight", &[1, 16]),
     ] {
         assert_eq!(exported.tensors().tensor(name).expect(name).shape(), shape, "{name}");
     }

@@ -34,10 +34,11 @@ fn every_preset_reads_back_the_same() {
 }
 
 /// The algorithms, with settings for a quick update and a metric that it reports.
-const SMALL: [(&str, [&str; 3], &str); 3] = [
+const SMALL: [(&str, [&str; 3], &str); 4] = [
     ("ppo", ["ppo.num_steps=8", "ppo.num_minibatches=2", "ppo.update_epochs=2"], "losses/policy_loss"),
     ("dqn", ["dqn.buffer_size=2000", "dqn.learning_starts=10", "dqn.train_ratio=0.1"], "losses/td_loss"),
     ("pqn", ["pqn.num_steps=8"; 3], "losses/td_loss"),
+    ("sac", ["sac.buffer_size=2000", "sac.learning_starts=10", "sac.train_ratio=0.1"], "losses/qf_loss"),
 ];
 
 /// Returns the games of a preset, or the built-in one instead of a set of games or of games without ROMs.

@@ -134,19 +134,16 @@ fn an_extended_run_equals_a_longer_one() {
         ["pqn", "--set", "pqn.anneal_lr=false", "--set", "pqn.num_steps=16", "--set", "pqn.start_e=0.01"];
     let dqn =
         ["dqn", "--set", "dqn.learning_starts=64", "--set", "dqn.start_e=0.01", "--set", "dqn.end_e=0.01"];
-    for settings in [&ppo[..], &pqn, &dqn] {
+    let small = ["sac.learning_starts=64", "sac.batch_size=16", "policy.hidden_size=16"];
+    let sac = ["sac", "--set", small[0], "--set", small[1], "--set", small[2]];
+    for (settings, game) in
+        [(&ppo[..], "CartPole-v1"), (&pqn, "CartPole-v1"), (&dqn, "CartPole-v1"), (&sac, "Pendulum-v1")]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         let train = |run: &Path, frames: &str| {
             let mut command = ale_train();
-            command.args(settings).args([
-                "--games",
-                "CartPole-v1",
-                "--num-envs",
-                "4",
-                "--total-frames",
-                frames,
-            ]);
+            command.args(settings).args(["--games", game, "--num-envs", "4", "--total-frames", frames]);
             succeed(
                 command.args(["--set", "evaluation.episodes=0", "--run-dir"]).arg(run).stdout(Stdio::null()),
             );

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::networks::{NamedWeights, TrainedNetwork};
 use crate::training::Training;
-use crate::{Learner, LearnerError, Task, VectorSpec};
+use crate::{ContinuousActions, Learner, LearnerError, Task, VectorSpec};
 
 /// A file of `tests/updates`.
 pub(crate) struct Recording {
@@ -27,8 +27,11 @@ pub(crate) struct Recording {
 struct Description {
     /// The shape of an observation: bytes with three axes, else floats.
     observation: Vec<usize>,
-    /// For each task its actions among the shared ones.
+    /// For each task its actions among the shared ones; none if actions are continuous.
     actions: Vec<Vec<usize>>,
+    /// For each task the number of components of its continuous actions.
+    #[serde(default)]
+    components: Vec<usize>,
     task_ids: Vec<usize>,
     same_step: bool,
     learner: serde_json::Value,
@@ -51,7 +54,7 @@ impl Recording {
     }
 
     pub(crate) fn spec(&self) -> VectorSpec {
-        let Description { observation, actions, task_ids, same_step, .. } = &self.description;
+        let Description { observation, actions, components, task_ids, same_step, .. } = &self.description;
         let observation_space = match observation[..] {
             [channels, height, width] => Space::bytes([channels, height, width]),
             [length] => Space::floats(length, -100.0, 100.0),
@@ -61,11 +64,22 @@ impl Recording {
             shared: shared.clone(),
             ..Task::new(index.to_string(), shared.len())
         };
+        let continuous = |(index, &count): (usize, &usize)| {
+            let actions = ContinuousActions::of_space(&Space::floats(count, -2.0, 2.0)).unwrap();
+            Task::of_actions(index.to_string(), actions)
+        };
+        let tasks = actions.iter().enumerate().map(task);
         VectorSpec {
             observation_space,
-            tasks: actions.iter().enumerate().map(task).collect(),
+            tasks: tasks.chain(components.iter().enumerate().map(continuous)).collect(),
             task_ids: task_ids.clone(),
-            shared_outputs: 1 + actions.iter().flatten().max().unwrap(),
+            shared_outputs: actions
+                .iter()
+                .flatten()
+                .map(|action| action + 1)
+                .chain(components.iter().copied())
+                .max()
+                .unwrap(),
             autoreset_mode: if *same_step { AutoresetMode::SameStep } else { AutoresetMode::NextStep },
         }
     }
@@ -185,15 +199,24 @@ impl Recording {
         torch_weights: impl Fn(&N) -> Result<Vec<NamedWeights>, LearnerError>,
     ) {
         let [first, second] = training.moments();
+        self.assert_networks([&training.network, &first, &second], torch_weights);
+    }
+
+    /// Like [`assert_trained`](Self::assert_trained), for a network, and networks with the moments of Adam instead of weights.
+    pub(crate) fn assert_networks<N>(
+        &mut self,
+        [network, first, second]: [&N; 3],
+        torch_weights: impl Fn(&N) -> Result<Vec<NamedWeights>, LearnerError>,
+    ) {
         let before = self.weights("weights");
         let zero: Vec<NamedWeights> = before
             .iter()
             .map(|weights| NamedWeights { values: vec![0.0; weights.values.len()], ..weights.clone() })
             .collect();
         for (network, prefix, before) in [
-            (&training.network, "new_weights", &before),
-            (&first, "first_moment", &zero),
-            (&second, "second_moment", &zero),
+            (network, "new_weights", &before),
+            (first, "first_moment", &zero),
+            (second, "second_moment", &zero),
         ] {
             let (ours, theirs) = (torch_weights(network).unwrap(), self.weights(prefix));
             assert_eq!(ours.len(), theirs.len());

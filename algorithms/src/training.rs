@@ -202,6 +202,13 @@ impl<N: Module> Training<N> {
         })
     }
 
+    /// Returns the number of steps of the optimiser, which are those of the first parameter.
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> u64 {
+        let moments = self.optimizer.moments().expect("moments on the CPU");
+        moments.first().and_then(Option::as_ref).map_or(0, |moments| moments.time)
+    }
+
     /// Returns the state. Fails if a parameter is not finite, so that no checkpoint contains one.
     pub(crate) fn state(&self) -> Result<TrainingState, LearnerError> {
         Ok(TrainingState { weights: self.finite_weights()?, moments: self.optimizer.moments()? })

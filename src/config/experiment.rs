@@ -8,7 +8,7 @@ use super::games::Games;
 use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
-use crate::learner::AlgorithmConfig;
+use crate::learner::{Algorithm, AlgorithmConfig};
 use crate::selection;
 use crate::telemetry::Moment;
 use crate::threads::threads_or_cores;
@@ -41,6 +41,7 @@ impl Config {
         }
         check_limits(&sections)?;
         check_games(&games, &sections.environments)?;
+        check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
         if sections.environments.halves {
             check_halves(&sections.run, algorithm.as_ref(), num_envs)?;
@@ -156,6 +157,23 @@ fn check_halves(run: &RunSettings, algorithm: &dyn AlgorithmConfig, num_envs: us
         num_envs.is_multiple_of(2),
         "environments.halves = true is not possible with {num_envs} environments: their number must be even"
     );
+    Ok(())
+}
+
+/// Fails at the first game whose actions the algorithm does not learn.
+fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
+    for name in games.names() {
+        let kind = games.action_kind(name);
+        let learns = |algorithm: &&Algorithm| algorithm.descriptor().actions.contains(&kind);
+        let others: Vec<String> =
+            Algorithm::ALL.iter().filter(learns).map(|other| format!("`ale-train {other}`")).collect();
+        ensure!(
+            learns(&&algorithm),
+            "{algorithm} cannot be trained on {name}, whose actions are {}; use {}",
+            kind.name(),
+            others.join(" or ")
+        );
+    }
     Ok(())
 }
 

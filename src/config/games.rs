@@ -3,6 +3,7 @@ use anyhow::{Result, bail, ensure};
 use rl_env::{Env, Space};
 
 use super::sections::EnvironmentSettings;
+use crate::learner::ActionKind;
 use crate::selection::{self, MUJOCO_TASKS};
 
 /// The games of an experiment.
@@ -39,13 +40,20 @@ impl Games {
 
     /// Returns true if actions are vectors of real numbers.
     pub(crate) fn have_continuous_actions(&self) -> bool {
-        self.names().into_iter().any(|id| {
-            if MUJOCO_TASKS.contains(&id) {
-                return true;
+        self.names().into_iter().any(|id| self.action_kind(id) == ActionKind::Continuous)
+    }
+
+    /// Returns the kind of the actions of a game.
+    pub(super) fn action_kind(&self, id: &str) -> ActionKind {
+        let is_continuous = match self {
+            Self::Atari(_) => false,
+            Self::Registered(_) if MUJOCO_TASKS.contains(&id) => true,
+            Self::Registered(_) => {
+                let env = selection::registry().make(id);
+                env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))
             }
-            let env = selection::registry().make(id);
-            env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))
-        })
+        };
+        if is_continuous { ActionKind::Continuous } else { ActionKind::Discrete }
     }
 
     /// Returns the number of environments of all games.

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
     "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn"
+    "pendulum-sac" "mountaincar-continuous-sac" "mujoco-sac"
 };
 
 // The kinds of experiments that presets may be the default for, besides single games.
@@ -72,7 +73,7 @@ pub(crate) struct About {
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) preset: &'static Preset,
-    /// The games for which it was chosen; none if it was requested.
+    /// The games for which it was chosen; none if it was requested or none fits.
     reason: Option<String>,
 }
 
@@ -133,7 +134,8 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
     Ok(Chosen { preset: named(name, algorithm)?, reason: None })
 }
 
-/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind.
+/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind. If there is
+/// none, the algorithm cannot learn the games, and its first preset is for one that it can.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     let candidates: &[&str] = match ids {
         [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],
@@ -150,12 +152,15 @@ pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) 
             preset.algorithm == algorithm && preset.about.default_for.as_deref() == Some(candidate)
         })
     };
-    let preset = candidates.iter().find_map(|candidate| default_for(candidate));
+    let Some(preset) = candidates.iter().find_map(|candidate| default_for(candidate)) else {
+        let first = presets().iter().find(|preset| preset.algorithm == algorithm);
+        return Chosen { preset: first.expect("every algorithm has a preset"), reason: None };
+    };
     let games = match ids {
         [id] => (*id).to_owned(),
         ids => format!("{} games", ids.len()),
     };
-    Chosen { preset: preset.expect("a test finds a preset for every kind"), reason: Some(games) }
+    Chosen { preset, reason: Some(games) }
 }
 
 #[cfg(test)]
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn games_and_device_select_the_preset() {
-        use Algorithm::{Dqn, Ppo, Pqn};
+        use Algorithm::{Dqn, Ppo, Pqn, Sac};
 
         let chosen = |algorithm, games: &str, device| {
             fitting(&selection::expand(games.split(',')).unwrap(), device, algorithm).preset.name
@@ -215,12 +220,18 @@ mod tests {
             (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
             (Dqn, "MountainCar-v0", "cpu", "mountaincar-dqn"),
             (Ppo, "MountainCar-v0", "cpu", "cartpole-ppo"),
+            (Sac, "Hopper-v5", "cpu", "mujoco-sac"),
+            (Sac, "mujoco", "cpu", "mujoco-sac"),
+            (Sac, "MountainCarContinuous-v0", "cpu", "mountaincar-continuous-sac"),
+            // Games that it cannot learn.
+            (Sac, "harvest", "cpu", "pendulum-sac"),
         ] {
             assert_eq!(chosen(algorithm, games, device), name, "{algorithm} {games} {device}");
         }
         // Games that cannot be resolved are reported later.
         for &algorithm in Algorithm::ALL {
-            fitting(&[], "cpu", algorithm);
+            let chosen = fitting(&[], "cpu", algorithm);
+            assert_eq!(chosen.reason.is_none(), algorithm == Sac, "{algorithm}");
         }
     }
 

@@ -19,12 +19,35 @@ pub(crate) struct Descriptor {
     pub(crate) title: &'static str,
     /// The help of the training command in one line.
     pub(crate) about: &'static str,
+    /// The kinds of actions that the algorithm learns.
+    pub(crate) actions: &'static [ActionKind],
+    /// The key of the step size that advice is about, in the section of the algorithm.
+    pub(crate) learning_rate: &'static str,
     /// Examples of the training command.
     pub(crate) examples: &'static [&'static str],
     /// The sections of an experiment that configure the algorithm.
     pub(crate) sections: &'static [Section],
     /// Reads the algorithm's sections from an experiment.
     pub(crate) read: fn(&Table) -> Result<Box<dyn AlgorithmConfig>>,
+}
+
+/// A kind of actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ActionKind {
+    /// One or several choices among a few options.
+    Discrete,
+    /// Vectors of real numbers.
+    Continuous,
+}
+
+impl ActionKind {
+    /// Returns the adjective.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Continuous => "continuous",
+        }
+    }
 }
 
 /// The amount of learning of an experiment, for estimates of time and memory.

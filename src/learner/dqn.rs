@@ -1,18 +1,16 @@
 use std::io::Write;
 
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics};
-use algorithms::networks::{
-    NamedWeights, NetworkDescription, PolicyConfig, TrainedNetwork, TransferError, Transferred,
-};
-use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
+use algorithms::networks::PolicyConfig;
+use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
 use anyhow::Result;
 use burn::tensor::Device;
-use rl_env::{Actions, Batch};
 use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::off_policy::{self, OffPolicy, ReplayLearner, TrialSizes};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use super::value_player::ValuePlayer;
@@ -21,6 +19,8 @@ use crate::telemetry::{Metric, Sample};
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "DQN",
     about: "Train an agent with DQN or its extensions up to Rainbow",
+    actions: &[ActionKind::Discrete],
+    learning_rate: "learning_rate",
     examples: &[
         "ale-train dqn",
         "ale-train dqn --games pong",
@@ -39,8 +39,8 @@ struct Sections {
 }
 
 impl Sections {
-    fn learner(&self, dqn: Dqn) -> Box<dyn Learner> {
-        Box::new(DqnLearner { dqn, replay_in_checkpoint: self.replay.in_checkpoint })
+    fn learner(&self, learner: Dqn) -> Box<dyn Learner> {
+        Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
     }
 }
 
@@ -95,26 +95,17 @@ impl AlgorithmConfig for Sections {
     }
 
     fn trial(&self, spec: &VectorSpec) -> Trial {
-        let num_envs = spec.num_envs();
-        let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
-        let most = (0..spec.tasks.len()).map(of_task).max().unwrap_or(1);
-        let learning_starts = self.dqn.batch_size.max(num_envs * (self.dqn.n_step + 2));
-        let dqn = DqnConfig {
-            total_steps: u64::MAX,
-            learning_starts,
-            // Every game has an equal share, which its environments divide.
-            buffer_size: (spec.tasks.len() * most * TRIAL_STEPS).max(learning_starts),
-            train_ratio: self.dqn.train_ratio.min(TRIAL_UPDATES / num_envs as f64),
-            ..self.dqn.clone()
-        };
+        let sizes = TrialSizes::new(spec, self.dqn.batch_size, self.dqn.n_step, self.dqn.train_ratio);
+        let TrialSizes { learning_starts, buffer_size, train_ratio } = sizes;
+        let total_steps = u64::MAX;
+        let dqn = DqnConfig { total_steps, learning_starts, buffer_size, train_ratio, ..self.dqn.clone() };
         let samples = dqn.batch_size;
         let replay = ReplaySettings { folder: None, ..self.replay.clone() };
         Trial { config: Box::new(Self { dqn, replay }), samples, steps: learning_starts as u64 }
     }
 
     fn memory_remedy(&self) -> &'static str {
-        "use a smaller replay (dqn.buffer_size), keep it in a file (replay.folder) or use smaller observations \
-         (environments.img_height and img_width)"
+        off_policy::MEMORY_REMEDY
     }
 
     fn create(
@@ -124,7 +115,7 @@ impl AlgorithmConfig for Sections {
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, &self.dqn, &spec)?;
+        let storage = replay_storage::of(&self.replay, Dqn::replay_size(&self.dqn, &spec)?)?;
         Ok(self.learner(Dqn::with_storage(self.dqn.clone(), policy, spec, storage, device, seed)?))
     }
 
@@ -135,7 +126,7 @@ impl AlgorithmConfig for Sections {
         spec: &VectorSpec,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, &self.dqn, spec)?;
+        let storage = replay_storage::of(&self.replay, Dqn::replay_size(&self.dqn, spec)?)?;
         Ok(self.learner(Dqn::from_state_with(state, self.dqn.clone(), policy, storage, device)?))
     }
 
@@ -144,98 +135,32 @@ impl AlgorithmConfig for Sections {
     }
 }
 
-/// The number of steps of an environment in the replay of a measurement.
-const TRIAL_STEPS: usize = 64;
-/// The largest number of gradient steps in a round of a measurement; more would take too long.
-const TRIAL_UPDATES: f64 = 4.0;
+impl ReplayLearner for Dqn {
+    type Metrics = DqnMetrics;
 
-/// The number of gradient steps between two reports.
-const REPORT_INTERVAL: u64 = 250;
-
-/// DQN, which reports once in a while and may leave its replay out of checkpoints.
-struct DqnLearner {
-    dqn: Dqn,
-    replay_in_checkpoint: bool,
-}
-
-impl algorithms::Learner for DqnLearner {
-    fn spec(&self) -> &VectorSpec {
-        self.dqn.spec()
+    fn write_state_without_replay(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        self.write_state_without_replay(out)
     }
 
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.dqn.act(batch)
+    fn learn_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<DqnMetrics>, LearnerError> {
+        self.update_unless(stop)
     }
 
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.dqn.observe(batch)
-    }
-
-    fn can_act(&self, batch: &Batch) -> bool {
-        self.dqn.can_act(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.dqn.is_ready()
-    }
-
-    fn updates(&self) -> u64 {
-        self.dqn.updates()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.dqn.is_complete()
-    }
-
-    fn is_idle(&self) -> bool {
-        true
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        if self.replay_in_checkpoint {
-            self.dqn.write_state(out)
-        } else {
-            self.dqn.write_state_without_replay(out)
-        }
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.dqn.torch_weights()
-    }
-
-    fn description(&self) -> NetworkDescription {
-        self.dqn.description()
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        self.dqn.start_from(source)
-    }
-}
-
-impl Learner for DqnLearner {
-    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
-        let before = self.dqn.updates();
-        let Some(metrics) = self.dqn.update_unless(stop)? else { return Ok(None) };
-        // Depends on the count alone, so that a resumed run reports after the same updates.
-        let reports = before == 0 || before / REPORT_INTERVAL < self.dqn.updates() / REPORT_INTERVAL;
-        Ok(Some(if reports { samples(&metrics, self.dqn.config().learning_rate) } else { Vec::new() }))
+    fn samples(&self, metrics: &DqnMetrics) -> Vec<Sample> {
+        let values = [
+            (Metric::LearningRate, self.config().learning_rate),
+            (Metric::Epsilon, metrics.epsilon),
+            (Metric::TdLoss, f64::from(metrics.td_loss)),
+            (Metric::QValues, f64::from(metrics.q_values)),
+            (Metric::GradientNorm, f64::from(metrics.grad_norm)),
+            (Metric::DeadUnits, f64::from(metrics.dead_units)),
+            (Metric::ReplaySteps, metrics.replay_steps as f64),
+        ];
+        values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
-        let epsilon = if greedy { 0.0 } else { self.dqn.config().eval_epsilon.into() };
-        Ok(Box::new(ValuePlayer::new(self.dqn.policy(spec)?, epsilon, seed)))
+        let epsilon = if greedy { 0.0 } else { self.config().eval_epsilon.into() };
+        Ok(Box::new(ValuePlayer::new(self.policy(spec)?, epsilon, seed)))
     }
-}
-
-fn samples(metrics: &DqnMetrics, learning_rate: f64) -> Vec<Sample> {
-    let values = [
-        (Metric::LearningRate, learning_rate),
-        (Metric::Epsilon, metrics.epsilon),
-        (Metric::TdLoss, f64::from(metrics.td_loss)),
-        (Metric::QValues, f64::from(metrics.q_values)),
-        (Metric::GradientNorm, f64::from(metrics.grad_norm)),
-        (Metric::DeadUnits, f64::from(metrics.dead_units)),
-        (Metric::ReplaySteps, metrics.replay_steps as f64),
-    ];
-    values.into_iter().map(|(metric, value)| Sample::new(metric, value)).collect()
 }

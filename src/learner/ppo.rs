@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
 use super::on_policy::{self, Rollouts};
 use super::player::{Player, Reading};
 use crate::telemetry::{Metric, Sample};
@@ -18,6 +18,8 @@ use crate::telemetry::{Metric, Sample};
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "PPO",
     about: "Train an agent with Proximal Policy Optimization",
+    actions: &[ActionKind::Discrete, ActionKind::Continuous],
+    learning_rate: "learning_rate",
     examples: &[
         "ale-train ppo",
         "ale-train ppo --games pong --set ppo.learning_rate=5e-4",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use settings::Section;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
+use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
 use super::on_policy::{self, Rollouts};
 use super::player::Player;
 use super::value_player::ValuePlayer;
@@ -16,6 +16,8 @@ use crate::telemetry::{Metric, Sample};
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "PQN",
     about: "Train an agent with PQN: action values from many environments, without a replay",
+    actions: &[ActionKind::Discrete],
+    learning_rate: "learning_rate",
     examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32"],
     sections: &[Section::of::<PqnConfig>("pqn")],
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),

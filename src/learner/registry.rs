@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use settings::choices;
 
 use super::algorithm::Descriptor;
-use super::{dqn, ppo, pqn};
+use super::{dqn, ppo, pqn, sac};
 
 choices! {
     /// The algorithms. To add one, implement [`AlgorithmConfig`](super::AlgorithmConfig) in a file of this directory and
@@ -18,6 +18,8 @@ choices! {
         Dqn = "dqn",
         /// The parallelised Q-network.
         Pqn = "pqn",
+        /// Soft Actor-Critic.
+        Sac = "sac",
     }
 }
 
@@ -28,6 +30,7 @@ impl Algorithm {
             Self::Ppo => &ppo::DESCRIPTOR,
             Self::Dqn => &dqn::DESCRIPTOR,
             Self::Pqn => &pqn::DESCRIPTOR,
+            Self::Sac => &sac::DESCRIPTOR,
         }
     }
 }

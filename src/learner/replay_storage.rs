@@ -4,8 +4,7 @@ use std::io::Write;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
 
-use algorithms::dqn::{Dqn, DqnConfig};
-use algorithms::{ReplayStorage, VectorSpec};
+use algorithms::{ReplaySize, ReplayStorage};
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use settings::settings;
 use crate::memory;
 
 settings! {
-    /// Storage of the replay of DQN.
+    /// Storage of the replay of DQN and SAC.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(super) struct ReplaySettings {
@@ -28,12 +27,12 @@ settings! {
 /// Memory in bytes that is reserved for everything else.
 const RESERVE: u64 = 256 << 20;
 
-/// Returns storage for the replay of steps in the environments of `spec`.
-pub(super) fn of(settings: &ReplaySettings, dqn: &DqnConfig, spec: &VectorSpec) -> Result<ReplayStorage> {
+/// Returns storage for a replay of the given size.
+pub(super) fn of(settings: &ReplaySettings, size: ReplaySize) -> Result<ReplayStorage> {
     let Some(directory) = &settings.folder else {
         return Ok(ReplayStorage::Memory { available: available_memory() });
     };
-    let bytes = Dqn::replay_size(dqn, spec)?.storage_bytes;
+    let bytes = size.storage_bytes;
     let file = map_file(directory, bytes).with_context(|| {
         format!("replay.folder = {}: cannot create a file of {bytes} bytes", directory.display())
     })?;

@@ -37,6 +37,18 @@ pub(crate) enum Metric {
     TdLoss,
     /// Mean value of the chosen actions.
     QValues,
+    /// Half the loss of both critics of SAC.
+    QfLoss,
+    /// Mean value of the actions taken, by the first critic.
+    Qf1Values,
+    /// The same by the second critic.
+    Qf2Values,
+    /// Loss of SAC's policy.
+    ActorLoss,
+    /// Temperature of SAC: the weight of the entropy.
+    Alpha,
+    /// Loss of the temperature.
+    AlphaLoss,
     /// Probability of a random action.
     Epsilon,
     /// Number of steps in the replay buffer that can be sampled.
@@ -61,6 +73,10 @@ pub(crate) enum Metric {
     HealthValueLoss,
     /// The TD loss has exploded.
     HealthTdLoss,
+    /// The loss of SAC's critics has exploded.
+    HealthQfLoss,
+    /// SAC's policy does not reach the target of its entropy.
+    HealthAlpha,
     /// The action values are beyond every possible return.
     HealthQValues,
     /// No episode has finished for long.
@@ -106,6 +122,12 @@ impl Metric {
             Self::ExplainedVariance => ("losses/explained_variance", ""),
             Self::TdLoss => ("losses/td_loss", "TD loss"),
             Self::QValues => ("losses/q_values", "Q"),
+            Self::QfLoss => ("losses/qf_loss", "critic loss"),
+            Self::Qf1Values => ("losses/qf1_values", "Q"),
+            Self::Qf2Values => ("losses/qf2_values", ""),
+            Self::ActorLoss => ("losses/actor_loss", ""),
+            Self::Alpha => ("losses/alpha", "temperature"),
+            Self::AlphaLoss => ("losses/alpha_loss", ""),
             Self::Epsilon => ("charts/epsilon", "epsilon"),
             Self::ReplaySteps => ("charts/replay_steps", ""),
             Self::GradientNorm => ("losses/gradient_norm", ""),
@@ -118,6 +140,8 @@ impl Metric {
             Self::HealthClipfrac => ("health/clipfrac", ""),
             Self::HealthValueLoss => ("health/value_loss", ""),
             Self::HealthTdLoss => ("health/td_loss", ""),
+            Self::HealthQfLoss => ("health/qf_loss", ""),
+            Self::HealthAlpha => ("health/alpha", ""),
             Self::HealthQValues => ("health/q_values", ""),
             Self::HealthEpisodes => ("health/episodes", ""),
             Self::HumanNormalisedMedian => ("charts/human_normalised_median", ""),

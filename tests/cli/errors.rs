@@ -42,11 +42,28 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
         (
             &["dqn", "--games", "Pendulum-v1", "--quiet", "--run-dir", run_dir],
-            "learners of action values need Discrete or MultiDiscrete actions",
+            "dqn cannot be trained on Pendulum-v1, whose actions are continuous; use `ale-train ppo` or `ale-train sac`",
         ),
         (
-            &["pqn", "--games", "Pendulum-v1", "--quiet", "--run-dir", run_dir],
-            "PPO also learns continuous ones",
+            &["pqn", "--games", "HalfCheetah-v5", "--quiet", "--run-dir", run_dir],
+            "pqn cannot be trained on HalfCheetah-v5, whose actions are continuous",
+        ),
+        (
+            &["sac", "--games", "pong", "--quiet", "--run-dir", run_dir],
+            "sac cannot be trained on pong, whose actions are discrete; use `ale-train ppo` or `ale-train dqn` or \
+             `ale-train pqn`",
+        ),
+        (
+            &["sac", "--games", "Pendulum-v1,CartPole-v1", "--quiet", "--run-dir", run_dir],
+            "sac cannot be trained on CartPole-v1",
+        ),
+        (
+            &["sac", "--set", "policy.lstm=8", "--quiet", "--run-dir", run_dir],
+            "policy.lstm = 8 is not possible: it must be 0; only PPO has recurrent networks",
+        ),
+        (
+            &["sac", "--set", "policy.value_scale=popart", "--quiet", "--run-dir", run_dir],
+            "it must be none with SAC",
         ),
         (&["ppo", "--games", "Pendulum-v1,CartPole-v1"], "discrete and continuous actions cannot be mixed"),
         (

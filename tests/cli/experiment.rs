@@ -48,6 +48,13 @@ fn experiments_that_are_hardly_meant_cause_a_warning_of_one_line() {
 }
 
 #[test]
+fn sac_begins_with_a_task_that_it_can_learn() {
+    let shown = output(&["config", "--set", "experiment.algorithm=sac"]);
+    let text = String::from_utf8(shown.stdout).expect("text");
+    assert!(text.contains("games = [\"Pendulum-v1\"]") && text.contains("\n[sac]\n"), "{text}");
+}
+
+#[test]
 fn other_spellings_of_games_are_written_as_ids() {
     let overrides = "environments.game.'ALE/Qbert-v5'.num_envs=3";
     let arguments = ["config", "--games", "PongNoFrameskip-v4,Qbert,-breakout", "--set", overrides];

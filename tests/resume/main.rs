@@ -79,6 +79,29 @@ const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "60000"];
 
+/// A run with continuous actions, noise that lasts and a replay that is full before its end.
+const SAC: [&str; 19] = [
+    "sac",
+    "--games",
+    "Pendulum-v1",
+    "--num-envs",
+    "2",
+    "--total-frames",
+    "16000",
+    "--set",
+    "sac.buffer_size=3000",
+    "--set",
+    "sac.noise_correlation=0.5",
+    "--set",
+    "policy.hidden_size=16",
+    "--set",
+    "sac.learning_starts=300",
+    "--set",
+    "sac.batch_size=32",
+    "--set",
+    "sac.train_ratio=0.25",
+];
+
 /// Returns a training command, by default without evaluations. The first of the settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
@@ -128,8 +151,10 @@ fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
 }
 
 fn updates(run: &Path) -> usize {
-    // Metrics that PPO and the other algorithms report for each update.
-    let reports = |text: String| ["losses/entropy", "losses/td_loss"].map(|tag| text.matches(tag).count());
+    // Metrics of which each algorithm reports one.
+    let reports = |text: String| {
+        ["losses/value_loss", "losses/td_loss", "losses/qf_loss"].map(|tag| text.matches(tag).count())
+    };
     fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| reports(text).into_iter().sum())
 }
 
@@ -140,7 +165,7 @@ fn signal(run: &Child, name: &str) {
 
 /// Returns the loss in a record, if there is one.
 fn loss(record: &Value) -> Option<&Value> {
-    ["losses/value_loss", "losses/td_loss"].into_iter().find_map(|tag| record.get(tag))
+    ["losses/value_loss", "losses/td_loss", "losses/qf_loss"].into_iter().find_map(|tag| record.get(tag))
 }
 
 /// Returns the number of steps at the newest checkpoint.

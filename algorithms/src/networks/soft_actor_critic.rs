@@ -87,7 +87,12 @@ fn width(config: &PolicyConfig) -> usize {
 }
 
 impl SquashedActor {
-    fn new(length: usize, spec: &VectorSpec, config: &PolicyConfig, initializer: &mut Initializer<'_>) -> Self {
+    fn new(
+        length: usize,
+        spec: &VectorSpec,
+        config: &PolicyConfig,
+        initializer: &mut Initializer<'_>,
+    ) -> Self {
         let columns = ActionColumns::new(spec, config.head);
         let (layers, components) = columns.layers();
         let width = width(config);
@@ -107,7 +112,8 @@ impl SquashedActor {
         };
         let [low, high] = LOG_DEVIATIONS;
         let log_deviations = pick(&self.log_deviation).tanh();
-        let log_deviations = log_deviations.mul_scalar((high - low) / 2.0).add_scalar(f64::midpoint(low, high));
+        let log_deviations =
+            log_deviations.mul_scalar((high - low) / 2.0).add_scalar(f64::midpoint(low, high));
         SquashedOutputs { means: pick(&self.mean), log_deviations }
     }
 }

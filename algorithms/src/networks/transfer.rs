@@ -275,7 +275,8 @@ fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> boo
 
 fn rows_of(name: &str, head: HeadKind) -> Rows {
     let begins_with = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    let of_actions = begins_with(&["heads.policy.", "advantage.output.", "actor.mean.", "actor.log_deviation."]);
+    let of_actions =
+        begins_with(&["heads.policy.", "advantage.output.", "actor.mean.", "actor.log_deviation."]);
     let of_tasks =
         begins_with(&["heads.value.", "critics.first.value.", "critics.second.value."]) || is_of_tasks(name);
     match head {

@@ -47,7 +47,7 @@ pub(crate) enum GradientScale {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     /// The number of steps taken.
-    time: u64,
+    pub(crate) time: u64,
     pub(crate) first: Vec<f32>,
     pub(crate) second: Vec<f32>,
 }

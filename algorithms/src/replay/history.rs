@@ -267,7 +267,8 @@ impl<E: ActionElement> History<E> {
             && self.frames.slots == other.frames.slots
             && self.steps.len() <= self.capacity
             && self.action_width == other.action_width
-            && self.actions.len() == (self.steps.len() + usize::from(self.begun.is_some())) * self.action_width
+            && self.actions.len()
+                == (self.steps.len() + usize::from(self.begun.is_some())) * self.action_width
             && (self.oldest..=self.newest_end()).contains(&self.ready_end)
             && (self.frames.written == 0 || self.frames.written >= stack.stack as u64)
             && positions.all(|position| self.frames.holds(position, stack))

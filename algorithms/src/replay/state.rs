@@ -2,9 +2,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ActionElement, ReplayBuffer};
 use super::history::History;
 use super::sum_tree::SumTree;
+use super::{ActionElement, ReplayBuffer};
 use crate::VectorSpec;
 use crate::state_bytes::Bytes;
 
@@ -40,7 +40,11 @@ impl<E: ActionElement> ReplayBuffer<E> {
 
     /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`. On an
     /// error, which is one sentence, nothing has changed.
-    pub(crate) fn restore(&mut self, spec: &VectorSpec, state: ReplayState<'_, E>) -> Result<(), &'static str> {
+    pub(crate) fn restore(
+        &mut self,
+        spec: &VectorSpec,
+        state: ReplayState<'_, E>,
+    ) -> Result<(), &'static str> {
         let count = self.histories.len();
         let same_histories = state.histories.len() == count
             && state.histories.iter().zip(&self.histories).all(|(new, old)| new.fits(old, self.stack));

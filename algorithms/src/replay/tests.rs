@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Space;
 
 use super::*;
-use crate::{JointActions, Task};
+use crate::{ContinuousActions, JointActions, Task};
 
 const SIDE: usize = 36;
 
@@ -128,13 +128,13 @@ fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> VectorSpec {
     }
 }
 
-fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer {
+fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer<i32> {
     let layout = ObservationLayout::of(&spec.observation_space).unwrap();
     ReplayBuffer::new(spec, layout, options, ReplayStorage::Memory { available: 1 << 30 }).unwrap()
 }
 
 /// Runs the environments, and stores every step in the replay buffer and the naive lists.
-fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<NaiveStep>], steps: usize) {
+fn play(replay: &mut ReplayBuffer<i32>, envs: &mut StackedEnvs, naive: &mut [Vec<NaiveStep>], steps: usize) {
     for _ in 0..steps {
         let action = |env: usize, option: i32| [option, (option + env as i32) % 3];
         let actions: Vec<[i32; 2]> =
@@ -161,12 +161,12 @@ fn play(replay: &mut ReplayBuffer, envs: &mut StackedEnvs, naive: &mut [Vec<Naiv
 }
 
 /// Returns every step that can be drawn.
-fn all_draws(replay: &ReplayBuffer) -> Vec<Draw> {
+fn all_draws(replay: &ReplayBuffer<i32>) -> Vec<Draw> {
     let of_env = |env| (0..replay.ready_steps_of(env)).map(move |index| replay.draw_of(env, index));
     (0..replay.histories.len()).flat_map(of_env).collect()
 }
 
-fn assert_agrees(replay: &ReplayBuffer, naive: &[Vec<NaiveStep>]) {
+fn assert_agrees(replay: &ReplayBuffer<i32>, naive: &[Vec<NaiveStep>]) {
     let ReplayOptions { n_step, gamma, .. } = replay.options;
     let draws = all_draws(replay);
     let (observations, successors) = (replay.observations(&draws), replay.successors(&draws));
@@ -227,7 +227,7 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
 }
 
 /// A replay buffer of vectors with two tasks, one in three environments, after `steps` steps.
-fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer, StackedEnvs) {
+fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer<i32>, StackedEnvs) {
     let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
     let options = ReplayOptions { buffer_size: 240, n_step: 2, gamma: 0.9, alpha };
     let mut replay = replay(&spec, options);
@@ -382,7 +382,7 @@ fn a_restored_replay_buffer_continues_identically() {
         assert_eq!(draws, other.draw(32, 0.4, &mut rngs[1]));
         assert_eq!(replay.observations(&draws), other.observations(&draws));
         assert_eq!(replay.successors(&draws), other.successors(&draws));
-        let state = |replay: &ReplayBuffer| postcard::to_stdvec(&replay.state()).unwrap();
+        let state = |replay: &ReplayBuffer<i32>| postcard::to_stdvec(&replay.state()).unwrap();
         assert!(state(&replay) == state(&other));
     }
 }
@@ -400,7 +400,7 @@ fn states_of_other_replay_buffers_are_errors() {
 #[test]
 fn states_with_illegal_actions_are_errors() {
     let (mut replay, mut envs) = filled(None, 20);
-    let refusal = |replay: &ReplayBuffer, envs: &StackedEnvs| {
+    let refusal = |replay: &ReplayBuffer<i32>, envs: &StackedEnvs| {
         let (mut other, _) = filled(None, 0);
         other.restore(&envs.spec, replay.state()).err()
     };
@@ -423,16 +423,51 @@ fn sizes_are_known_before_allocation() {
     let pong = spec(Space::bytes([4, 84, 84]), &[0; 8], AutoresetMode::SameStep);
     let options = ReplayOptions { buffer_size: 1_000_000, n_step: 1, gamma: 0.99, alpha: None };
     let layout = ObservationLayout::of(&pong.observation_space).unwrap();
-    let size = replay_size(&pong, layout, &options).unwrap();
+    let size = replay_size::<i32>(&pong, layout, &options).unwrap();
     assert_eq!(size.steps, 1_000_000);
     // About 7 KB per step, plus one sixteenth.
     assert_eq!(size.storage_bytes, 8 * (125_000 + 1953 * 4 + 10) * 7056);
-    let refused = ReplayBuffer::new(&pong, layout, options, ReplayStorage::Memory { available: 1 << 30 });
+    let refused =
+        ReplayBuffer::<i32>::new(&pong, layout, options, ReplayStorage::Memory { available: 1 << 30 });
     assert!(matches!(refused.err(), Some(ReplayError::TooLarge { steps: 1_000_000, .. })));
     let small = ReplayOptions { buffer_size: 15, n_step: 1, ..options };
-    let refused = replay_size(&pong, layout, &small).unwrap_err();
+    let refused = replay_size::<i32>(&pong, layout, &small).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "buffer_size = 15 leaves 1 steps for each environment of 0; at least 2 are needed"
     );
+}
+
+#[test]
+fn continuous_actions_are_stored_and_checked() {
+    let space = Space::floats(2, -3.0, 3.0);
+    let actions = || ContinuousActions::of_space(&space).unwrap();
+    let mut spec = spec(Space::floats(1, -1.0, 1.0), &[0, 0], AutoresetMode::NextStep);
+    spec.tasks = vec![Task::of_actions("box", actions())];
+    spec.shared_outputs = 2;
+    let layout = ObservationLayout::of(&spec.observation_space).unwrap();
+    let options = ReplayOptions { buffer_size: 20, n_step: 1, gamma: 0.9, alpha: None };
+    let empty = || ReplayBuffer::<f32>::new(&spec, layout, options, ReplayStorage::UNLIMITED).unwrap();
+    let mut replay = empty();
+    let batch = Batch::new(2, 4, false);
+    for step in 0..15 {
+        let value = step as f32 / 20.0;
+        replay.begin_step(&batch, &[value, -value, value, 1.0]);
+        replay.end_step(&batch);
+    }
+    // Ten steps of each environment are left: numbers 5 to 14.
+    assert_eq!(replay.action(&replay.draw_of(0, 0)), [0.25, -0.25]);
+    assert_eq!(replay.action(&replay.draw_of(1, 9)), [0.7, 1.0]);
+    let bytes = postcard::to_stdvec(&replay.state()).unwrap();
+    let mut other = empty();
+    other.restore(&spec, postcard::from_bytes(&bytes).unwrap()).unwrap();
+    assert_eq!(other.action(&other.draw_of(1, 9)), [0.7, 1.0]);
+    for illegal in [1.5, f32::NAN] {
+        let mut replay = empty();
+        replay.begin_step(&batch, &[0.0, illegal, 0.0, 0.0]);
+        assert!(empty().restore(&spec, replay.state()).unwrap_err().contains("illegal action"));
+    }
+    // Each step has room for two numbers.
+    let size = replay_size::<f32>(&spec, layout, &options).unwrap();
+    assert_eq!(size.index_bytes, 20 * (size_of::<history::Step>() as u64 + 8));
 }

@@ -201,7 +201,7 @@ impl Sac {
     }
 
     /// Draws the noise of a gradient step of `rows` rows.
-    fn draw_noise(&mut self, rows: usize) -> StepNoise {
+    pub(super) fn draw_noise(&mut self, rows: usize) -> StepNoise {
         let count = rows * self.spec.max_components();
         let mut noise = || (0..count).map(|_| standard_normal(&mut self.noise_rng) as f32).collect();
         // As many steps of the policy as were left out.
@@ -264,7 +264,11 @@ impl Sac {
     }
 
     /// Makes a step of the policy, and one of the temperature with the log-densities of the same actions.
-    fn learn_policy(&mut self, minibatch: &Minibatch, noise: &[f32]) -> Result<ActorMetrics, LearnerError> {
+    pub(super) fn learn_policy(
+        &mut self,
+        minibatch: &Minibatch,
+        noise: &[f32],
+    ) -> Result<ActorMetrics, LearnerError> {
         let Minibatch { observations, rows, .. } = minibatch;
         let noise = self.noise_tensor(noise, &self.actor.device);
         let outputs = self.actor.network.forward(observations.clone(), rows);
@@ -289,8 +293,7 @@ impl Sac {
     /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss.
     fn tune(&mut self, minibatch: &Minibatch, log_probs: Vec<f32>) -> Result<f32, LearnerError> {
         let excess = log_probs.iter().zip(&minibatch.tasks);
-        let excess: Vec<f32> =
-            excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
+        let excess: Vec<f32> = excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
         let shape = [excess.len()];
         let excess = Tensor::from_data(TensorData::new(excess, shape), &self.temperature.device);
         let loss = self.temperature.network.loss(excess, &minibatch.rows);

@@ -37,9 +37,8 @@ impl Minibatch {
         let count = draws.len();
         let tasks: Vec<usize> = draws.iter().map(|draw| spec.task_ids[draw.env]).collect();
         let rows = |device: &Device| RowTasks::new(tasks.iter().copied(), &spec.tasks, device);
-        let observations = |bytes: &[u8], device: &Device| {
-            layout.tensor(bytes.chunks_exact(layout.row_bytes()), device)
-        };
+        let observations =
+            |bytes: &[u8], device: &Device| layout.tensor(bytes.chunks_exact(layout.row_bytes()), device);
         let actions: Vec<f32> = draws.iter().flat_map(|draw| replay.action(draw)).collect();
         let returns: Vec<_> = draws.iter().map(|draw| replay.n_step_return(draw)).collect();
         let column = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [count]), &plain);

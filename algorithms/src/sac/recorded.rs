@@ -1,0 +1,100 @@
+//! Gradient steps of SAC equal those recorded from PyTorch.
+
+use burn::tensor::Device;
+
+use super::learner::StepNoise;
+use super::metrics::ActorMetrics;
+use super::minibatch::Minibatch;
+use super::{Sac, SacConfig};
+use crate::Learner;
+use crate::networks::{NamedWeights, SoftActorCritic, load_weights, weights};
+use crate::recording::Recording;
+use crate::replay::Draw;
+
+/// Repeats the gradient step of a recording. Returns the learner.
+fn assert_equals(name: &'static str) -> Sac {
+    let mut recording = Recording::open(name);
+    let (config, policy) = recording.settings::<SacConfig, _>();
+    let spec = recording.spec();
+    let mut sac = Sac::new(config.clone(), policy, spec, &Device::flex(), 1).unwrap();
+    recording.load("target", &mut sac);
+    let target = sac.target.clone();
+    recording.load("weights", &mut sac);
+    sac.target = target;
+    let log_alpha = recording.floats("log_alpha");
+    let shape = vec![log_alpha.len()];
+    let log_alpha = NamedWeights { name: "log_alpha".to_owned(), shape, values: log_alpha };
+    sac.temperature.network = load_weights(sac.temperature.network.clone(), vec![log_alpha]).unwrap();
+    collect(&mut sac, &mut recording);
+
+    let draws = recording.integers("draws");
+    let draw = |&[env, index]: &[i32; 2]| sac.replay.draw_of(env as usize, index as usize);
+    let draws: Vec<Draw> = draws.as_chunks().0.iter().map(draw).collect();
+    let successors = recording.floats("successor_noise");
+    let policy: Vec<Vec<f32>> =
+        recording.floats("policy_noise").chunks_exact(successors.len()).map(<[f32]>::to_vec).collect();
+    let noise = StepNoise { successors, policy };
+    let minibatch = Minibatch::gather(&sac.replay, draws.clone(), &sac.spec, sac.layout, &sac.critics.device);
+    let targets: Vec<f32> = sac.targets(&minibatch, &noise.successors).try_into_vec_as().unwrap();
+    let rows = targets.len();
+    for (row, target) in targets.into_iter().enumerate() {
+        recording.assert_metric("targets", row, target);
+    }
+    assert_eq!(rows, draws.len());
+    let metrics = sac.learn_from(draws, &noise).unwrap();
+    for (name, value) in [
+        ("qf_loss", metrics.qf_loss),
+        ("qf1_values", metrics.qf_values[0]),
+        ("qf2_values", metrics.qf_values[1]),
+        ("grad_norm", metrics.grad_norm),
+    ] {
+        recording.assert_metric(name, 0, value);
+    }
+    assert_eq!(metrics.actor.len() as u64, config.policy_frequency);
+    for (step, ActorMetrics { actor_loss, entropy, alpha_loss }) in metrics.actor.into_iter().enumerate() {
+        recording.assert_metric("actor_loss", step, actor_loss);
+        recording.assert_metric("entropy", step, entropy);
+        assert_eq!(alpha_loss.is_some(), config.autotune);
+        if let Some(alpha_loss) = alpha_loss {
+            recording.assert_metric("alpha_loss", step, alpha_loss);
+        }
+    }
+    let log_alpha = weights(&sac.temperature.network).unwrap().swap_remove(0).values;
+    for (task, log_alpha) in log_alpha.into_iter().enumerate() {
+        recording.assert_metric("new_log_alpha", task, log_alpha);
+    }
+    let networks = |actor, critics| SoftActorCritic { actor, critics };
+    let trained = networks(sac.actor.network.clone(), sac.critics.network.clone());
+    let ([actor_first, actor_second], [first, second]) = (sac.actor.moments(), sac.critics.moments());
+    let moments = [networks(actor_first, first), networks(actor_second, second)];
+    recording.assert_networks([&trained, &moments[0], &moments[1]], SoftActorCritic::torch_weights);
+    recording.finish();
+    sac
+}
+
+/// Fills the replay with the recorded steps.
+fn collect(sac: &mut Sac, recording: &mut Recording) {
+    let batches = recording.batches(1).swap_remove(0);
+    let actions = recording.floats("actions");
+    let step_actions = actions.chunks_exact(actions.len() / (batches.len() - 1));
+    for (step, actions) in step_actions.enumerate() {
+        sac.replay.begin_step(&batches[step], actions);
+        sac.observe(&batches[step + 1]).unwrap();
+    }
+}
+
+#[test]
+fn a_step_equals_that_of_pytorch() {
+    assert_equals("sac_one_task");
+}
+
+#[test]
+fn a_step_with_two_tasks_and_layer_normalisation_equals_that_of_pytorch() {
+    let sac = assert_equals("sac_two_tasks");
+    assert_eq!(sac.policy.layer_norm, Some(true));
+}
+
+#[test]
+fn a_step_with_a_fixed_temperature_equals_that_of_pytorch() {
+    assert_equals("sac_fixed_temperature");
+}

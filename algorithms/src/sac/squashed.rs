@@ -62,7 +62,8 @@ mod tests {
 
     /// The density of `tanh(u)` by the change of variables, for one component.
     fn log_density(mean: f64, deviation: f64, unsquashed: f64) -> f64 {
-        let normal = (-((unsquashed - mean) / deviation).powi(2) / 2.0).exp() / (deviation * (2.0 * PI).sqrt());
+        let normal =
+            (-((unsquashed - mean) / deviation).powi(2) / 2.0).exp() / (deviation * (2.0 * PI).sqrt());
         (normal / (1.0 - unsquashed.tanh().powi(2))).ln()
     }
 
@@ -141,7 +142,8 @@ mod tests {
             component(0) + component(1)
         };
         let tensor = |values: [f32; 2]| Tensor::<2>::from_floats([values], &device);
-        let (mean_leaf, deviation_leaf) = (tensor(means).require_grad(), tensor(log_deviations).require_grad());
+        let (mean_leaf, deviation_leaf) =
+            (tensor(means).require_grad(), tensor(log_deviations).require_grad());
         let rows = RowTasks::new([1].into_iter(), &tasks(), &device);
         let outputs = SquashedOutputs { means: mean_leaf.clone(), log_deviations: deviation_leaf.clone() };
         let Sample { actions, log_probs } = sample(outputs, tensor(noise), &rows);

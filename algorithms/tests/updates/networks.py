@@ -1,7 +1,7 @@
 """Networks as functions of named weights, in double precision.
 
-Names and axes are those of the PyTorch modules that ale-train exports: `network`, `lstm`, `actor` and `critic`, or `network`,
-`advantage_head` and `value_head`.
+Names and axes are those of the PyTorch modules that ale-train exports: `network`, `lstm`, `actor` and `critic`; `network`,
+`advantage_head` and `value_head`; or `actor`, `qf1` and `qf2`.
 """
 
 import math

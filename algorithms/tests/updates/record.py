@@ -18,9 +18,10 @@ from safetensors.torch import save_file
 import dqn
 import ppo
 import pqn
+import sac
 
 DIRECTORY = Path(__file__).resolve().parent
-RECORDERS = {name: module for module in [ppo, dqn, pqn] for name in module.RECORDINGS}
+RECORDERS = {name: module for module in [ppo, dqn, pqn, sac] for name in module.RECORDINGS}
 
 
 def stored(value):

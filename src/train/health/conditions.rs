@@ -10,7 +10,7 @@ pub(super) struct Condition {
     /// The name of the metric in the warning.
     pub(super) name: &'static str,
     pub(super) suspect: &'static str,
-    /// Keys of the algorithm begin with `ALGORITHM`.
+    /// Keys of the algorithm begin with `ALGORITHM`. `RATE` is the key of its step size.
     pub(super) remedy: &'static str,
 }
 
@@ -42,7 +42,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 10,
         name: "entropy",
         suspect: "the policy has stopped exploring",
-        remedy: "raise ALGORITHM.ent_coef or lower ALGORITHM.learning_rate",
+        remedy: "raise ALGORITHM.ent_coef or lower RATE",
     },
     Condition {
         flag: Metric::HealthGradientNorm,
@@ -51,7 +51,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 10,
         name: "gradient norm",
         suspect: "nothing is learned any more",
-        remedy: "lower ALGORITHM.learning_rate or set policy.layer_norm = true",
+        remedy: "lower RATE or set policy.layer_norm = true",
     },
     Condition {
         flag: Metric::HealthDeadUnits,
@@ -60,7 +60,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 10,
         name: "share of dead units in a layer",
         suspect: "its rectifiers are never active, which the network does not recover from",
-        remedy: "start again with a lower ALGORITHM.learning_rate or with policy.layer_norm = true",
+        remedy: "start again with a lower RATE or with policy.layer_norm = true",
     },
     Condition {
         flag: Metric::HealthApproxKl,
@@ -69,7 +69,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 5,
         name: "KL divergence of an update",
         suspect: "updates move the policy too far",
-        remedy: "lower ALGORITHM.learning_rate or ALGORITHM.update_epochs, or set ALGORITHM.target_kl",
+        remedy: "lower RATE or ALGORITHM.update_epochs, or set ALGORITHM.target_kl",
     },
     Condition {
         flag: Metric::HealthClipfrac,
@@ -78,7 +78,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 5,
         name: "clipped fraction",
         suspect: "updates clip most of their samples",
-        remedy: "lower ALGORITHM.learning_rate or ALGORITHM.update_epochs",
+        remedy: "lower RATE or ALGORITHM.update_epochs",
     },
     Condition {
         flag: Metric::HealthValueLoss,
@@ -87,7 +87,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 3,
         name: "value loss",
         suspect: "the values are exploding",
-        remedy: "lower ALGORITHM.learning_rate, or scale returns with policy.value_scale = \"popart\"",
+        remedy: "lower RATE, or scale returns with policy.value_scale = \"popart\"",
     },
     Condition {
         flag: Metric::HealthTdLoss,
@@ -96,7 +96,25 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 3,
         name: "TD loss",
         suspect: "the action values are exploding",
-        remedy: "lower ALGORITHM.learning_rate, or scale returns with policy.value_scale = \"popart\"",
+        remedy: "lower RATE, or scale returns with policy.value_scale = \"popart\"",
+    },
+    Condition {
+        flag: Metric::HealthQfLoss,
+        watched: Metric::QfLoss,
+        bad: Bad::Exploded,
+        patience: 3,
+        name: "loss of the critics",
+        suspect: "the action values are exploding",
+        remedy: "lower RATE or ALGORITHM.tau",
+    },
+    Condition {
+        flag: Metric::HealthAlpha,
+        watched: Metric::Alpha,
+        bad: Bad::Above(1e3),
+        patience: 3,
+        name: "temperature",
+        suspect: "the policy cannot reach the target of its entropy",
+        remedy: "raise ALGORITHM.target_entropy_scale or lower RATE",
     },
     Condition {
         flag: Metric::HealthQValues,
@@ -105,6 +123,6 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 3,
         name: "mean action value",
         suspect: "no return is that large",
-        remedy: "lower ALGORITHM.learning_rate",
+        remedy: "lower RATE",
     },
 ];

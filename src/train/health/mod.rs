@@ -12,6 +12,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::config::Experiment;
+use crate::learner::Algorithm;
 use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
 
 use conditions::CONDITIONS;
@@ -20,7 +21,7 @@ use watch::Watch;
 
 /// The health of a run.
 pub(super) struct Health {
-    algorithm: &'static str,
+    algorithm: Algorithm,
     watches: Vec<Watch>,
     silences: Vec<Silence>,
     frames_per_step: f64,
@@ -42,7 +43,7 @@ impl Health {
         let conditions =
             CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
         Self {
-            algorithm: experiment.run.algorithm.name(),
+            algorithm: experiment.run.algorithm,
             watches: conditions.map(|condition| Watch::new(condition, largest_return)).collect(),
             silences: silences(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
@@ -96,7 +97,7 @@ impl Health {
             let holds = silence.observe(frames, updates);
             let task = game.clone();
             findings.flags.push(Sample { metric: Metric::HealthEpisodes, task, value: flag(holds) });
-            findings.warnings.extend(silence.warning(self.algorithm));
+            findings.warnings.extend(silence.warning(self.algorithm.name()));
         }
         findings
     }
@@ -181,8 +182,12 @@ mod tests {
             ("ppo", Metric::ValueLoss, 1e6, "value loss is 1.0e6"),
             ("dqn", Metric::TdLoss, 1e6, "TD loss is 1.0e6"),
             ("dqn", Metric::QValues, -5000.0, "mean action value is -5000.000"),
+            ("sac", Metric::QfLoss, 1e6, "loss of the critics is 1.0e6"),
+            ("sac", Metric::Alpha, 2e3, "temperature is 2000.000"),
         ] {
-            let mut health = health(&format!("experiment.algorithm = '{algorithm}'"));
+            let game = if algorithm == "sac" { "Pendulum-v1" } else { "harvest" };
+            let config = format!("experiment.algorithm = '{algorithm}'\nenvironments.games = ['{game}']");
+            let mut health = health(&config);
             let usual =
                 if metric == Metric::Clipfrac || metric == Metric::DeadUnits { [0.1; 5] } else { usual };
             let values =
@@ -191,7 +196,8 @@ mod tests {
             assert_eq!(warnings.len(), 1, "{metric:?}: {warnings:?}");
             let warning = &warnings[0].1;
             assert!(warning.starts_with(name) && warning.contains("since update 6"), "{warning}");
-            assert!(warning.contains(&format!("{algorithm}.learning_rate")), "{warning}");
+            let rate = if algorithm == "sac" { "sac.q_lr" } else { &format!("{algorithm}.learning_rate") };
+            assert!(warning.contains(rate), "{warning}");
         }
     }
 
@@ -231,6 +237,8 @@ mod tests {
             Metric::ValueLoss,
             Metric::TdLoss,
             Metric::QValues,
+            Metric::QfLoss,
+            Metric::Alpha,
             Metric::GradientNorm,
         ];
         let columns: BTreeMap<String, Metric> = columns
@@ -253,9 +261,10 @@ mod tests {
                 continue;
             }
             let algorithm =
-                ["ppo", "dqn", "pqn"].into_iter().find(|algorithm| name.contains(algorithm)).unwrap();
+                ["ppo", "dqn", "pqn", "sac"].into_iter().find(|algorithm| name.contains(algorithm)).unwrap();
             // Any task with continuous actions will do.
-            let is_continuous = ["pendulum", "half-cheetah"].iter().any(|task| name.contains(task));
+            let is_continuous =
+                ["pendulum", "half-cheetah", "mountaincar-continuous"].iter().any(|task| name.contains(task));
             let games = if is_continuous { "environments.games = ['Pendulum-v1']" } else { "" };
             let mut health = health(&format!("experiment.algorithm = '{algorithm}'\n{games}"));
             for row in lines {

@@ -1,3 +1,5 @@
+use crate::learner::Algorithm;
+
 use super::conditions::{Bad, Condition, EXPLOSION, LARGE_LOSS, OVERESTIMATION};
 
 /// Weight of a report in the usual value of a metric.
@@ -74,11 +76,12 @@ impl Watch {
     }
 
     /// Returns the warning, if the condition has begun to hold with this value.
-    pub(super) fn warning(&self, value: f64, algorithm: &str) -> Option<String> {
+    pub(super) fn warning(&self, value: f64, algorithm: Algorithm) -> Option<String> {
         let Condition { name, suspect, remedy, patience, .. } = self.condition;
         self.streak.begins(*patience).then(|| {
             let since = self.streak.since();
-            let remedy = remedy.replace("ALGORITHM", algorithm);
+            let rate = format!("{algorithm}.{}", algorithm.descriptor().learning_rate);
+            let remedy = remedy.replace("ALGORITHM", algorithm.name()).replace("RATE", &rate);
             format!("{name} is {} since update {since}: {suspect}; {remedy}", short(value))
         })
     }
