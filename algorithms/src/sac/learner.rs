@@ -346,7 +346,7 @@ impl Sac {
             observations("successors", &replay.successors(draws)),
         ];
         if !targets.is_empty() {
-            batch.insert(0, columns("targets", targets));
+            batch.insert(2, columns("targets", targets));
         }
         training.diagnose(error, self.updates, learning_rate, &rows, batch)
     }
