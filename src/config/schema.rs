@@ -24,7 +24,12 @@ pub(super) fn sections() -> Vec<Section> {
         Section::of::<EnvironmentSettings>("environments"),
         Section::of::<PolicyConfig>("policy"),
     ];
-    sections.extend(Algorithm::ALL.iter().flat_map(|algorithm| algorithm.descriptor().sections));
+    // Learners with a replay share its section.
+    for section in Algorithm::ALL.iter().flat_map(|algorithm| algorithm.descriptor().sections) {
+        if sections.iter().all(|known| known.name != section.name) {
+            sections.push(*section);
+        }
+    }
     sections.push(Section::of::<EvaluationSettings>("evaluation"));
     sections.push(Section::of::<CheckpointSettings>("checkpoints"));
     sections

@@ -70,7 +70,7 @@ settings! {
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed. Has
-        /// no effect on what is learned. Not available for `dqn`.
+        /// no effect on what is learned. Not available for `dqn` and `sac`.
         pub(crate) halves: bool = false; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]

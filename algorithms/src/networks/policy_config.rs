@@ -51,7 +51,7 @@ settings! {
         /// Size of a learned embedding of the game that the last hidden layer reads beside the features; 0 for none.
         pub game_embedding: usize = 0; fixed "the shape of the network depends on it",
         /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after the others; for vectors, where both
-        /// hidden layers have this width, 64 with PPO and 128 with DQN and PQN.
+        /// hidden layers have this width, 64 with PPO, 128 with DQN and PQN, and 256 with SAC.
         pub hidden_size: Option<usize> = None => at_least(1.0); fixed "the shape of the network depends on it",
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
