@@ -111,12 +111,12 @@ mod tests {
 
     #[test]
     fn components_from_minus_1_to_1_are_scaled_to_their_bounds() {
-        let actions = ContinuousActions::of_space(&Space::float_ranges(&[(-2.0, 2.0), (0.0, 0.3)])).unwrap();
+        let actions = ContinuousActions::of_space(&Space::float_ranges(&[(-2.0, 2.0), (0.0, 0.5)])).unwrap();
         let mut written = Vec::new();
         for component in [-1.0, 0.0, 0.5, 1.0] {
             actions.write_scaled(&[component; 2], &mut written);
         }
-        assert_eq!(written, [-2.0, 0.0, 0.0, 0.15, 1.0, 0.225, 2.0, 0.3]);
+        assert_eq!(written, [-2.0, 0.0, 0.0, 0.25, 1.0, 0.375, 2.0, 0.5]);
         assert!(actions.is_bounded());
         for open in [(0.0, f32::INFINITY), (f32::NEG_INFINITY, 0.0)] {
             assert!(!ContinuousActions::of_space(&Space::float_ranges(&[open])).unwrap().is_bounded());
