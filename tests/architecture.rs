@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("toy-text", &["rl-env"]),
     ("mujoco", &["rl-env"]),
     ("algorithms", &["rl-env", "settings"]),
-    ("ale-train-python", &["ale", "rl-env", "vector"]),
+    ("ale-train-python", &["ale", "classic-control", "mujoco", "rl-env", "toy-text", "vector"]),
     (
         "ale-train",
         &[

@@ -1,9 +1,9 @@
 use std::f64::consts::PI;
 
-use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Dynamics, write_floats};
+use crate::control::{Dynamics, Judgement, write_floats};
 
 // Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg m^2.
 const TO_CENTRE: f64 = 0.5;
@@ -106,7 +106,7 @@ impl Dynamics for Acrobot {
         state: &mut AcrobotState,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError> {
+    ) -> Result<Judgement, EnvError> {
         let torque = f64::from(action.to_index(action_space)? - 1);
         let ([angle_1, angle_2], [velocity_1, velocity_2]) = (state.angles, state.velocities);
         let moved = integrate(&[angle_1, angle_2, velocity_1, velocity_2], torque);
@@ -116,7 +116,7 @@ impl Dynamics for Acrobot {
             velocities: [moved[2].clamp(-fastest_1, fastest_1), moved[3].clamp(-fastest_2, fastest_2)],
         };
         let terminated = state.is_tip_up();
-        Ok(Step { terminated, ..Step::reward(if terminated { 0.0 } else { -1.0 }) })
+        Ok(Judgement { terminated, reward: if terminated { 0.0 } else { -1.0 } })
     }
 
     fn observe(&self, state: &AcrobotState, observation: &mut [u8]) {

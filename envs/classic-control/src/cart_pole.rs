@@ -1,7 +1,7 @@
-use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Dynamics, write_floats};
+use crate::control::{Dynamics, Judgement, write_floats};
 
 // Lengths in metres, masses in kilograms, times in seconds, forces in newtons, angles in radians.
 const GRAVITY: f64 = 9.8;
@@ -85,10 +85,10 @@ impl Dynamics for CartPole {
         state: &mut CartPoleState,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError> {
+    ) -> Result<Judgement, EnvError> {
         let push_right = action.to_index(action_space)? == 1;
         state.integrate(if push_right { FORCE } else { -FORCE });
-        Ok(Step { terminated: state.has_failed(), ..Step::reward(1.0) })
+        Ok(Judgement { terminated: state.has_failed(), reward: 1.0 })
     }
 
     fn observe(&self, state: &CartPoleState, observation: &mut [u8]) {

@@ -16,20 +16,36 @@ pub trait Dynamics: Send + 'static {
     /// Draws the first state of an episode.
     fn start(&self, generator: &mut Pcg64) -> Self::State;
 
-    /// Advances `state` by one step with an action of `action_space`. Never truncates.
+    /// Advances `state` by one step with an action of `action_space`.
     fn step(
         &self,
         state: &mut Self::State,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError>;
+    ) -> Result<Judgement, EnvError>;
 
     /// Writes the observation of a state.
     fn observe(&self, state: &Self::State, observation: &mut [u8]);
 }
 
-/// A classic control task without a time limit. Resets with the same seed, and all steps after them, equal Gymnasium's,
-/// except that rewards are `f32`.
+/// The reward of a step, and the end of the episode.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// The reward, in Gymnasium's precision.
+    pub reward: f64,
+    /// True if the episode terminates.
+    pub terminated: bool,
+}
+
+/// Additional data about a step of a [`Control`] task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ControlInfo {
+    /// The reward of the last step in Gymnasium's precision; 0 after a reset or a restored snapshot.
+    pub reward: f64,
+}
+
+/// A classic control task without a time limit. Resets with the same seed, and all steps after them, equal Gymnasium's.
+/// [`Step`] has the rewards as `f32`, [`ControlInfo`] as `f64`.
 #[derive(Clone, Debug)]
 pub struct Control<D: Dynamics> {
     dynamics: D,
@@ -37,6 +53,7 @@ pub struct Control<D: Dynamics> {
     action_space: Space,
     generator: Pcg64,
     pub(crate) state: D::State,
+    info: ControlInfo,
 }
 
 impl<D: Dynamics> Control<D> {
@@ -48,12 +65,13 @@ impl<D: Dynamics> Control<D> {
             dynamics,
             generator: Pcg64::new(0),
             state: D::State::default(),
+            info: ControlInfo::default(),
         }
     }
 }
 
 impl<D: Dynamics> Env for Control<D> {
-    type Info = ();
+    type Info = ControlInfo;
 
     fn observation_space(&self) -> &Space {
         &self.observation_space
@@ -68,16 +86,21 @@ impl<D: Dynamics> Env for Control<D> {
             self.generator = Pcg64::new(seed);
         }
         self.state = self.dynamics.start(&mut self.generator);
+        self.info = ControlInfo::default();
         self.observe(observation);
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let step = self.dynamics.step(&mut self.state, action, &self.action_space)?;
+        let Judgement { reward, terminated } =
+            self.dynamics.step(&mut self.state, action, &self.action_space)?;
+        self.info = ControlInfo { reward };
         self.observe(observation);
-        Ok(step)
+        Ok(Step { terminated, ..Step::reward(reward as f32) })
     }
 
-    fn info(&self) {}
+    fn info(&self) -> ControlInfo {
+        self.info
+    }
 
     fn observe(&self, observation: &mut [u8]) {
         self.dynamics.observe(&self.state, observation);
@@ -89,6 +112,7 @@ impl<D: Dynamics> Env for Control<D> {
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         (self.generator, self.state) = snapshot::decode(snapshot)?;
+        self.info = ControlInfo::default();
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ mod probe;
 
 pub use acrobot::{Acrobot, AcrobotState};
 pub use cart_pole::{CartPole, CartPoleState};
-pub use control::{Control, Dynamics};
+pub use control::{Control, ControlInfo, Dynamics, Judgement};
 pub use ids::register;
 pub use mountain_car::{MountainCar, MountainCarState};
 pub use mountain_car_continuous::{MountainCarContinuous, MountainCarContinuousState};

@@ -1,7 +1,7 @@
-use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Dynamics, write_floats};
+use crate::control::{Dynamics, Judgement, write_floats};
 
 const MIN_POSITION: f64 = -1.2;
 const MAX_POSITION: f64 = 0.6;
@@ -53,7 +53,7 @@ impl Dynamics for MountainCar {
         state: &mut MountainCarState,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError> {
+    ) -> Result<Judgement, EnvError> {
         let push = f64::from(action.to_index(action_space)? - 1) * FORCE;
         let velocity = state.velocity + (push + (3.0 * state.position).cos() * -GRAVITY);
         state.velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
@@ -62,7 +62,7 @@ impl Dynamics for MountainCar {
             state.velocity = 0.0;
         }
         let terminated = state.position >= GOAL_POSITION && state.velocity >= self.goal_velocity;
-        Ok(Step { terminated, ..Step::reward(-1.0) })
+        Ok(Judgement { terminated, reward: -1.0 })
     }
 
     fn observe(&self, state: &MountainCarState, observation: &mut [u8]) {

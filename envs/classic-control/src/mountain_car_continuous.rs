@@ -1,7 +1,7 @@
-use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Dynamics, write_floats};
+use crate::control::{Dynamics, Judgement, write_floats};
 use crate::mountain_car;
 
 const MIN_POSITION: f32 = -1.2;
@@ -81,7 +81,7 @@ impl Dynamics for MountainCarContinuous {
         state: &mut MountainCarContinuousState,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError> {
+    ) -> Result<Judgement, EnvError> {
         let [action] = action.to_floats(action_space)?;
         state.velocity += acceleration(action, state.slope_angle());
         state.velocity = state.velocity.clamp(-MAX_SPEED, MAX_SPEED);
@@ -93,7 +93,7 @@ impl Dynamics for MountainCarContinuous {
         let terminated = state.position >= GOAL_POSITION && state.velocity >= self.goal_velocity;
         let prize = if terminated { 100.0 } else { 0.0 };
         let reward = prize - f64::from(action) * f64::from(action) * 0.1;
-        Ok(Step { terminated, ..Step::reward(reward as f32) })
+        Ok(Judgement { terminated, reward })
     }
 
     fn observe(&self, state: &MountainCarContinuousState, observation: &mut [u8]) {

@@ -1,9 +1,10 @@
 use std::f64::consts::PI;
+use std::hint::black_box;
 
-use rl_env::{Action, EnvError, Pcg64, Space, Step};
+use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Dynamics, write_floats};
+use crate::control::{Dynamics, Judgement, write_floats};
 
 const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
@@ -59,19 +60,21 @@ impl Dynamics for Pendulum {
         state: &mut PendulumState,
         action: Action<'_>,
         action_space: &Space,
-    ) -> Result<Step, EnvError> {
+    ) -> Result<Judgement, EnvError> {
         let [torque] = action.to_floats(action_space)?;
         let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
         let PendulumState { angle, angular_velocity } = *state;
         let deviation = normalized(angle);
-        // As in Gymnasium, products with the torque have single precision.
-        let cost = deviation * deviation
-            + 0.1 * (angular_velocity * angular_velocity)
-            + f64::from(0.001 * (torque * torque));
+        // As in Gymnasium, products with the torque have single precision, and squares are powers: in about one of a thousand
+        // cases the C library's `pow` differs from the product in the last bit. The compiler must not see that they are equal.
+        let two = black_box(2);
+        let square = |number: f64| number.powf(two.into());
+        let cost =
+            square(deviation) + 0.1 * square(angular_velocity) + f64::from(0.001 * torque.powf(two as f32));
         let acceleration = 3.0 * self.gravity / 2.0 * angle.sin() + f64::from(3.0 * torque);
         state.angular_velocity = (angular_velocity + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
         state.angle = angle + state.angular_velocity * DT;
-        Ok(Step::reward(-cost as f32))
+        Ok(Judgement { terminated: false, reward: -cost })
     }
 
     fn observe(&self, state: &PendulumState, observation: &mut [u8]) {

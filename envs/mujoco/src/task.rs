@@ -63,6 +63,11 @@ impl Task {
         self.0.spec.max_episode_steps
     }
 
+    /// Returns the names of the values that [`Info`](crate::Info) has after a step. After a reset it has the first of them.
+    pub fn info_names(&self) -> &'static [&'static str] {
+        self.rules().judge.names()
+    }
+
     pub(crate) fn model(&self) -> &Arc<Model> {
         &self.0.model
     }

@@ -4,13 +4,13 @@ use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonly
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rl_env::{VectorEnv, VectorError};
+use rl_env::VectorEnv;
 use vector::AtariVectorEnv;
 
 use crate::actions::OwnActions;
 use crate::ale_interface::AleInterface;
 use crate::columns::Rows;
-use crate::environments::{Environments, State};
+use crate::environments::{Environments, State, wait};
 use crate::received::{self, Spares};
 use crate::settings::Settings;
 use crate::xla::{self, Opened, Output};
@@ -216,7 +216,7 @@ impl AtariPool {
         {
             info.set_item(
                 intern!(py, "final_obs"),
-                received::copy(py, &batch.final_observations, &self.envs.shape)?,
+                received::copy::<u8>(py, &batch.final_observations, &self.envs.shape)?,
             )?;
         }
         let rewards = received::whole_numbers(py, &batch.rewards);
@@ -236,13 +236,4 @@ impl AtariPool {
         let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         received::share(py, observations, &self.envs.shape, &self.spares)
     }
-}
-
-/// Calls `call` without the GIL.
-fn wait<T: Send>(
-    py: Python<'_>,
-    state: &mut State,
-    call: impl FnOnce(&mut State) -> Result<T, VectorError> + Send,
-) -> PyResult<T> {
-    py.detach(|| call(state)).map_err(|error| errors::of_vector(&error))
 }

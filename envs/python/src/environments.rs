@@ -2,30 +2,33 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::Python;
+use ale::AtariEnv;
 use pyo3::sync::MutexExt;
-use rl_env::{ResetSeeds, VectorEnv, VectorError};
-use vector::AtariVectorEnv;
+use pyo3::{PyResult, Python};
+use rl_env::{Env, ResetSeeds, VectorEnv, VectorError};
+use vector::PoolVectorEnv;
+
+use crate::errors;
 
 /// Environments that one thread at a time may use.
-pub(crate) struct Environments {
-    /// The shape of one observation.
+pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
+    /// The shape of one observation; empty if it is not one array.
     pub(crate) shape: Vec<usize>,
     /// True if info has more entries than ale-py's.
     pub(crate) extra_info: bool,
-    state: Mutex<State>,
+    state: Mutex<State<E>>,
 }
 
 /// The environments, and what a call finds changed by the one before.
-pub(crate) struct State {
-    pub(crate) env: AtariVectorEnv,
+pub(crate) struct State<E: Env + 'static = AtariEnv> {
+    pub(crate) env: PoolVectorEnv<E>,
     /// The seed of each environment that the first reset gives none; empty after it.
     first_seeds: Vec<u64>,
 }
 
-impl Environments {
+impl<E: Env> Environments<E> {
     /// Shares environments. `first_seeds` has a seed for each environment, used where the first reset has none.
-    pub(crate) fn new(env: AtariVectorEnv, first_seeds: Vec<u64>, extra_info: bool) -> Self {
+    pub(crate) fn new(env: PoolVectorEnv<E>, first_seeds: Vec<u64>, extra_info: bool) -> Self {
         Self {
             shape: env.single_observation_space().shape().unwrap_or_default(),
             extra_info,
@@ -34,18 +37,18 @@ impl Environments {
     }
 
     /// Locks the environments. Waiting for the call of another thread releases the GIL.
-    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State<E>> {
         // A panic while the lock was held leaves the environments in a valid state, as an error does.
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the environments in a thread without the GIL.
-    pub(crate) fn lock_detached(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock_detached(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<E: Env> State<E> {
     /// Returns true after the first reset.
     pub(crate) fn was_reset(&self) -> bool {
         self.first_seeds.is_empty()
@@ -85,4 +88,13 @@ impl State {
         let first = |index: usize| self.first_seeds.get(index).copied();
         seeds.iter().enumerate().map(|(index, seed)| seed.or_else(|| first(index))).collect()
     }
+}
+
+/// Calls `call` without the GIL.
+pub(crate) fn wait<E: Env, T: Send>(
+    py: Python<'_>,
+    state: &mut State<E>,
+    call: impl FnOnce(&mut State<E>) -> Result<T, VectorError> + Send,
+) -> PyResult<T> {
+    py.detach(|| call(state)).map_err(|error| errors::of_vector(&error))
 }

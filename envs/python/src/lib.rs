@@ -14,6 +14,7 @@ mod errors;
 mod info;
 mod received;
 mod settings;
+mod tasks;
 mod xla;
 
 /// `ale_train._native`, private to the package.
@@ -27,11 +28,19 @@ mod _native {
     use crate::ale_state::AleState;
     #[pymodule_export]
     use crate::atari_pool::AtariPool;
+    #[pymodule_export]
+    use crate::tasks::TaskPool;
 
     /// Returns the ids of all games.
     #[pyfunction]
     fn games() -> Vec<&'static str> {
         ale::games().iter().map(|game| game.id).collect()
+    }
+
+    /// Returns the id, the step limit and the reward threshold of each environment that is not an Atari game.
+    #[pyfunction]
+    fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {
+        crate::tasks::all()
     }
 
     /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.

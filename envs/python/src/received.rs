@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytemuck::Pod;
 use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -46,25 +47,26 @@ impl Drop for ObservationMemory {
     }
 }
 
-/// Returns observations as an array of shape `(rows, *shape)`, without a copy if rows are contiguous.
-pub(crate) fn share<'py>(
+/// Returns observations of one array of `shape` each as an array of shape `(rows, *shape)`, without a copy if rows are
+/// contiguous. `T` is the element type of the observation space.
+pub(crate) fn share<'py, T: Element + Pod>(
     py: Python<'py>,
     mut buffer: ObservationBuffer,
     shape: &[usize],
     spares: &Arc<Spares>,
-) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     if buffer.stride() != buffer.row_bytes() {
         let array = copy(py, &buffer, shape)?;
         spares.put(buffer);
         return Ok(array);
     }
-    let start = buffer.as_mut_ptr();
+    let start = buffer.as_mut_ptr().cast::<T>();
     let shape = with_rows(buffer.rows(), shape);
     let memory = ObservationMemory { buffer: Some(buffer), spares: Arc::clone(spares) };
     let owner = Bound::new(py, memory)?.into_any();
     // SAFETY: the pointer is to the allocation of the buffer, which does not move while `owner` lives, and the array keeps
-    // `owner` alive. The buffer holds contiguous rows of `shape` bytes. Rust does not access them before `owner` is dropped,
-    // so Python may write to them.
+    // `owner` alive. The buffer holds contiguous rows of `shape` elements, aligned to eight bytes, and any bytes are valid
+    // elements. Rust does not access them before `owner` is dropped, so Python may write to them.
     #[allow(unsafe_code)]
     Ok(unsafe {
         let view = ArrayView::from_shape_ptr(IxDyn(&shape), start.cast_const());
@@ -73,14 +75,14 @@ pub(crate) fn share<'py>(
 }
 
 /// Returns a copy of observations as an array of shape `(rows, *shape)`.
-pub(crate) fn copy<'py>(
+pub(crate) fn copy<'py, T: Element + Pod>(
     py: Python<'py>,
     buffer: &ObservationBuffer,
     shape: &[usize],
-) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
-    let mut bytes = Vec::with_capacity(buffer.rows() * buffer.row_bytes());
-    (0..buffer.rows()).for_each(|row| bytes.extend_from_slice(buffer.row(row)));
-    PyArray1::from_vec(py, bytes).reshape(with_rows(buffer.rows(), shape))
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let mut elements: Vec<T> = Vec::with_capacity(buffer.rows() * buffer.row_bytes() / size_of::<T>());
+    (0..buffer.rows()).for_each(|row| elements.extend_from_slice(bytemuck::cast_slice(buffer.row(row))));
+    PyArray1::from_vec(py, elements).reshape(with_rows(buffer.rows(), shape))
 }
 
 fn with_rows(rows: usize, shape: &[usize]) -> Vec<usize> {

@@ -61,22 +61,12 @@ impl Settings {
 
     /// Returns the options of the pool.
     pub(crate) fn pool(&self) -> PyResult<PoolOptions> {
-        let autoreset_mode = match self.autoreset_mode.as_str() {
-            "NextStep" => AutoresetMode::NextStep,
-            "SameStep" => AutoresetMode::SameStep,
-            "Disabled" => AutoresetMode::Disabled,
-            other => {
-                return Err(PyValueError::new_err(format!(
-                    "autoreset_mode is {other}, but must be NextStep, SameStep or Disabled"
-                )));
-            }
-        };
         Ok(PoolOptions {
             batch_size: self.batch_size,
             batch_order: BatchOrder::FirstCome,
             num_threads: self.num_threads,
             thread_affinity_offset: self.thread_affinity_offset,
-            autoreset_mode,
+            autoreset_mode: autoreset_mode(&self.autoreset_mode)?,
         })
     }
 
@@ -135,5 +125,17 @@ impl Settings {
             modes: Vec::new(),
             difficulties: Vec::new(),
         }
+    }
+}
+
+/// Returns the mode with this name of Gymnasium's.
+pub(crate) fn autoreset_mode(name: &str) -> PyResult<AutoresetMode> {
+    match name {
+        "NextStep" => Ok(AutoresetMode::NextStep),
+        "SameStep" => Ok(AutoresetMode::SameStep),
+        "Disabled" => Ok(AutoresetMode::Disabled),
+        other => Err(PyValueError::new_err(format!(
+            "autoreset_mode is {other}, but must be NextStep, SameStep or Disabled"
+        ))),
     }
 }

@@ -140,7 +140,7 @@ def test_seeds() -> None:
 def test_names_and_errors() -> None:
     for name in ("MsPacman-v5", "ALE/MsPacman-v5", "ms_pacman", "MsPacman"):
         assert ale_train.make(name).config["task"] == "ms_pacman"
-    with pytest.raises(GameError, match="did you mean pong"):
+    with pytest.raises(GameError, match="did you mean Pong-v5"):
         ale_train.make("Pongo-v5")
     with pytest.raises(ValueError, match="env_type is 'foo', but must be one of gymnasium, gym, dm"):
         ale_train.make("Pong-v5", env_type="foo")

@@ -1,7 +1,8 @@
-"""Atari 2600 environments, single and on a work-stealing pool, bit for bit equal to those of ale-py.
+"""Environments of Atari 2600, classic control, toy text and MuJoCo on a work-stealing pool, bit for bit equal to those of
+ale-py and Gymnasium.
 
-``AtariEnv``, ``AtariVectorEnv`` and ``ALEInterface`` are drop-in replacements for the classes of ``ale_py``. The README
-of the package describes the other entry points.
+``AtariEnv``, ``AtariVectorEnv`` and ``ALEInterface`` are drop-in replacements for the classes of ``ale_py``, and
+``make_vec`` makes vector environments of every id. The book describes the other entry points.
 """
 
 from ale_train import roms
@@ -11,8 +12,11 @@ from ale_train.as_ale_py import install_as_ale_py
 from ale_train.env import AtariEnv
 from ale_train.envpool import make
 from ale_train.logger_mode import LoggerMode
+from ale_train.by_id import make_vec
+from ale_train.names import tasks
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
-from ale_train.registration import register_envs
+from ale_train.registration import register_envs, register_tasks
+from ale_train.task_vector_env import TaskVectorEnv
 from ale_train.vector_env import AtariVectorEnv
 
 __all__ = [
@@ -22,12 +26,17 @@ __all__ = [
     "AtariEnv",
     "AtariVectorEnv",
     "LoggerMode",
+    "TaskVectorEnv",
     "VectorAtariEnv",
     "__version__",
     "games",
     "install_as_ale_py",
     "make",
     "make_atari_vector_env",
+    "make_vec",
     "register_envs",
     "roms",
+    "tasks",
 ]
+
+register_tasks()

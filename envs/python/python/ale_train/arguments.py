@@ -141,3 +141,23 @@ def check_form_of_actions(dtype: np.dtype[Any], found: tuple[int, ...], continuo
     if found[1:] != ((3,) if continuous else ()) or not found or (rows is not None and found[0] != rows):
         wanted = form if rows is None else form.replace("rows", str(rows))
         raise ActionError(f"actions must have the shape {wanted}, got {found}")
+
+
+def reset_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray | None:
+    """Returns the mask of the environments to be reset; None selects all."""
+    if options is None or "reset_mask" not in options:
+        return None
+    mask = options["reset_mask"]
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        dtype = getattr(mask, "dtype", None)
+        raise TypeError(f"`reset_mask` must be a boolean numpy array, got {type(mask)} with dtype {dtype}")
+    if mask.shape != (num_envs,):
+        raise ValueError(f"`reset_mask` must have shape ({num_envs},), got {mask.shape}")
+    return mask
+
+
+def pool_seeds(seed: int, env_seed: Sequence[int], num_envs: int) -> np.ndarray:
+    """Returns the seed of each environment of a pool: ``env_seed``, or numbers from ``seed`` on."""
+    if len(env_seed) not in (0, num_envs):
+        raise ValueError(f"env_seed has {len(env_seed)} entries, but num_envs is {num_envs}")
+    return np.array(env_seed, np.int64) if len(env_seed) else seed + np.arange(num_envs)

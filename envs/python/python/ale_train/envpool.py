@@ -1,7 +1,8 @@
 """The EnvPool interface: ``async_reset``, ``recv``, ``send(action, env_id)``.
 
 Names, defaults and meanings are those of EnvPool 1.2.5, so that ``import ale_train.envpool as envpool`` takes the place
-of ``import envpool`` in programs for Atari. The book lists the differences.
+of ``import envpool`` in programs for Atari. The book lists the differences. Classic control, toy text and MuJoCo have
+the same interface, and the behaviour of Gymnasium's environments.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from ale_train import _native, arguments, xla
-from ale_train.names import camel_case, game_of
+from ale_train.errors import GameError
+from ale_train.names import camel_case, game_of, is_task, task_of, tasks, unknown_environment
+from ale_train.pool_results import Players, Results
+from ale_train.task_config import TaskConfig, TaskSpec
+from ale_train.task_vector_env import TaskVectorEnv
 from ale_train.vector_env import AtariVectorEnv
 
 __all__ = [
@@ -39,14 +44,17 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
     """Creates environments as ``envpool.make`` does.
 
     Args:
-        task_id: The game: ``"Pong-v5"``, ``"ALE/Pong-v5"`` or ``"pong"``.
+        task_id: The game: ``"Pong-v5"``, ``"ALE/Pong-v5"`` or ``"pong"``; or one of ``ale_train.tasks()``, such as
+            ``"Ant-v5"``.
         env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (requires the package dm_env).
-        config: Fields of :class:`Config`: ``num_envs``, ``batch_size``, ``seed`` and so on.
+        config: Fields of ``Config``: ``num_envs``, ``batch_size``, ``seed`` and so on. For other tasks than games,
+            fields of ``TaskConfig`` and arguments of Gymnasium's environment.
 
     Raises:
-        GameError: The game is unknown.
-        TypeError: The field is unknown.
+        GameError: The environment is unknown.
+        TypeError: The option is unknown.
         ValueError: A value is out of range.
+        OSError: The ROM, or MuJoCo, is missing and cannot be downloaded.
     """
     kinds: dict[str, type[GymnasiumEnvPool] | type[DmEnvPool]] = {
         "gymnasium": GymnasiumEnvPool,
@@ -54,11 +62,17 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         "dm": DmEnvPool,
     }
     arguments.one_of("env_type", env_type, list(kinds))
+    if is_task(task_id):
+        return kinds[env_type](TaskConfig.of(task_of(task_id), config))
+    try:
+        game = game_of(task_id)
+    except GameError:
+        raise unknown_environment(task_id) from None
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
     for name in config:
         if name not in known:
             raise TypeError(f"make has no option {name!r}; the options are {', '.join(sorted(known))}")
-    return kinds[env_type](Config(task=game_of(task_id), **config))
+    return kinds[env_type](Config(task=game, **config))
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
@@ -83,8 +97,8 @@ def make_spec(task_id: str, **config: Any) -> Spec:
 
 
 def list_all_envs() -> list[str]:
-    """Returns the names of all games, such as ``"Pong-v5"``."""
-    return [f"{camel_case(game)}-v5" for game in _native.games()]
+    """Returns the names of all environments, such as ``"Pong-v5"`` and ``"Ant-v5"``."""
+    return [*(f"{camel_case(game)}-v5" for game in _native.games()), *tasks()]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,11 +169,34 @@ class Config:
             extra_info=True,
         )
 
+    def spec(self, envs: AtariVectorEnv) -> Spec:
+        """Returns the spec of these environments."""
+        return Spec(self, envs)
+
     def seeds(self) -> np.ndarray:
         """Returns the seed of each environment."""
-        if len(self.env_seed) not in (0, self.num_envs):
-            raise ValueError(f"env_seed has {len(self.env_seed)} entries, but num_envs is {self.num_envs}")
-        return np.array(self.env_seed, np.int64) if len(self.env_seed) else self.seed + np.arange(self.num_envs)
+        return arguments.pool_seeds(self.seed, self.env_seed, self.num_envs)
+
+    def results(self, batch: tuple[Any, ...]) -> Results:
+        """Converts a batch of NumPy's or JAX's arrays."""
+        observations, _, terminated, truncated, info = batch
+        if observations.ndim == 5:
+            rows, *shape = observations.shape
+            observations = observations.transpose(0, 1, 4, 2, 3).reshape(rows, *_channels_first(tuple(shape)))
+        ids = info["env_id"]
+        raw = info["raw_reward"].astype(np.float32)
+        found = {
+            "env_id": ids,
+            "players": {"env_id": ids},
+            "lives": info["lives"],
+            "reward": raw,
+            "terminated": info["game_over"].astype(np.int32),
+            "ram": info["ram"],
+            # The last step of a game may have fewer frames.
+            "elapsed_step": (info["elapsed_frames"] + self.frame_skip - 1) // self.frame_skip,
+        }
+        rewards = raw.clip(-1, 1) if self.reward_clip else raw
+        return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], found)
 
 
 class Spec:
@@ -179,6 +216,10 @@ class Spec:
         self.action_space = gymnasium.spaces.Discrete(envs.num_actions[0])
         self.gymnasium_observation_space = self.observation_space
         self.gymnasium_action_space = self.action_space
+
+    def state(self, **entries: Any) -> State:
+        """Returns the observation of a ``dm_env.TimeStep``."""
+        return State(**entries)
 
     def observation_spec(self) -> State:
         """Returns dm_env's specs of a single observation."""
@@ -213,33 +254,20 @@ def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (shape[0] * shape[3], *shape[1:3]) if len(shape) == 4 else shape
 
 
-class Results(NamedTuple):
-    """The results from which both kinds of pool build their return values; one entry per row, in NumPy or JAX."""
-
-    observations: Any
-    rewards: Any
-    terminated: Any
-    truncated: Any
-    is_first: Any
-    continues: Any
-    info: dict[str, Any]
-
-    def of_rows(self, rows: np.ndarray) -> Results:
-        """Returns only these rows."""
-
-        def chosen(value: Any) -> Any:
-            return {key: chosen(entry) for key, entry in value.items()} if isinstance(value, dict) else value[rows]
-
-        return Results(*map(chosen, self))
-
-
 class EnvPool:
     """The common part of ``env_type="gymnasium"`` and ``"dm"``. When an episode has ended, the next action is ignored
     and resets the environment."""
 
-    def __init__(self, config: Config) -> None:
-        self._envs = config.make()
-        self.spec = Spec(config, self._envs)
+    _envs: AtariVectorEnv | TaskVectorEnv
+    spec: Spec | TaskSpec
+
+    def __init__(self, config: Config | TaskConfig) -> None:
+        if isinstance(config, TaskConfig):
+            tasks = config.make()
+            self._envs, self.spec = tasks, config.spec(tasks)
+        else:
+            games = config.make()
+            self._envs, self.spec = games, config.spec(games)
         self._seeds = config.seeds()
 
     @property
@@ -270,7 +298,8 @@ class EnvPool:
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:
-        self._envs.send_reset(ids, seed=self._seeds[ids])
+        seeds = [seed if seed >= 0 else None for seed in self._seeds[ids].tolist()]
+        self._envs._open_pool().send_reset(ids.tolist(), seeds)
         # Later resets continue the random number generators.
         self._seeds[ids] = -1
 
@@ -283,7 +312,8 @@ class EnvPool:
             return self._recv()
         # The batch also contains the other environments, which have not made a step.
         mask = np.isin(self.all_env_ids, ids)
-        observations, info = self._envs.reset(seed=self._seeds[mask], options={"reset_mask": mask})
+        seeds = [seed if seed >= 0 else None for seed in self._seeds[mask].tolist()]
+        observations, info = self._envs._open_pool().reset(seeds, mask)
         self._seeds[mask] = -1
         nothing = np.zeros(self.num_envs, bool)
         return self._results((observations, nothing, nothing, nothing, info)).of_rows(mask)
@@ -304,25 +334,7 @@ class EnvPool:
         return self._results(self._envs.recv())
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
-        """Converts a batch of NumPy's or JAX's arrays."""
-        observations, _, terminated, truncated, info = batch
-        if observations.ndim == 5:
-            rows, *shape = observations.shape
-            observations = observations.transpose(0, 1, 4, 2, 3).reshape(rows, *_channels_first(tuple(shape)))
-        config, ids = self.spec.config, info["env_id"]
-        raw = info["raw_reward"].astype(np.float32)
-        found = {
-            "env_id": ids,
-            "players": {"env_id": ids},
-            "lives": info["lives"],
-            "reward": raw,
-            "terminated": info["game_over"].astype(np.int32),
-            "ram": info["ram"],
-            # The last step of a game may have fewer frames.
-            "elapsed_step": (info["elapsed_frames"] + config.frame_skip - 1) // config.frame_skip,
-        }
-        rewards = raw.clip(-1, 1) if config.reward_clip else raw
-        return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], found)
+        return self.spec.config.results(batch)
 
     def _returned(self, results: Results) -> Any:
         """Returns results in the form of this kind of pool."""
@@ -335,7 +347,10 @@ class EnvPool:
         ``send(handle, action, env_id=None)`` returns the handle. Without ``env_id`` an action is sent to each
         environment of the last batch. Call ``async_reset`` first. See ``AtariVectorEnv.xla``.
         """
-        jax, envs = xla.import_jax(), self._envs
+        envs = self._envs
+        if not isinstance(envs, AtariVectorEnv):
+            raise NotImplementedError(f"xla() is available for Atari games only, not for {self.spec.config.task}")
+        jax = xla.import_jax()
         _, forms = envs._open_pool().xla_results()
 
         def received(target: str, handle: Any, *operands: Any) -> tuple[Any, Any]:
@@ -407,7 +422,7 @@ class GymnasiumEnvPool(EnvPool):
         return self.recv()
 
     def render(self, env_id: int = 0) -> np.ndarray:
-        """Returns the screen of an environment, ``(height, width, 3)``."""
+        """Returns the screen of an environment, ``(height, width, 3)``. Available for Atari games."""
         screen: np.ndarray = self._envs.render(env_id)
         return screen
 
@@ -422,12 +437,6 @@ class State(NamedTuple):
     reward: np.ndarray
     terminated: np.ndarray
     ram: np.ndarray
-
-
-class Players(NamedTuple):
-    """The environment of each row."""
-
-    env_id: np.ndarray
 
 
 class DmEnvPool(EnvPool):
@@ -454,7 +463,7 @@ class DmEnvPool(EnvPool):
             step_type=1 + ended.astype(np.int32) - results.is_first.astype(np.int32),
             reward=results.rewards,
             discount=(~(results.terminated | results.truncated)).astype(np.float32),
-            observation=State(obs=results.observations, **info),
+            observation=self.spec.state(obs=results.observations, **info),
         )
 
     def step(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> Any:
@@ -462,7 +471,7 @@ class DmEnvPool(EnvPool):
         self.send(action, env_id)
         return self.recv()
 
-    def observation_spec(self) -> State:
+    def observation_spec(self) -> Any:
         """Returns the specs of a single observation."""
         return self.spec.observation_spec()
 

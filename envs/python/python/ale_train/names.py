@@ -1,4 +1,4 @@
-"""Names of games: ids such as ``ms_pacman``, and Gymnasium's ``ALE/MsPacman-v5``."""
+"""Names of games and other tasks: ids such as ``ms_pacman``, and Gymnasium's ``ALE/MsPacman-v5`` and ``Ant-v5``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import functools
 from ale_train import _native
 from ale_train.errors import GameError
 
-__all__ = ["camel_case", "game_of", "unknown"]
+__all__ = ["camel_case", "game_of", "is_task", "task_of", "tasks", "unknown", "unknown_environment"]
 
 
 def camel_case(game: str) -> str:
@@ -33,9 +33,53 @@ def game_of(name: str) -> str:
 
 def unknown(name: str, bare: str) -> GameError:
     """Returns the error for an unknown name, which suggests the ids nearest to ``bare``."""
-    near = difflib.get_close_matches(bare.lower(), _native.games())
-    hint = f"did you mean {' or '.join(near)}?" if near else "ale_train.games() lists the known ones"
-    return GameError(f"unknown game {name!r}; {hint}")
+    return _unknown("game", name, bare, _native.games(), "ale_train.games() lists")
+
+
+def tasks() -> list[str]:
+    """Returns the ids of all environments that are not Atari games: classic control, toy text and MuJoCo."""
+    return [id for id, _, _ in _native.tasks()]
+
+
+def is_task(name: str) -> bool:
+    """Returns true for the id of an environment that is not an Atari game."""
+    return _bare_task(name) in _tasks()
+
+
+def task_of(name: str) -> str:
+    """Returns the id of a task given with or without the prefix ``ale_train/``, in upper or lower case.
+
+    Raises:
+        GameError: The task is unknown.
+    """
+    found = _tasks().get(_bare_task(name))
+    if found is None:
+        raise unknown_environment(name)
+    return found
+
+
+def unknown_environment(name: str) -> GameError:
+    """Returns the error for a name that is neither a game's nor a task's."""
+    known = [*tasks(), *(f"{camel_case(game)}-v5" for game in _native.games())]
+    bare = str(name).removeprefix("ale_train/").removeprefix("ALE/")
+    return _unknown("environment", name, bare, known, "ale_train.tasks() and ale_train.games() list")
+
+
+def _unknown(kind: str, name: str, bare: str, known: list[str], listed_by: str) -> GameError:
+    by_letters = {id.lower(): id for id in known}
+    near = [by_letters[letters] for letters in difflib.get_close_matches(bare.lower(), by_letters)]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{listed_by} the known ones"
+    return GameError(f"unknown {kind} {name!r}; {hint}")
+
+
+def _bare_task(name: str) -> str:
+    return str(name).removeprefix("ale_train/").lower()
+
+
+@functools.cache
+def _tasks() -> dict[str, str]:
+    """Returns the ids of tasks by their lower-case letters."""
+    return {id.lower(): id for id in tasks()}
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import gymnasium
 from ale_train import _native
 from ale_train.names import camel_case
 
-__all__ = ["register_envs", "register_v0_v4_envs", "register_v5_envs"]
+__all__ = ["register_envs", "register_tasks", "register_v0_v4_envs", "register_v5_envs"]
 
 #: The games of Gym, which have the versions 0 and 4.
 _GAMES_OF_GYM = [
@@ -57,6 +57,22 @@ def register_v0_v4_envs(namespace: str = "") -> None:
         for game in _GAMES_OF_GYM:
             name = f"{camel_case(game)}{suffix}-v{version}"
             _register(namespace, name, game, frameskip, repeat_action_probability)
+
+
+def register_tasks() -> None:
+    """Registers classic control, toy text and MuJoCo as ``ale_train/Ant-v5`` and so on, for ``gymnasium.make_vec``.
+
+    Importing the package does it.
+    """
+    for id, max_episode_steps, reward_threshold in _native.tasks():
+        gymnasium.registry.pop(f"ale_train/{id}", None)
+        gymnasium.register(
+            id=f"ale_train/{id}",
+            vector_entry_point="ale_train.task_vector_env:TaskVectorEnv",
+            max_episode_steps=max_episode_steps,
+            reward_threshold=reward_threshold,
+            kwargs={"id": id},
+        )
 
 
 def _register(

@@ -195,7 +195,7 @@ class AtariVectorEnv(VectorEnv):
             ValueError: The seed or mask has the wrong shape.
             RuntimeError: The first reset does not include every environment.
         """
-        mask = self._reset_mask(options)
+        mask = arguments.reset_mask(options, self.num_envs)
         selected = self.num_envs if mask is None else int(mask.sum())
         seeds = arguments.seeds(seed, selected)
         pool = self._open_pool()
@@ -343,14 +343,3 @@ class AtariVectorEnv(VectorEnv):
         if self._pool is None:
             raise gymnasium.error.ClosedEnvironmentError("the vector environment is closed")
         return self._pool
-
-    def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
-        if options is None or "reset_mask" not in options:
-            return None
-        mask = options["reset_mask"]
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            dtype = getattr(mask, "dtype", None)
-            raise TypeError(f"`reset_mask` must be a boolean numpy array, got {type(mask)} with dtype {dtype}")
-        if mask.shape != (self.num_envs,):
-            raise ValueError(f"`reset_mask` must have shape ({self.num_envs},), got {mask.shape}")
-        return mask

@@ -1,0 +1,138 @@
+"""Classic control, toy text and MuJoCo behind the interface of EnvPool."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete, Tuple
+
+from ale_train import _native, arguments
+from ale_train.pool_results import Players, Results
+from ale_train.task_vector_env import TaskVectorEnv
+
+__all__ = ["TaskConfig", "TaskSpec"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskConfig:
+    """Configuration of environments of classic control, toy text or MuJoCo.
+
+    ``arguments`` are those of Gymnasium's environment, which ``make`` takes as keyword arguments. ``max_num_players``
+    must keep its default; ``base_path`` and ``gym_reset_return_info`` are ignored.
+    """
+
+    task: str
+    num_envs: int = 1
+    batch_size: int = 0
+    num_threads: int = 0
+    thread_affinity_offset: int = -1
+    seed: int = 42
+    env_seed: Sequence[int] = ()
+    max_episode_steps: int | None = None
+    max_num_players: int = 1
+    base_path: str = ""
+    gym_reset_return_info: bool = True
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.max_num_players != 1:
+            raise ValueError(f"max_num_players is {self.max_num_players}, but only 1 is available")
+
+    @classmethod
+    def of(cls, task: str, options: dict[str, Any]) -> TaskConfig:
+        """Creates a configuration of the options of the pool and of the environment."""
+        own = {field.name for field in dataclasses.fields(cls)} - {"task", "arguments"}
+        known = {name: value for name, value in options.items() if name in own}
+        return cls(task, **known, arguments={name: options[name] for name in options if name not in own})
+
+    def make(self) -> TaskVectorEnv:
+        """Creates the environments."""
+        return TaskVectorEnv(
+            self.task,
+            self.num_envs,
+            batch_size=self.batch_size,
+            num_threads=self.num_threads,
+            thread_affinity_offset=self.thread_affinity_offset,
+            max_episode_steps=self.max_episode_steps,
+            complete_info=True,
+            **self.arguments,
+        )
+
+    def spec(self, envs: TaskVectorEnv) -> TaskSpec:
+        """Returns the spec of these environments."""
+        return TaskSpec(self, envs)
+
+    def seeds(self) -> np.ndarray:
+        """Returns the seed of each environment."""
+        return arguments.pool_seeds(self.seed, self.env_seed, self.num_envs)
+
+    def results(self, batch: tuple[Any, ...]) -> Results:
+        """Converts a batch."""
+        observations, rewards, terminated, truncated, info = batch
+        if isinstance(observations, tuple):
+            observations = np.stack(observations, axis=1)
+        if observations.dtype == np.int64:
+            observations = observations.astype(np.int32)
+        info = {"env_id": info["env_id"], "players": {"env_id": info["env_id"]}, **info}
+        is_first = info["elapsed_step"] == 0
+        nothing = np.zeros(len(terminated), bool)
+        return Results(observations, rewards.astype(np.float32), terminated, truncated, is_first, nothing, info)
+
+
+class TaskSpec:
+    """The spaces and the configuration of environments."""
+
+    def __init__(self, config: TaskConfig, envs: TaskVectorEnv) -> None:
+        limits = {id: (limit, threshold) for id, limit, threshold in _native.tasks()}
+        limit, self.reward_threshold = limits[config.task]
+        steps = limit if config.max_episode_steps is None else config.max_episode_steps
+        #: The configuration, with the values that the defaults stand for.
+        self.config = dataclasses.replace(config, batch_size=envs.batch_size, max_episode_steps=steps)
+        #: The space of a single observation.
+        self.observation_space = _in_one_array(envs.single_observation_space)
+        #: The space of a single action.
+        self.action_space = envs.single_action_space
+        self.gymnasium_observation_space = self.observation_space
+        self.gymnasium_action_space = self.action_space
+
+    def state(self, **entries: Any) -> Any:
+        """Returns the observation of a ``dm_env.TimeStep``."""
+        order = ["env_id", "players", "obs"]
+        names = [*order, *(name for name in entries if name not in order)]
+        return collections.namedtuple("State", names)(**entries)  # type: ignore[misc]
+
+    def observation_spec(self) -> Any:
+        """Returns dm_env's specs of a single observation, without the entries of info."""
+        from dm_env import specs
+
+        ids = specs.BoundedArray((), np.int32, 0, self.config.num_envs - 1, name="env_id")
+        return self.state(env_id=ids, players=Players(env_id=ids), obs=_spec(self.observation_space, "obs"))
+
+    def action_spec(self) -> Any:
+        """Returns dm_env's spec of a single action."""
+        return _spec(self.action_space, "action")
+
+    def __repr__(self) -> str:
+        return repr(self.config).replace("TaskConfig", "EnvSpec", 1)
+
+
+def _in_one_array(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+    """Returns the space in which EnvPool has the observations of a space: a tuple is one array."""
+    if not isinstance(space, Tuple):
+        return space
+    largest = np.array([int(part.n) - 1 for part in space if isinstance(part, Discrete)], np.int32)
+    return Box(np.zeros_like(largest), largest, dtype=np.int32)
+
+
+def _spec(space: gymnasium.Space[Any], name: str) -> Any:
+    from dm_env import specs
+
+    if isinstance(space, Discrete):
+        return specs.DiscreteArray(int(space.n), name=name)
+    assert isinstance(space, Box)
+    return specs.BoundedArray(space.shape, space.dtype, space.low, space.high, name=name)

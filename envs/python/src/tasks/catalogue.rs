@@ -1,0 +1,160 @@
+//! Environments by their ids, with Gymnasium's arguments.
+
+use std::sync::LazyLock;
+
+use classic_control::{Acrobot, CartPole, Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
+use mujoco::{Installation, MujocoEnv};
+use pyo3::prelude::*;
+use rl_env::{Env, Registry};
+use toy_text::{
+    Blackjack, BlackjackRules, FrozenLakeOptions, MAP_4X4, MAP_8X8, Tabular, Taxi, TaxiOptions,
+    cliff_walking, frozen_lake,
+};
+
+use super::details::Reported;
+use super::fields::{Field, Kind};
+use super::given::Given;
+use super::installation;
+use super::task_env::TaskEnv;
+
+/// Makes environments of one kind.
+pub(crate) struct Recipe {
+    /// Makes one, which truncates its episodes after a number of steps.
+    pub(crate) make: Box<dyn Fn(Option<u32>) -> TaskEnv + Send>,
+    /// The entries of its info dictionary.
+    pub(crate) fields: Vec<Field>,
+}
+
+impl Recipe {
+    fn new<E: Env<Info: Reported> + 'static>(
+        make: impl Fn() -> E + Send + 'static,
+        fields: Vec<Field>,
+    ) -> Self {
+        Self { make: Box::new(move |limit| TaskEnv::new(make(), limit)), fields }
+    }
+}
+
+/// Ids, step limits and reward thresholds.
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::new();
+    let distinct = "all ids are distinct";
+    classic_control::register(&mut registry).expect(distinct);
+    toy_text::register(&mut registry).expect(distinct);
+    // Only ids and limits are read.
+    mujoco::register(&mut registry, &Installation::new("")).expect(distinct);
+    registry
+});
+
+/// Returns the id, the step limit and the reward threshold of each environment.
+pub(crate) fn all() -> Vec<(String, Option<u32>, Option<f64>)> {
+    let spec = |id: &str| REGISTRY.spec(id).unwrap_or_default();
+    REGISTRY.ids().map(|id| (id.to_owned(), spec(id).max_episode_steps, spec(id).reward_threshold)).collect()
+}
+
+/// Returns the step limit of an environment.
+pub(crate) fn limit(id: &str) -> Option<u32> {
+    REGISTRY.spec(id).ok().and_then(|spec| spec.max_episode_steps)
+}
+
+/// Returns the recipe of an environment. MuJoCo is downloaded with the pip of `python` if it is missing.
+pub(crate) fn recipe(id: &str, given: &Given, python: &str) -> PyResult<Recipe> {
+    match id {
+        "CartPole-v0" | "CartPole-v1" => control(given, &[], CartPole),
+        "Acrobot-v1" => control(given, &[], Acrobot),
+        "MountainCar-v0" => {
+            let goal_velocity = given.number("goal_velocity", 0.0)?;
+            control(given, &["goal_velocity"], MountainCar { goal_velocity })
+        }
+        "MountainCarContinuous-v0" => {
+            let goal_velocity = given.number("goal_velocity", 0.0)? as f32;
+            control(given, &["goal_velocity"], MountainCarContinuous { goal_velocity })
+        }
+        "Pendulum-v1" => control(given, &["g"], Pendulum { gravity: given.number("g", 10.0)? }),
+        "FrozenLake-v1" => lake(given, &MAP_4X4),
+        "FrozenLake8x8-v1" => lake(given, &MAP_8X8),
+        "CliffWalking-v1" => cliff(given, false),
+        "CliffWalkingSlippery-v1" => cliff(given, true),
+        "Taxi-v4" => taxi(given),
+        "Blackjack-v1" => blackjack(given),
+        id => mujoco_task(id, given, python),
+    }
+}
+
+fn control(given: &Given, arguments: &[&str], dynamics: impl Dynamics + Copy) -> PyResult<Recipe> {
+    given.require_names(arguments)?;
+    Ok(Recipe::new(move || Control::new(dynamics), Vec::new()))
+}
+
+fn lake(given: &Given, default: &[&str]) -> PyResult<Recipe> {
+    given.require_names(&["desc", "map_name", "is_slippery", "success_rate"])?;
+    let named = match given.text("map_name")? {
+        None => default,
+        Some("4x4") => &MAP_4X4,
+        Some("8x8") => &MAP_8X8,
+        Some(other) => return Err(given.invalid(&format!("map_name is {other:?}, but must be 4x4 or 8x8"))),
+    };
+    let own: Option<Vec<&str>> = given.texts("desc")?.map(|rows| rows.iter().map(String::as_str).collect());
+    let options = FrozenLakeOptions {
+        desc: own.as_deref().unwrap_or(named),
+        is_slippery: given.flag("is_slippery", true)?,
+        success_rate: given.probability("success_rate", 1.0 / 3.0)?,
+        ..FrozenLakeOptions::default()
+    };
+    Ok(tabular(frozen_lake(&options).map_err(|error| given.invalid(&error.to_string()))?))
+}
+
+fn cliff(given: &Given, is_slippery: bool) -> PyResult<Recipe> {
+    given.require_names(&["is_slippery"])?;
+    Ok(tabular(cliff_walking(given.flag("is_slippery", is_slippery)?)))
+}
+
+fn tabular(env: Tabular) -> Recipe {
+    // Copies share the table.
+    Recipe::new(move || env.clone(), Field::of_names(&["prob"], |_| Kind::F64ExceptReset))
+}
+
+fn taxi(given: &Given) -> PyResult<Recipe> {
+    given.require_names(&["is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"])?;
+    let defaults = TaxiOptions::default();
+    let options = TaxiOptions {
+        is_rainy: given.flag("is_rainy", defaults.is_rainy)?,
+        rainy_probability: given.probability("rainy_probability", defaults.rainy_probability)?,
+        fickle_passenger: given.flag("fickle_passenger", defaults.fickle_passenger)?,
+        fickle_probability: given.probability("fickle_probability", defaults.fickle_probability)?,
+    };
+    const NAMES: [&str; 7] = [
+        "prob",
+        "action_mask_0",
+        "action_mask_1",
+        "action_mask_2",
+        "action_mask_3",
+        "action_mask_4",
+        "action_mask_5",
+    ];
+    let kind = |name: &str| if name == "prob" { Kind::F64 } else { Kind::I8 };
+    let env = Taxi::new(options);
+    Ok(Recipe::new(move || env.clone(), Field::of_names(&NAMES, kind)))
+}
+
+fn blackjack(given: &Given) -> PyResult<Recipe> {
+    given.require_names(&["natural", "sab"])?;
+    let rules = match (given.flag("sab", true)?, given.flag("natural", false)?) {
+        (true, _) => BlackjackRules::SuttonBarto,
+        (false, true) => BlackjackRules::Natural,
+        (false, false) => BlackjackRules::Plain,
+    };
+    Ok(Recipe::new(move || Blackjack::new(rules), Vec::new()))
+}
+
+fn mujoco_task(id: &str, given: &Given, python: &str) -> PyResult<Recipe> {
+    let task = installation::load(id, given, python)?;
+    // Gymnasium computes this cost from the action, in single precision, except where it reads the controls of MuJoCo.
+    let is_single = |name: &str| name == "reward_ctrl" && id != "Humanoid-v5";
+    let kind = |name: &str| match name {
+        "reward_survive" if id == "InvertedPendulum-v5" => Kind::I64,
+        name if is_single(name) => Kind::F32,
+        _ => Kind::F64,
+    };
+    let fields = Field::of_names(task.info_names(), kind);
+    Ok(Recipe::new(move || MujocoEnv::new(&task), fields))
+}

@@ -1,0 +1,109 @@
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The value of an argument.
+#[derive(Clone, Debug, FromPyObject)]
+pub(crate) enum Argument {
+    Flag(bool),
+    Number(f64),
+    Text(String),
+    Pair([f64; 2]),
+    Texts(Vec<String>),
+}
+
+/// The arguments that the user gave for an environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    id: String,
+    values: Vec<(String, Argument)>,
+}
+
+impl Given {
+    /// Reads a dictionary. Raises a `TypeError` for a value of a type that no argument has.
+    pub(crate) fn new(id: &str, arguments: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let values = arguments.iter().map(|(name, value)| {
+            let name: String = name.extract()?;
+            let kind = value.get_type().name()?;
+            let value = value.extract().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "{name} of {id} must be a bool, a number, a str, a pair of numbers or a list of str, not {kind}"
+                ))
+            })?;
+            Ok((name, value))
+        });
+        Ok(Self { id: id.to_owned(), values: values.collect::<PyResult<_>>()? })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Argument)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Raises a `TypeError` for an argument of another name.
+    pub(crate) fn require_names(&self, known: &[&str]) -> PyResult<()> {
+        let Some((name, _)) = self.iter().find(|(name, _)| !known.contains(name)) else {
+            return Ok(());
+        };
+        let id = &self.id;
+        let known = match known {
+            [] => "it has none".to_owned(),
+            known => format!("its arguments are {}", known.join(", ")),
+        };
+        Err(PyTypeError::new_err(format!("{id} has no argument {name:?}; {known}")))
+    }
+
+    fn find(&self, name: &str) -> Option<&Argument> {
+        self.iter().find(|(given, _)| *given == name).map(|(_, value)| value)
+    }
+
+    fn must_be(&self, name: &str, expected: &str) -> PyErr {
+        PyTypeError::new_err(format!("{name} of {} must be {expected}", self.id))
+    }
+
+    /// Returns a finite number.
+    pub(crate) fn number(&self, name: &str, default: f64) -> PyResult<f64> {
+        match self.find(name) {
+            None => Ok(default),
+            Some(Argument::Number(number)) if number.is_finite() => Ok(*number),
+            Some(_) => Err(self.must_be(name, "a finite number")),
+        }
+    }
+
+    /// Returns a probability.
+    pub(crate) fn probability(&self, name: &str, default: f64) -> PyResult<f64> {
+        let found = self.number(name, default)?;
+        if (0.0..=1.0).contains(&found) {
+            return Ok(found);
+        }
+        Err(self.invalid(&format!("{name} is {found}, but must be between 0 and 1")))
+    }
+
+    pub(crate) fn flag(&self, name: &str, default: bool) -> PyResult<bool> {
+        match self.find(name) {
+            None => Ok(default),
+            Some(Argument::Flag(flag)) => Ok(*flag),
+            Some(_) => Err(self.must_be(name, "True or False")),
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> PyResult<Option<&str>> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Argument::Text(text)) => Ok(Some(text)),
+            Some(_) => Err(self.must_be(name, "a str")),
+        }
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> PyResult<Option<&[String]>> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Argument::Texts(texts)) => Ok(Some(texts)),
+            Some(_) => Err(self.must_be(name, "a list of str")),
+        }
+    }
+
+    /// Returns the `ValueError` of an argument, with the id of the environment.
+    pub(crate) fn invalid(&self, message: &str) -> PyErr {
+        PyValueError::new_err(format!("{}: {message}", self.id))
+    }
+}

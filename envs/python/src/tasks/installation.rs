@@ -1,0 +1,58 @@
+//! MuJoCo's library and models, which are downloaded when a task first needs them.
+
+use std::sync::{Mutex, PoisonError};
+
+use mujoco::{Installation, MujocoError, Pip, Task, Value};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use super::given::{Argument, Given};
+
+/// Loads a task from the user's installation. Missing files are downloaded with the pip of `python`.
+pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
+    let arguments: Vec<(&str, Value)> =
+        given.iter().map(|(name, value)| Ok((name, converted(id, name, value)?))).collect::<PyResult<_>>()?;
+    let installation = installation().map_err(|error| of_mujoco(&error))?;
+    let found = match Task::load(&installation, id, &arguments) {
+        Err(MujocoError::Missing { .. } | MujocoError::Damaged { .. }) => {
+            let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
+            installation.fetch(&pip).and_then(|()| Task::load(&installation, id, &arguments))
+        }
+        found => found,
+    };
+    found.map_err(|error| of_mujoco(&error))
+}
+
+/// Returns the installation of the user, the same as long as it is in the same directory, so that one library is loaded.
+fn installation() -> Result<Installation, MujocoError> {
+    static LAST: Mutex<Option<Installation>> = Mutex::new(None);
+    let located = Installation::locate(None)?;
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*last {
+        Some(last) if last.directory() == located.directory() => Ok(last.clone()),
+        _ => Ok(last.insert(located).clone()),
+    }
+}
+
+fn converted(id: &str, name: &str, value: &Argument) -> PyResult<Value> {
+    match value {
+        Argument::Flag(flag) => Ok((*flag).into()),
+        Argument::Number(number) => Ok((*number).into()),
+        Argument::Text(text) => Ok(text.as_str().into()),
+        Argument::Pair([low, high]) => Ok((*low, *high).into()),
+        Argument::Texts(_) => Err(PyTypeError::new_err(format!("{name} of {id} cannot be a list of str"))),
+    }
+}
+
+/// Returns a `TypeError` for an unknown argument, a `ValueError` for an invalid value, otherwise an `OSError`.
+fn of_mujoco(error: &MujocoError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        MujocoError::UnknownArgument { .. } => PyTypeError::new_err(message),
+        MujocoError::BadArgument { .. }
+        | MujocoError::BadModel { .. }
+        | MujocoError::UnsuitableModel { .. }
+        | MujocoError::UnknownTask { .. } => PyValueError::new_err(message),
+        _ => PyOSError::new_err(message),
+    }
+}

@@ -1,0 +1,289 @@
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use rl_env::{Dtype, ObservationBuffer, Space, VectorEnv};
+use vector::{BatchOrder, PoolOptions, PoolVectorEnv};
+
+use super::catalogue::{self, Recipe};
+use super::details::Details;
+use super::fields::{self, Field};
+use super::given::Given;
+use super::spaces;
+use super::task_env::TaskEnv;
+use crate::actions::OwnActions;
+use crate::environments::{Environments, State, wait};
+use crate::received::{self, Spares};
+use crate::{errors, settings};
+
+/// Observations and info.
+type ResetBatch<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
+
+/// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
+type StepBatch<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyDict>,
+);
+
+/// The settings of a vector environment, read from a Python dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct TaskSettings<'py> {
+    id: String,
+    /// The arguments of each environment.
+    arguments: Bound<'py, PyDict>,
+    num_envs: usize,
+    /// The number of steps after which episodes are truncated; the environment's own if `None`.
+    max_episode_steps: Option<u32>,
+    /// True if info has all entries, without masks, and `env_id` and `elapsed_step`.
+    complete_info: bool,
+    /// A seed for each environment, used where the first reset has none.
+    first_seeds: Vec<u64>,
+    batch_size: usize,
+    num_threads: usize,
+    thread_affinity_offset: Option<usize>,
+    autoreset_mode: String,
+}
+
+/// Environments of Gymnasium other than Atari games, on a work-stealing pool.
+///
+/// Threads may share it: calls are serialized. All calls release the GIL while they wait.
+#[pyclass(frozen, module = "ale_train._native")]
+pub(crate) struct TaskPool {
+    envs: Environments<TaskEnv>,
+    spares: Arc<Spares>,
+    fields: Vec<Field>,
+    /// True if a batch holds all environments.
+    is_ordered: bool,
+}
+
+#[pymethods]
+// PyO3 passes arguments by value.
+#[allow(clippy::needless_pass_by_value)]
+impl TaskPool {
+    /// Creates environments from a dictionary of settings. MuJoCo is downloaded with the pip of `python` if it is missing.
+    #[new]
+    fn new(py: Python<'_>, settings: TaskSettings<'_>, python: &str) -> PyResult<Self> {
+        let given = Given::new(&settings.id, &settings.arguments)?;
+        let options = PoolOptions {
+            batch_size: settings.batch_size,
+            batch_order: BatchOrder::FirstCome,
+            num_threads: settings.num_threads,
+            thread_affinity_offset: settings.thread_affinity_offset,
+            autoreset_mode: settings::autoreset_mode(&settings.autoreset_mode)?,
+        };
+        let (id, num_envs) = (settings.id, settings.num_envs);
+        let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
+        let (env, fields) = py.detach(|| {
+            let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
+            let envs = (0..num_envs).map(|_| (id.clone(), make(limit))).collect();
+            let env = PoolVectorEnv::new(envs, options).map_err(|error| errors::of_build(&error))?;
+            Ok::<_, PyErr>((env, fields))
+        })?;
+        Ok(Self {
+            is_ordered: env.is_ordered(),
+            envs: Environments::new(env, settings.first_seeds, settings.complete_info),
+            spares: Arc::default(),
+            fields,
+        })
+    }
+
+    /// The number of threads that step environments.
+    #[getter]
+    fn num_threads(&self, py: Python<'_>) -> usize {
+        self.envs.lock(py).env.num_threads()
+    }
+
+    /// The space of one observation, and that of one action.
+    #[getter]
+    fn spaces<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
+        let env = &self.envs.lock(py).env;
+        let observations = spaces::described(py, env.single_observation_space())?;
+        Ok((observations, spaces::described(py, &env.action_spaces()[0])?))
+    }
+
+    /// True after the first reset.
+    #[getter]
+    fn was_reset(&self, py: Python<'_>) -> bool {
+        self.envs.lock(py).was_reset()
+    }
+
+    /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
+    #[pyo3(signature = (seeds, mask = None))]
+    fn reset<'py>(
+        &self,
+        py: Python<'py>,
+        seeds: Vec<Option<u64>>,
+        mask: Option<PyReadonlyArray1<'py, bool>>,
+    ) -> PyResult<ResetBatch<'py>> {
+        let mask = mask.map(|mask| mask.as_array().to_vec());
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.reset(&seeds, mask.as_deref()))?;
+        self.reset_batch(py, state, |row| mask.as_ref().is_none_or(|mask| mask[row]))
+    }
+
+    /// Sends one action to each environment of the last batch or of `env_ids`, without waiting.
+    #[pyo3(signature = (actions, env_ids = None))]
+    fn send(&self, py: Python<'_>, actions: OwnActions, env_ids: Option<Vec<usize>>) -> PyResult<()> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |State { env, .. }| match env_ids {
+            None => env.send(actions.as_actions()),
+            Some(env_ids) => env.send_to(actions.as_actions(), &env_ids),
+        })
+    }
+
+    /// Resets these environments without waiting. A seed of `None` continues the random number generator.
+    fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.send_reset(&env_ids, &seeds))
+    }
+
+    /// Waits for the next batch.
+    fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.env.recv().map(drop))?;
+        self.step_batch(py, state)
+    }
+
+    /// Sends one action to each environment of the last batch and waits for the next batch.
+    fn step<'py>(&self, py: Python<'py>, actions: OwnActions) -> PyResult<StepBatch<'py>> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.env.step(actions.as_actions()).map(drop))?;
+        self.step_batch(py, state)
+    }
+
+    /// Returns the complete state of all environments.
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = &mut *self.envs.lock(py);
+        let snapshot = wait(py, state, |State { env, .. }| env.snapshot())?;
+        Ok(PyBytes::new(py, &snapshot))
+    }
+
+    /// Restores a state from `snapshot` and returns it.
+    fn restore<'py>(&self, py: Python<'py>, snapshot: &[u8]) -> PyResult<ResetBatch<'py>> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.restore(snapshot, None))?;
+        self.reset_batch(py, state, |_| true)
+    }
+}
+
+impl TaskPool {
+    /// Returns the last batch as the result of a reset of the selected rows.
+    fn reset_batch<'py>(
+        &self,
+        py: Python<'py>,
+        state: &mut State<TaskEnv>,
+        selects: impl Fn(usize) -> bool,
+    ) -> PyResult<ResetBatch<'py>> {
+        let rows = state.env.infos().iter().enumerate();
+        let rows: Vec<Option<&Details>> =
+            rows.map(|(row, details)| selects(row).then_some(details)).collect();
+        let info = self.info(py, &state.env, &rows)?;
+        Ok((self.observations(py, &mut state.env)?, info))
+    }
+
+    /// Returns the last batch as the result of a step.
+    fn step_batch<'py>(&self, py: Python<'py>, state: &mut State<TaskEnv>) -> PyResult<StepBatch<'py>> {
+        let env = &state.env;
+        let (batch, last) = (env.batch(), env.final_infos());
+        let truncated: Vec<bool> = last.iter().map(|details| details.truncated).collect();
+        let info = self.info(py, env, &env.infos().iter().map(Some).collect::<Vec<_>>())?;
+        let ended: Vec<bool> =
+            (0..batch.len()).map(|row| batch.terminated[row] || batch.truncated[row]).collect();
+        if batch.final_observations.rows() > 0 && ended.contains(&true) {
+            self.add_final(&info, env, &ended)?;
+        }
+        let rewards = received::column(py, last.iter().map(|details| details.reward));
+        let terminated = PyArray1::from_slice(py, &batch.terminated);
+        let truncated = PyArray1::from_slice(py, &truncated);
+        Ok((self.observations(py, &mut state.env)?, rewards, terminated, truncated, info))
+    }
+
+    /// Returns the info of these rows.
+    fn info<'py>(
+        &self,
+        py: Python<'py>,
+        env: &PoolVectorEnv<TaskEnv>,
+        rows: &[Option<&Details>],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let info = PyDict::new(py);
+        let ids = || received::column(py, env.batch().env_ids.iter().map(|&id| id as i32));
+        if self.envs.extra_info {
+            info.set_item("env_id", ids())?;
+            fields::add_without_masks(&info, &self.fields, rows)?;
+            let elapsed = env.infos().iter().map(|details| details.elapsed as i32);
+            info.set_item("elapsed_step", received::column(py, elapsed))?;
+        } else {
+            fields::add(&info, &self.fields, rows)?;
+            if !self.is_ordered {
+                info.set_item("env_id", ids())?;
+            }
+        }
+        Ok(info)
+    }
+
+    /// Adds the last observations and infos of the episodes that ended.
+    fn add_final(
+        &self,
+        info: &Bound<'_, PyDict>,
+        env: &PoolVectorEnv<TaskEnv>,
+        ended: &[bool],
+    ) -> PyResult<()> {
+        let py = info.py();
+        let space = env.single_observation_space();
+        let observations = arrays(py, space, &env.batch().final_observations)?;
+        let rows = env.final_infos().iter().zip(ended);
+        let rows: Vec<Option<&Details>> = rows.map(|(details, &ended)| ended.then_some(details)).collect();
+        let final_info = PyDict::new(py);
+        fields::add(&final_info, &self.fields, &rows)?;
+        info.set_item("final_obs", observations)?;
+        info.set_item("_final_obs", PyArray1::from_slice(py, ended))?;
+        info.set_item("final_info", final_info)?;
+        info.set_item("_final_info", PyArray1::from_slice(py, ended))
+    }
+
+    /// Moves the observations of the last batch to a NumPy array, which owns their memory from now on. Those of a `Tuple`
+    /// are copied.
+    fn observations<'py>(
+        &self,
+        py: Python<'py>,
+        env: &mut PoolVectorEnv<TaskEnv>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = env.single_observation_space().dtype();
+        if dtype.is_none() {
+            return arrays(py, env.single_observation_space(), &env.batch().observations);
+        }
+        let form = &env.batch().observations;
+        let spare = self.spares.take(form.rows(), form.row_bytes());
+        let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
+        let (shape, spares) = (&self.envs.shape, &self.spares);
+        Ok(match dtype {
+            Some(Dtype::F32) => received::share::<f32>(py, observations, shape, spares)?.into_any(),
+            Some(Dtype::F64) => received::share::<f64>(py, observations, shape, spares)?.into_any(),
+            _ => received::share::<i64>(py, observations, shape, spares)?.into_any(),
+        })
+    }
+}
+
+/// Returns copies of observations: an array, or for a `Tuple` one for each part.
+fn arrays<'py>(py: Python<'py>, space: &Space, buffer: &ObservationBuffer) -> PyResult<Bound<'py, PyAny>> {
+    let shape = space.shape().unwrap_or_default();
+    Ok(match space.dtype() {
+        Some(Dtype::F32) => received::copy::<f32>(py, buffer, &shape)?.into_any(),
+        Some(Dtype::F64) => received::copy::<f64>(py, buffer, &shape)?.into_any(),
+        Some(Dtype::I64) => received::copy::<i64>(py, buffer, &shape)?.into_any(),
+        Some(other) => return Err(PyValueError::new_err(format!("no observations are of {}", other.name()))),
+        None => {
+            let part = |index: usize| {
+                let value = |row| bytemuck::cast_slice::<u8, i64>(buffer.row(row))[index];
+                received::column(py, (0..buffer.rows()).map(value))
+            };
+            PyTuple::new(py, (0..space.parts().count()).map(part))?.into_any()
+        }
+    })
+}

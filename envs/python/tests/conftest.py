@@ -1,0 +1,8 @@
+"""MuJoCo for the tests: that of the packages beside which they run, so that nothing is downloaded."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+if "ALE_TRAIN_MUJOCO" not in os.environ and (found := importlib.util.find_spec("mujoco")) and found.origin:
+    os.environ["ALE_TRAIN_MUJOCO"] = str(Path(found.origin).parents[1])

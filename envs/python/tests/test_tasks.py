@@ -1,0 +1,210 @@
+"""What TaskVectorEnv and make_vec add to Gymnasium, and the errors of bad input."""
+
+import os
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+import ale_train
+from ale_train import TaskVectorEnv
+from ale_train.errors import ActionError, GameError
+
+
+def test_make_vec_makes_tasks_and_games():
+    assert isinstance(ale_train.make_vec("CartPole-v1", 2), TaskVectorEnv)
+    assert isinstance(ale_train.make_vec("ale_train/cartpole-v1", num_envs=2), TaskVectorEnv)
+    games = ale_train.make_vec("ALE/Harvest-v5", num_envs=2, frameskip=3)
+    assert isinstance(games, ale_train.AtariVectorEnv)
+
+
+@pytest.mark.parametrize("make", [ale_train.make_vec, ale_train.make, TaskVectorEnv])
+def test_unknown_ids_have_one_error_with_the_nearest(make):
+    with pytest.raises(GameError, match="unknown environment 'CartPol-v1'; did you mean .*CartPole-v1"):
+        make("CartPol-v1", num_envs=2)
+    with pytest.raises(GameError, match=r"ale_train.tasks\(\) and ale_train.games\(\) list the known ones"):
+        make("Zzzzzz", num_envs=2)
+
+
+@pytest.mark.parametrize(
+    ("actions", "error", "message"),
+    [
+        (np.zeros(2, int), ActionError, r"shape \(3,\), got \(2,\)"),
+        (np.zeros((3, 1), int), ActionError, r"shape \(3,\), got \(3, 1\)"),
+        (np.zeros(3), ActionError, "integers, got float64"),
+        ([0, 5, 1], ValueError, "environment 1: .*5"),
+        ([0, -1, 1], ValueError, "environment 1: .*-1"),
+        ([0, 2**40, 1], ValueError, "environment 1"),
+    ],
+)
+def test_bad_discrete_actions_change_nothing(actions, error, message):
+    env, other = TaskVectorEnv("CartPole-v1", 3), TaskVectorEnv("CartPole-v1", 3)
+    env.reset(seed=1)
+    other.reset(seed=1)
+    with pytest.raises(error, match=message):
+        env.step(actions)
+    assert (env.step([1, 1, 1])[0] == other.step([1, 1, 1])[0]).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("id", ["Pendulum-v1", "MountainCarContinuous-v0"])
+def test_actions_that_are_not_finite_are_errors(id, bad):
+    env = TaskVectorEnv(id, 2)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="environment 1: "):
+        env.step(np.array([[0.5], [bad]], np.float32))
+    env.step(np.array([[0.5], [0.5]]))
+
+
+@pytest.mark.parametrize(
+    ("id", "arguments", "error", "message"),
+    [
+        ("CartPole-v1", {"g": 1}, TypeError, "CartPole-v1 has no argument \"g\"; it has none"),
+        ("Pendulum-v1", {"gravity": 1}, TypeError, "its arguments are g"),
+        ("Pendulum-v1", {"g": "low"}, TypeError, "g of Pendulum-v1 must be a finite number"),
+        ("Pendulum-v1", {"g": {1}}, TypeError, "g of Pendulum-v1 must be .* not set"),
+        ("FrozenLake-v1", {"map_name": "5x5"}, ValueError, "map_name is \"5x5\", but must be 4x4 or 8x8"),
+        ("FrozenLake-v1", {"success_rate": 2}, ValueError, "success_rate is 2, but must be between 0 and 1"),
+        ("FrozenLake-v1", {"desc": ["FF", "FG"]}, ValueError, "needs an S"),
+        ("FrozenLake-v1", {"is_slippery": 1.5}, TypeError, "must be True or False"),
+        ("CartPole-v1", {"num_envs": 0}, ValueError, "num_envs is 0"),
+        ("CartPole-v1", {"num_envs": 2, "batch_size": 3}, ValueError, "batch_size is 3"),
+        ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "max_episode_steps is 0"),
+        ("CartPole-v1", {"render_mode": "human"}, ValueError, "render_mode is 'human', but must be None"),
+        ("CartPole-v1", {"autoreset_mode": "Never"}, ValueError, "NextStep, SameStep, Disabled"),
+    ],
+)
+def test_bad_options_are_errors(id, arguments, error, message):
+    with pytest.raises(error, match=message):
+        TaskVectorEnv(id, **{"num_envs": 1, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"seed": [1]}, ValueError, "seed has 1 entries, but must have one for each of 2"),
+        ({"seed": -1}, ValueError, "seeds must be between 0"),
+        ({"seed": "1"}, TypeError, "seed must be an int"),
+        ({"seed": [1.5, 2]}, TypeError, "a list with float"),
+        ({"options": {"low": 0}}, ValueError, "reset has no option 'low'"),
+        ({"options": {"reset_mask": [True, True]}}, TypeError, "boolean numpy array"),
+        ({"options": {"reset_mask": np.array([True])}}, ValueError, r"shape \(2,\)"),
+        ({"options": {"reset_mask": np.zeros(2, bool)}}, ValueError, "selects no environment"),
+        ({"options": {"reset_mask": np.array([True, False])}}, RuntimeError, "first reset"),
+    ],
+)
+def test_bad_resets_are_errors(options, error, message):
+    with pytest.raises(error, match=message):
+        TaskVectorEnv("CartPole-v1", 2).reset(**options)
+
+
+def test_calls_out_of_order_are_errors():
+    env = TaskVectorEnv("CartPole-v1", 2)
+    with pytest.raises(RuntimeError, match="before the first reset"):
+        env.step([0, 1])
+    env.reset()
+    env.send([0, 1])
+    with pytest.raises(RuntimeError, match="in flight"):
+        env.send([0, 1])
+    env.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        env.step([0, 1])
+
+
+def test_a_missing_mujoco_is_one_error(tmp_path):
+    program = "import ale_train\ntry:\n    ale_train.make_vec('Ant-v5', 2)\nexcept OSError as error:\n    print(error)"
+    environment = {**os.environ, "ALE_TRAIN_MUJOCO": str(tmp_path / "none"), "PIP_NO_INDEX": "1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "mujoco" in done.stdout and done.stdout.count("\n") == 1
+
+
+def test_asynchronous_batches_have_the_same_results():
+    steps, num_envs = 40, 6
+    expected = TaskVectorEnv("CartPole-v1", num_envs)
+    first, _ = expected.reset(seed=5)
+    rows = [[row] for row in first]
+    for step in range(steps):
+        observations, *_ = expected.step(np.full(num_envs, step % 2))
+        for env, row in enumerate(observations):
+            rows[env].append(row)
+
+    env = TaskVectorEnv("CartPole-v1", num_envs, batch_size=2, num_threads=2)
+    env.send_reset(seed=5)
+    counts = np.zeros(num_envs, int)
+    while counts.min() <= steps:
+        observations, rewards, _, _, info = env.recv()
+        ids = info["env_id"]
+        assert observations.shape == (2, 4) and rewards.shape == (2,)
+        for id, row in zip(ids, observations):
+            if counts[id] <= steps:
+                assert (row == rows[id][counts[id]]).all()
+        env.send(counts[ids] % 2, ids)
+        counts[ids] += 1
+
+
+def test_snapshots_continue_exactly():
+    env = TaskVectorEnv("Pendulum-v1", 3)
+    env.reset(seed=1)
+    actions = np.random.default_rng(0).uniform(-2, 2, (50, 3, 1)).astype(np.float32)
+    for one in actions:
+        env.step(one)
+    state = env.snapshot()
+    first = [env.step(one) for one in actions]
+    other = TaskVectorEnv("Pendulum-v1", 3)
+    other.restore(state)
+    for (observations, rewards, *_), one in zip(first, actions):
+        again, repeated, *_ = other.step(one)
+        assert (again == observations).all() and (repeated == rewards).all()
+
+
+def test_arrays_belong_to_the_caller():
+    for id in ("CartPole-v1", "Pendulum-v1", "FrozenLake-v1"):
+        env = TaskVectorEnv(id, 4)
+        first, _ = env.reset(seed=1)
+        before = first.copy()
+        for _ in range(10):
+            env.step(env.action_space.sample())
+        assert (first == before).all() and first.flags.writeable
+
+
+def test_the_interface_of_envpool():
+    env = ale_train.make("CartPole-v1", env_type="gymnasium", num_envs=4, batch_size=2, seed=3, max_episode_steps=10)
+    assert env.spec.config.max_episode_steps == 10 and len(env) == 4 and env.is_async
+    assert env.observation_space.shape == (4,) and env.action_space.n == 2
+    env.async_reset()
+    for _ in range(50):
+        observations, rewards, terminated, truncated, info = env.recv()
+        assert observations.shape == (2, 4) and rewards.dtype == np.float32
+        assert set(info) == {"env_id", "players", "elapsed_step"}
+        assert (truncated <= (info["elapsed_step"] == 10)).all()
+        env.send(np.zeros(2, np.int32), info["env_id"])
+
+
+@pytest.mark.parametrize("id", ale_train.tasks())
+def test_every_task_has_the_interface_of_envpool(id):
+    if id.endswith("-v5"):
+        pytest.importorskip("mujoco")
+    env = ale_train.make(id, env_type="gym", num_envs=3)
+    observations, info = env.reset()
+    assert env.observation_space.contains(observations[0].astype(env.observation_space.dtype))
+    action = np.stack([env.action_space.sample()] * 3)
+    one, rewards, terminated, truncated, info = env.step(action)
+    assert one.shape == observations.shape and info["elapsed_step"].tolist() == [1, 1, 1]
+    partial, info = env.reset(np.array([1]))
+    assert len(partial) == 1 and info["env_id"].tolist() == [1]
+    with pytest.raises(NotImplementedError, match=f"not for {id}"):
+        env.xla()
+
+
+def test_the_interface_of_dm():
+    pytest.importorskip("dm_env")
+    env = ale_train.make("FrozenLake-v1", env_type="dm", num_envs=2, is_slippery=False)
+    step = env.reset()
+    assert step.step_type.tolist() == [0, 0] and step.observation.obs.dtype == np.int32
+    step = env.step(np.array([1, 2], np.int32))
+    assert step.step_type.tolist() == [1, 1] and step.discount.tolist() == [1, 1]
+    assert step.observation.obs.tolist() == [4, 1] and step.observation.prob.tolist() == [1, 1]
+    assert env.action_spec().num_values == 4 and env.observation_spec().obs.num_values == 16

@@ -1,0 +1,150 @@
+"""Classic control, toy text and MuJoCo equal Gymnasium's SyncVectorEnv in every bit."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from same import assert_same
+
+import ale_train
+from ale_train import TaskVectorEnv
+
+pytest.importorskip("mujoco")
+pytest.importorskip("imageio")
+
+MUJOCO = [id for id in ale_train.tasks() if id.endswith("-v5")]
+OTHERS = [id for id in ale_train.tasks() if id not in MUJOCO]
+MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
+
+#: Arguments of Gymnasium's that change the dynamics, the observations or the infos.
+ARGUMENTS = [
+    ("Pendulum-v1", {"g": 9.81}),
+    ("MountainCar-v0", {"goal_velocity": 0.01}),
+    ("MountainCarContinuous-v0", {"goal_velocity": 0.01}),
+    ("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False}),
+    ("FrozenLake-v1", {"desc": ["SFF", "FHF", "FFG"], "success_rate": 0.5}),
+    ("CliffWalking-v1", {"is_slippery": True}),
+    ("Taxi-v4", {"is_rainy": True, "fickle_passenger": True}),
+    ("Blackjack-v1", {"natural": True, "sab": False}),
+    ("Ant-v5", {"healthy_z_range": (0.3, 0.9), "include_cfrc_ext_in_observation": False, "main_body": "torso"}),
+    ("HalfCheetah-v5", {"frame_skip": 2, "exclude_current_positions_from_observation": False}),
+    ("Hopper-v5", {"terminate_when_unhealthy": False, "reset_noise_scale": 0.05, "max_episode_steps": 50}),
+    ("Humanoid-v5", {"include_cinert_in_observation": False, "contact_cost_range": (-1.0, 1.0)}),
+]
+
+
+def pair(id, num_envs, mode, **arguments):
+    """Returns the environments of this package and of Gymnasium."""
+    ours = TaskVectorEnv(id, num_envs, num_threads=2, autoreset_mode=mode, **arguments)
+    theirs = gymnasium.make_vec(
+        id, num_envs, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **arguments
+    )
+    return ours, theirs
+
+
+def random_actions(space, generator):
+    """Returns random actions, which for continuous ones also exceed the bounds."""
+    if isinstance(space, gymnasium.spaces.Box):
+        return (1.5 * generator.uniform(space.low, space.high)).astype(np.float32)
+    return generator.integers(0, space.nvec)
+
+
+def compare(ours, theirs, steps, seed=7):
+    """Compares a reset with this seed and the steps after it. Returns the number of episodes that ended."""
+    # In Acrobot Gymnasium computes the first observation in single precision.
+    ulps = 1 if theirs.envs[0].spec.id == "Acrobot-v1" else 0
+    assert_same(ours.reset(seed=seed), theirs.reset(seed=seed), ulps)
+    generator = np.random.default_rng(3)
+    ended = 0
+    for _ in range(steps):
+        actions = random_actions(theirs.action_space, generator)
+        batch = ours.step(actions)
+        assert_same(batch, theirs.step(actions), ulps)
+        ended += (batch[2] | batch[3]).sum()
+    return ended
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("id", OTHERS)
+def test_thousands_of_steps_are_equal(id, mode):
+    # Random walks along the cliff hardly ever end.
+    limit = {"max_episode_steps": 150} if id.startswith("CliffWalking") else {}
+    assert compare(*pair(id, 4, mode, **limit), 2500) >= 8
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("id", MUJOCO)
+def test_a_thousand_steps_of_mujoco_are_equal(id, mode):
+    assert compare(*pair(id, 2, mode), 1010) >= 2
+
+
+@pytest.mark.parametrize(("id", "arguments"), ARGUMENTS)
+def test_arguments_have_the_same_effect(id, arguments):
+    compare(*pair(id, 3, AutoresetMode.SAME_STEP, **arguments), 300)
+
+
+@pytest.mark.parametrize("id", ale_train.tasks())
+def test_spaces_and_properties_are_equal(id):
+    ours, theirs = pair(id, 3, AutoresetMode.SAME_STEP)
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+        assert repr(getattr(ours, name)) == repr(getattr(theirs, name)), name
+    assert ours.num_envs == theirs.num_envs
+    assert ours.metadata["autoreset_mode"] == theirs.metadata["autoreset_mode"]
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1", "Blackjack-v1", "Ant-v5"])
+def test_resets_are_equal(id):
+    ours, theirs = pair(id, 4, AutoresetMode.DISABLED)
+    generator = np.random.default_rng(1)
+    assert_same(ours.reset(seed=[5, 1, 9, 9]), theirs.reset(seed=[5, 1, 9, 9]))
+    # Without a seed the generators continue.
+    assert_same(ours.reset(), theirs.reset())
+    for seed in (None, 3, [None, 4, None, 2]):
+        for _ in range(5):
+            mask = generator.random(4) < 0.5
+            mask[generator.integers(4)] = True
+            assert_same(
+                ours.reset(seed=seed, options={"reset_mask": mask.copy()}),
+                theirs.reset(seed=seed, options={"reset_mask": mask.copy()}),
+            )
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4"])
+def test_environments_without_autoreset_are_equal(id):
+    ours, theirs = pair(id, 4, AutoresetMode.DISABLED)
+    generator = np.random.default_rng(1)
+    assert_same(ours.reset(seed=1), theirs.reset(seed=1))
+    for _ in range(1000):
+        actions = random_actions(theirs.action_space, generator)
+        batch = ours.step(actions)
+        assert_same(batch, theirs.step(actions))
+        ended = batch[2] | batch[3]
+        if ended.any():
+            masks = ({"reset_mask": ended.copy()} for _ in range(2))
+            assert_same(ours.reset(options=next(masks)), theirs.reset(options=next(masks)))
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1", "HalfCheetah-v5"])
+def test_make_vec_of_gymnasium_finds_the_environments(id):
+    ours = gymnasium.make_vec(f"ale_train/{id}", num_envs=3)
+    assert isinstance(ours, TaskVectorEnv)
+    assert ours.spec.max_episode_steps == gymnasium.spec(id).max_episode_steps
+    assert ours.spec.reward_threshold == gymnasium.spec(id).reward_threshold
+    compare(ours, gymnasium.make_vec(id, num_envs=3, vectorization_mode="sync"), 30)
+    again = gymnasium.make_vec(ours.spec)
+    assert again.num_envs == 3
+
+
+def test_a_step_that_reaches_the_limit_may_also_terminate():
+    # Of some seed, the pole falls in the last step.
+    ours, theirs = pair("CartPole-v1", 64, AutoresetMode.SAME_STEP, max_episode_steps=20)
+    assert_same(ours.reset(seed=0), theirs.reset(seed=0))
+    both = 0
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        actions = generator.integers(0, 2, 64)
+        batch = ours.step(actions)
+        assert_same(batch, theirs.step(actions))
+        both += (batch[2] & batch[3]).sum()
+    assert both > 0
