@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from stable_baselines3 import PPO
 
 from ale_train.stable_baselines3 import AtariVecEnv
 
 
-def main(game: str = "harvest", timesteps: int = 100_000) -> None:
+def main(game: str, timesteps: int) -> None:
     """Trains on a game for some steps of eight environments."""
     env = AtariVecEnv(game, 8, life_loss_info=True, repeat_action_probability=0.25)
     env.seed(1)
@@ -19,4 +19,8 @@ def main(game: str = "harvest", timesteps: int = 100_000) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("game", nargs="?", default="harvest")
+    parser.add_argument("timesteps", nargs="?", type=int, default=100_000)
+    arguments = parser.parse_args()
+    main(arguments.game, arguments.timesteps)

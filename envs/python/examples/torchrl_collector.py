@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from torchrl.collectors import Collector
 
 from ale_train.torchrl import AtariTorchEnv
 
 
-def main(game: str = "harvest", frames: int = 3200) -> None:
+def main(game: str, frames: int) -> None:
     """Collects frames of random actions and prints the reward of each batch."""
     env = AtariTorchEnv(game, 8, max_num_frames_per_episode=2000)
     env.set_seed(1)
@@ -21,4 +21,8 @@ def main(game: str = "harvest", frames: int = 3200) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("game", nargs="?", default="harvest")
+    parser.add_argument("frames", nargs="?", type=int, default=3200)
+    arguments = parser.parse_args()
+    main(arguments.game, arguments.frames)

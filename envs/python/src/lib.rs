@@ -12,6 +12,7 @@ mod columns;
 mod environments;
 mod errors;
 mod info;
+mod machine;
 mod received;
 mod settings;
 mod tasks;
@@ -41,6 +42,24 @@ mod _native {
     #[pyfunction]
     fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {
         crate::tasks::all()
+    }
+
+    /// Returns the directory of ROMs, and the ids of the games whose ROM is there or built in.
+    #[pyfunction]
+    fn rom_store(py: Python<'_>) -> PyResult<(std::path::PathBuf, Vec<&'static str>)> {
+        py.detach(crate::machine::roms)
+    }
+
+    /// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is one.
+    #[pyfunction]
+    fn mujoco_installation(py: Python<'_>) -> (Option<std::path::PathBuf>, Option<String>) {
+        py.detach(crate::machine::mujoco)
+    }
+
+    /// Returns the architecture of the processor, and its features for which there are kernels.
+    #[pyfunction]
+    fn processor() -> (&'static str, Vec<&'static str>) {
+        crate::machine::processor()
     }
 
     /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.

@@ -61,11 +61,11 @@ def test_actions_that_are_not_finite_are_errors(id, bad):
 @pytest.mark.parametrize(
     ("id", "arguments", "error", "message"),
     [
-        ("CartPole-v1", {"g": 1}, TypeError, "CartPole-v1 has no argument \"g\"; it has none"),
+        ("CartPole-v1", {"g": 1}, TypeError, 'CartPole-v1 has no argument "g"; it has none'),
         ("Pendulum-v1", {"gravity": 1}, TypeError, "its arguments are g"),
         ("Pendulum-v1", {"g": "low"}, TypeError, "g of Pendulum-v1 must be a finite number"),
         ("Pendulum-v1", {"g": {1}}, TypeError, "g of Pendulum-v1 must be .* not set"),
-        ("FrozenLake-v1", {"map_name": "5x5"}, ValueError, "map_name is \"5x5\", but must be 4x4 or 8x8"),
+        ("FrozenLake-v1", {"map_name": "5x5"}, ValueError, 'map_name is "5x5", but must be 4x4 or 8x8'),
         ("FrozenLake-v1", {"success_rate": 2}, ValueError, "success_rate is 2, but must be between 0 and 1"),
         ("FrozenLake-v1", {"desc": ["FF", "FG"]}, ValueError, "needs an S"),
         ("FrozenLake-v1", {"is_slippery": 1.5}, TypeError, "must be True or False"),

@@ -4,10 +4,10 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from same import assert_same
 
 import ale_train
 from ale_train import TaskVectorEnv
+from same import assert_same
 
 pytest.importorskip("mujoco")
 pytest.importorskip("imageio")

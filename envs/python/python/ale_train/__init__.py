@@ -1,5 +1,5 @@
-"""Environments of Atari 2600, classic control, toy text and MuJoCo on a work-stealing pool, bit for bit equal to those of
-ale-py and Gymnasium.
+"""Environments of Atari 2600, classic control, toy text and MuJoCo on a work-stealing pool, bit for bit equal to those
+of ale-py and Gymnasium.
 
 ``AtariEnv``, ``AtariVectorEnv`` and ``ALEInterface`` are drop-in replacements for the classes of ``ale_py``, and
 ``make_vec`` makes vector environments of every id. The book describes the other entry points.
@@ -9,10 +9,10 @@ from ale_train import roms
 from ale_train._native import ALEInterface, ALEState, __version__, games
 from ale_train.actions import Action
 from ale_train.as_ale_py import install_as_ale_py
+from ale_train.by_id import make_vec
 from ale_train.env import AtariEnv
 from ale_train.envpool import make
 from ale_train.logger_mode import LoggerMode
-from ale_train.by_id import make_vec
 from ale_train.names import tasks
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
 from ale_train.registration import register_envs, register_tasks

@@ -1,6 +1,7 @@
 """The compiled part of the package."""
 
 import os
+from pathlib import Path
 from typing import Any, NoReturn, overload
 
 import numpy as np
@@ -81,7 +82,16 @@ class TaskPool:
 def xla_targets() -> list[tuple[str, Any]]:
     """Returns the name and address of each function that XLA calls."""
 
-def rom_path(game: str, python: str) -> str:
+def rom_store() -> tuple[Path, list[str]]:
+    """Returns the directory of ROMs, and the ids of the games whose ROM is there or built in."""
+
+def mujoco_installation() -> tuple[Path | None, str | None]:
+    """Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if any."""
+
+def processor() -> tuple[str, list[str]]:
+    """Returns the architecture of the processor, and its features for which there are kernels."""
+
+def rom_path(game: str, python: str) -> Path:
     """Returns the path of a game's ROM. A missing ROM is downloaded with the pip of ``python``."""
 
 _Bytes = npt.NDArray[np.uint8]

@@ -183,12 +183,13 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         self, code: int, strength: float, frames: int, window: Window
     ) -> tuple[np.ndarray, float, bool, bool, AtariEnvStepMetadata]:
         """Performs an action and shows each frame."""
-        total = 0.0
-        for _ in range(frames):
+        total, frame = 0.0, 0
+        while True:
             observation, reward, terminated, truncated, info = self.ale._step(code, strength, 1, self._obs_type)
-            total += reward
+            total, frame = total + reward, frame + 1
             window.show(self.ale.getScreenRGB())
-        return observation, total, terminated, truncated, info
+            if frame >= frames:
+                return observation, total, terminated, truncated, info
 
     def _analogue(self, action: Any) -> tuple[int, float]:
         """Returns the code of a continuous action and the strength with which it turns a paddle."""

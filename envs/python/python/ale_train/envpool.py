@@ -89,7 +89,7 @@ def make_dm(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
     return make(task_id, "dm", **config)
 
 
-def make_spec(task_id: str, **config: Any) -> Spec:
+def make_spec(task_id: str, **config: Any) -> Spec | TaskSpec:
     """Returns the spec of environments, which are not kept."""
     env = make(task_id, **config)
     env.close()
@@ -229,15 +229,15 @@ class Spec:
         ids, numbers = (
             specs.BoundedArray((), np.int32, smallest, arguments.LARGEST, name=name) for name in ("env_id", "lives")
         )
-        return State(
-            env_id=ids,
-            players=Players(env_id=ids),
-            obs=specs.BoundedArray(self.observation_space.shape, np.uint8, 0, 255, name="obs"),
-            lives=numbers,
-            reward=specs.Array((), np.float32, name="reward"),
-            terminated=specs.DiscreteArray(2, name="terminated"),
-            ram=specs.BoundedArray((128,), np.uint8, 0, 255, name="ram"),
-        )
+        entries: dict[str, Any] = {
+            "env_id": ids,
+            "obs": specs.BoundedArray(self.observation_space.shape, np.uint8, 0, 255, name="obs"),
+            "lives": numbers,
+            "reward": specs.Array((), np.float32, name="reward"),
+            "terminated": specs.DiscreteArray(2, name="terminated"),
+            "ram": specs.BoundedArray((128,), np.uint8, 0, 255, name="ram"),
+        }
+        return State(**entries, players=Players(entries["env_id"]))
 
     def action_spec(self) -> Any:
         """Returns dm_env's spec of a single action."""
@@ -423,6 +423,8 @@ class GymnasiumEnvPool(EnvPool):
 
     def render(self, env_id: int = 0) -> np.ndarray:
         """Returns the screen of an environment, ``(height, width, 3)``. Available for Atari games."""
+        if not isinstance(self._envs, AtariVectorEnv):
+            raise NotImplementedError(f"render() is available for Atari games only, not for {self.spec.config.task}")
         screen: np.ndarray = self._envs.render(env_id)
         return screen
 

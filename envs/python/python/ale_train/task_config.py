@@ -104,14 +104,15 @@ class TaskSpec:
         """Returns the observation of a ``dm_env.TimeStep``."""
         order = ["env_id", "players", "obs"]
         names = [*order, *(name for name in entries if name not in order)]
-        return collections.namedtuple("State", names)(**entries)  # type: ignore[misc]
+        return collections.namedtuple("State", names)(**entries)
 
     def observation_spec(self) -> Any:
         """Returns dm_env's specs of a single observation, without the entries of info."""
         from dm_env import specs
 
         ids = specs.BoundedArray((), np.int32, 0, self.config.num_envs - 1, name="env_id")
-        return self.state(env_id=ids, players=Players(env_id=ids), obs=_spec(self.observation_space, "obs"))
+        entries: dict[str, Any] = {"env_id": ids}
+        return self.state(**entries, players=Players(**entries), obs=_spec(self.observation_space, "obs"))
 
     def action_spec(self) -> Any:
         """Returns dm_env's spec of a single action."""

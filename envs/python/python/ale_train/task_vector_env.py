@@ -19,6 +19,9 @@ from ale_train.names import task_of
 
 __all__ = ["TaskVectorEnv"]
 
+#: Observations, rewards, terminations, truncations and info.
+StepBatch = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+
 #: The largest seed.
 _LARGEST_SEED = 2**64 - 1
 
@@ -133,7 +136,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             seeds = [seed for seed, selected in zip(seeds, mask) if selected]
         return pool.reset(seeds, mask)
 
-    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> StepBatch:
         """Performs one action in each environment of the last batch: ``send``, then ``recv``.
 
         Args:
@@ -188,7 +191,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             ids = arguments.indices("env_ids", env_ids, self.num_envs)
         pool.send_reset(ids, self._seeds(seed, len(ids)))
 
-    def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def recv(self) -> StepBatch:
         """Waits for the next batch; see ``step``.
 
         Raises:
@@ -254,13 +257,13 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             raise ValueError("`reset_mask` selects no environment, but must select at least one")
         return mask
 
-    def _result(self, batch: Any) -> Any:
+    def _result(self, batch: StepBatch) -> StepBatch:
         """Returns a batch of the pool with last observations in the form of Gymnasium's: an array of objects."""
         info = batch[4]
         if "final_obs" in info:
             observations, ended = info["final_obs"], info["_final_obs"]
             rows = np.full(len(ended), None, object)
-            for row in np.flatnonzero(ended):
+            for row in np.flatnonzero(ended).tolist():
                 rows[row] = _row(self.single_observation_space, observations, row)
             info["final_obs"] = rows
         return batch
@@ -286,9 +289,11 @@ def _space(described: tuple[Any, ...]) -> gymnasium.Space[Any]:
         return Tuple([_space(part) for part in parts[0]])
     if kind == "Discrete":
         return Discrete(parts[0], start=parts[1])
-    dtype, shape, low, high = parts
-    bounds = (np.array(bound, dtype).reshape(shape) for bound in (low, high))
-    return Box(*bounds, dtype=np.dtype(dtype).type)
+    name, shape, *bounds = parts
+    dtype: type[Any] = np.dtype(name).type
+    low, high = (np.array(bound, dtype).reshape(shape) for bound in bounds)
+    space: gymnasium.Space[Any] = Box(low, high, dtype=dtype)
+    return space
 
 
 def _row(space: gymnasium.Space[Any], observations: Any, row: int) -> Any:

@@ -36,7 +36,7 @@ class AtariVectorEnv(VectorEnv):
     """
 
     #: None if the games have different numbers of actions.
-    single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]
+    single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]  # pyright: ignore
     action_space: gymnasium.Space[Any]
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
@@ -336,7 +336,7 @@ class AtariVectorEnv(VectorEnv):
             self.action_space = batch_space(self.single_action_space, rows)
             return
         alike = len(set(self.num_actions)) == 1
-        self.single_action_space = Discrete(self.num_actions[0]) if alike else None
+        self.single_action_space = Discrete(self.num_actions[0]) if alike else None  # pyright: ignore
         self.action_space = MultiDiscrete(self.num_actions[:rows])
 
     def _open_pool(self) -> _native.AtariPool:

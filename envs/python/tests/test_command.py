@@ -1,0 +1,39 @@
+"""``python -m ale_train``."""
+
+import json
+import os
+import subprocess
+import sys
+
+import ale_train
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "ale_train", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def test_it_prints_versions_processor_roms_and_mujoco(tmp_path):
+    done = run(ALE_TRAIN_ROMS=str(tmp_path), ALE_TRAIN_MUJOCO=str(tmp_path))
+    versions, processor, roms, mujoco = done.stdout.splitlines()
+    assert versions.startswith(f"ale_train {ale_train.__version__}, python ") and "numpy " in versions
+    assert processor.startswith("processor: ")
+    assert roms.startswith(f"ROMs: 1 of {len(ale_train.games())} games in {tmp_path}; missing: ")
+    assert "harvest" not in roms
+    assert mujoco.startswith("MuJoCo: MuJoCo is missing: ")
+    assert done.returncode == 0 and not done.stderr
+
+
+def test_it_prints_json():
+    found = json.loads(run("info", "--json").stdout)
+    assert found["versions"]["ale_train"] == ale_train.__version__
+    assert sorted(found["roms"]["found"] + found["roms"]["missing"]) == sorted(ale_train.games())
+
+
+def test_unknown_commands_are_errors():
+    done = run("train")
+    assert done.returncode == 2 and "invalid choice: 'train'" in done.stderr

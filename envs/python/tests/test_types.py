@@ -1,0 +1,20 @@
+"""The types of the package and of the examples, checked as in the editors and projects of users."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    "checker",
+    [["mypy", "--no-incremental", "python/ale_train", "examples"], ["pyright", "--pythonpath", sys.executable]],
+    ids=["mypy", "pyright"],
+)
+def test_types_are_consistent(checker):
+    pytest.importorskip(checker[0])
+    done = subprocess.run([sys.executable, "-m", *checker], cwd=PACKAGE, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
