@@ -10,7 +10,13 @@ import gymnasium
 import pytest
 
 ROOT = Path(__file__).parents[3]
-DOCUMENTS = [("README.md", 1), ("envs/python/README.md", 12), ("docs/src/tutorial/python.md", 4)]
+DOCUMENTS = [
+    ("README.md", 1),
+    ("envs/python/README.md", 12),
+    ("docs/src/python/index.md", 4),
+    ("docs/src/python/environments.md", 4),
+    ("docs/src/python/loops.md", 6),
+]
 
 
 @pytest.mark.parametrize("document, count", DOCUMENTS)

@@ -99,16 +99,27 @@ _Bytes = npt.NDArray[np.uint8]
 class ALEState:
     """A saved state of an ``ALEInterface``, which can be pickled. The bytes are not those of ale-py."""
 
-    def __new__(cls, serialized: bytes | None = None) -> ALEState: ...
-    def serialize(self) -> bytes: ...
-    def equals(self, other: ALEState) -> bool: ...
+    def __new__(cls, serialized: bytes | None = None) -> ALEState:
+        """Creates an empty state, or one from the bytes of ``serialize``.
+
+        Raises:
+            ValueError: The bytes are not those of a state.
+        """
+    def serialize(self) -> bytes:
+        """Returns the state as bytes."""
+    def equals(self, other: ALEState) -> bool:
+        """Returns true if both states are the same."""
     def __eq__(self, other: ALEState) -> bool: ...  # type: ignore[override]
     def __ne__(self, other: ALEState) -> bool: ...  # type: ignore[override]
     __hash__ = None  # type: ignore[assignment]
-    def getFrameNumber(self) -> int: ...
-    def getEpisodeFrameNumber(self) -> int: ...
-    def getCurrentMode(self) -> int: ...
-    def getDifficulty(self) -> int: ...
+    def getFrameNumber(self) -> int:
+        """Returns the number of frames since the game was loaded."""
+    def getEpisodeFrameNumber(self) -> int:
+        """Returns the number of frames since the last reset."""
+    def getCurrentMode(self) -> int:
+        """Returns the game's mode."""
+    def getDifficulty(self) -> int:
+        """Returns the difficulty switches."""
     def __getstate__(self) -> bytes: ...
     def __setstate__(self, serialized: bytes) -> None: ...
 
@@ -119,59 +130,204 @@ class ALEInterface:
     they emulate.
     """
 
-    def __new__(cls) -> ALEInterface: ...
+    def __new__(cls) -> ALEInterface:
+        """Creates an emulator without a game."""
     @staticmethod
-    def setLoggerMode(mode: LoggerMode | int) -> None: ...
+    def setLoggerMode(mode: LoggerMode | int) -> None:
+        """Accepts ale-py's levels of messages. The emulator writes none."""
     @staticmethod
-    def isSupportedROM(rom: str | os.PathLike[str]) -> str | None: ...
-    def setInt(self, key: str, value: int) -> None: ...
-    def setFloat(self, key: str, value: float) -> None: ...
-    def setBool(self, key: str, value: bool) -> None: ...
-    def setString(self, key: str, value: str) -> None: ...
-    def getInt(self, key: str) -> int: ...
-    def getFloat(self, key: str) -> float: ...
-    def getBool(self, key: str) -> bool: ...
-    def getString(self, key: str) -> str: ...
-    def loadROM(self, rom: str | os.PathLike[str]) -> None: ...
-    def act(self, action: Action | int, paddle_strength: float = 1.0) -> int: ...
-    def reset_game(self) -> None: ...
-    def game_over(self, *, with_truncation: bool = True) -> bool: ...
-    def game_truncated(self) -> bool: ...
-    def lives(self) -> int: ...
-    def getFrameNumber(self) -> int: ...
-    def getEpisodeFrameNumber(self) -> int: ...
-    def getLegalActionSet(self) -> list[Action]: ...
-    def getMinimalActionSet(self) -> list[Action]: ...
-    def getAvailableModes(self) -> list[int]: ...
-    def getAvailableDifficulties(self) -> list[int]: ...
-    def setMode(self, mode: int) -> None: ...
-    def setDifficulty(self, difficulty: int) -> None: ...
-    def getScreenDims(self) -> tuple[int, int]: ...
+    def isSupportedROM(rom: str | os.PathLike[str]) -> str | None:
+        """Returns the id of a ROM's game, or None if it is not supported."""
+    def setInt(self, key: str, value: int) -> None:
+        """Sets an integer.
+
+        Integers are ``random_seed``, ``frame_skip``, ``max_num_frames_per_episode``, ``reward_min`` and
+        ``reward_max``.
+
+        Raises:
+            RuntimeError: There is no such setting, it has another type, or it is not available.
+        """
+    def setFloat(self, key: str, value: float) -> None:
+        """Sets a number.
+
+        The number is ``repeat_action_probability``.
+
+        Raises:
+            RuntimeError: There is no such setting, it has another type, or it is not available.
+        """
+    def setBool(self, key: str, value: bool) -> None:
+        """Sets a boolean.
+
+        Raises:
+            RuntimeError: There is no such setting, it has another type, or it is not available.
+        """
+    def setString(self, key: str, value: str) -> None:
+        """Sets a string.
+
+        Raises:
+            RuntimeError: There is no such setting, it has another type, or it is not available.
+        """
+    def getInt(self, key: str) -> int:
+        """Returns a setting as an integer, -1 if there is none of this name."""
+    def getFloat(self, key: str) -> float:
+        """Returns a setting as a number, -1 if there is none of this name."""
+    def getBool(self, key: str) -> bool:
+        """Returns a setting as a boolean, False if there is none of this name."""
+    def getString(self, key: str) -> str:
+        """Returns a setting as a string, empty if there is none of this name."""
+    def loadROM(self, rom: str | os.PathLike[str]) -> None:
+        """Loads the ROM of a file and resets the game.
+
+        Raises:
+            OSError: The file cannot be read, such as FileNotFoundError.
+            RuntimeError: The ROM is not that of a supported game.
+        """
+    def act(self, action: Action | int, paddle_strength: float = 1.0) -> int:
+        """Performs an action and returns its reward.
+
+        Args:
+            action: A code of ``Action``. Codes above 17 do nothing.
+            paddle_strength: How far a paddle turns, from 0 to 1.
+
+        Raises:
+            RuntimeError: No game is loaded.
+        """
+    def reset_game(self) -> None:
+        """Starts a new episode.
+
+        Raises:
+            RuntimeError: No game is loaded.
+        """
+    def game_over(self, *, with_truncation: bool = True) -> bool:
+        """Returns true if the episode is over, by the game's rules or its frame limit."""
+    def game_truncated(self) -> bool:
+        """Returns true if the episode has reached its frame limit."""
+    def lives(self) -> int:
+        """Returns the remaining lives."""
+    def getFrameNumber(self) -> int:
+        """Returns the number of frames since the game was loaded."""
+    def getEpisodeFrameNumber(self) -> int:
+        """Returns the number of frames since the last reset."""
+    def getLegalActionSet(self) -> list[Action]:
+        """Returns the actions that the game accepts."""
+    def getMinimalActionSet(self) -> list[Action]:
+        """Returns the actions that have an effect in the game."""
+    def getAvailableModes(self) -> list[int]:
+        """Returns the game's modes."""
+    def getAvailableDifficulties(self) -> list[int]:
+        """Returns the game's difficulties."""
+    def setMode(self, mode: int) -> None:
+        """Sets the mode, from the next reset on.
+
+        Raises:
+            RuntimeError: The game has no such mode.
+        """
+    def setDifficulty(self, difficulty: int) -> None:
+        """Sets the difficulty switches.
+
+        Raises:
+            RuntimeError: The game has no such difficulty.
+        """
+    def getScreenDims(self) -> tuple[int, int]:
+        """Returns the height and the width of the screen."""
     @overload
-    def getScreen(self) -> _Bytes: ...
+    def getScreen(self) -> _Bytes:
+        """Returns the palette bytes of the screen, or writes them to ``buffer``.
+
+        Args:
+            buffer: uint8, ``(height, width)``; by default a new array.
+
+        Raises:
+            RuntimeError: No game is loaded, or the buffer has another shape.
+            TypeError: The buffer is not of uint8.
+        """
     @overload
     def getScreen(self, buffer: _Bytes) -> None: ...
     @overload
-    def getScreenRGB(self) -> _Bytes: ...
+    def getScreenRGB(self) -> _Bytes:
+        """Returns the screen in colour, or writes it to ``buffer``.
+
+        Args:
+            buffer: uint8, ``(height, width, 3)``; by default a new array.
+
+        Raises:
+            RuntimeError: No game is loaded, or the buffer has another shape.
+            TypeError: The buffer is not of uint8.
+        """
     @overload
     def getScreenRGB(self, buffer: _Bytes) -> None: ...
     @overload
-    def getScreenGrayscale(self) -> _Bytes: ...
+    def getScreenGrayscale(self) -> _Bytes:
+        """Returns the luminance of the screen, or writes it to ``buffer``.
+
+        Args:
+            buffer: uint8, ``(height, width)``; by default a new array.
+
+        Raises:
+            RuntimeError: No game is loaded, or the buffer has another shape.
+            TypeError: The buffer is not of uint8.
+        """
     @overload
     def getScreenGrayscale(self, buffer: _Bytes) -> None: ...
-    def saveScreenPNG(self, path: str | os.PathLike[str]) -> None: ...
+    def saveScreenPNG(self, path: str | os.PathLike[str]) -> None:
+        """Writes the screen to a PNG file, with pixels of double width.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
     @overload
-    def getRAM(self) -> _Bytes: ...
+    def getRAM(self) -> _Bytes:
+        """Returns the 128 bytes of RAM, or writes them to ``buffer``.
+
+        Args:
+            buffer: uint8, ``(128,)``; by default a new array.
+
+        Raises:
+            RuntimeError: No game is loaded.
+            TypeError: The buffer has another type or shape.
+        """
     @overload
     def getRAM(self, buffer: _Bytes) -> None: ...
-    def getRAMSize(self) -> int: ...
-    def setRAM(self, index: int, value: int) -> None: ...
-    def getAudio(self, buffer: _Bytes | None = None) -> NoReturn: ...
-    def getAudioSize(self) -> NoReturn: ...
-    def cloneState(self, include_rng: bool = False) -> ALEState: ...
-    def cloneSystemState(self) -> ALEState: ...
-    def restoreState(self, state: ALEState) -> None: ...
-    def restoreSystemState(self, state: ALEState) -> None: ...
+    def getRAMSize(self) -> int:
+        """Returns the number of bytes of RAM."""
+    def setRAM(self, index: int, value: int) -> None:
+        """Writes a byte of RAM.
+
+        Args:
+            index: The address, 0 to 127.
+            value: The byte.
+
+        Raises:
+            RuntimeError: There is no such address.
+        """
+    def getAudio(self, buffer: _Bytes | None = None) -> NoReturn:
+        """Sound is not available.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+    def getAudioSize(self) -> NoReturn:
+        """Sound is not available.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+    def cloneState(self, include_rng: bool = False) -> ALEState:
+        """Saves the state, with the generator of sticky actions if ``include_rng``."""
+    def cloneSystemState(self) -> ALEState:
+        """Saves the state with the generator of sticky actions."""
+    def restoreState(self, state: ALEState) -> None:
+        """Restores a saved state. The screen is that of the next frame, and sticky frames repeat the last action.
+
+        Raises:
+            RuntimeError: The state is empty or belongs to another game.
+        """
+    def restoreSystemState(self, state: ALEState) -> None:
+        """Restores a saved state, like ``restoreState``.
+
+        Raises:
+            RuntimeError: The state is empty or belongs to another game.
+        """
     def _load_game(self, game: str, python: str) -> None: ...
     def _step(
         self, action: int, strength: float, acts: int, view: str
