@@ -39,8 +39,15 @@ PAGES = [
     (
         "single-environments.md",
         "Single environments and the emulator",
-        "`import ale_train` provides these names.",
-        ["env:AtariEnv", "_native:ALEInterface", "_native:ALEState", "actions:Action", "logger_mode:LoggerMode"],
+        "`import ale_train` provides these names, except `TaskEnv`, which `gymnasium.make` creates.",
+        [
+            "env:AtariEnv",
+            "task_env:TaskEnv",
+            "_native:ALEInterface",
+            "_native:ALEState",
+            "actions:Action",
+            "logger_mode:LoggerMode",
+        ],
     ),
     (
         "envpool.md",
@@ -70,7 +77,8 @@ PAGES = [
     (
         "registration.md",
         "Registration, ROMs and errors",
-        "`import ale_train` provides the functions without a module; `ale_train.roms` and `ale_train.errors` are modules.",
+        "`import ale_train` provides the functions; `ale_train.roms`, `ale_train.errors` and `ale_train.command` are "
+        "modules.",
         [
             "registration:register_envs",
             "registration:register_tasks",

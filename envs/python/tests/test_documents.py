@@ -9,10 +9,10 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from same import assert_same
 
 import ale_train
 import ale_train.envpool
+from same import assert_same
 
 ale_py = pytest.importorskip("ale_py")
 pytest.importorskip("ale_py.vector_env")

@@ -136,6 +136,28 @@ def test_make_vec_of_gymnasium_finds_the_environments(id):
     assert again.num_envs == 3
 
 
+@pytest.mark.parametrize("id", ale_train.tasks())
+def test_single_environments_are_equal(id):
+    limit = {"max_episode_steps": 40}
+    ours, theirs = gymnasium.make(f"ale_train/{id}", **limit), gymnasium.make(id, **limit)
+    ulps = 1 if id == "Acrobot-v1" else 0
+    generator = np.random.default_rng(2)
+    for episode in range(4):
+        seed = 5 if episode == 0 else None
+        (one, info), (other, their_info) = ours.reset(seed=seed), theirs.reset(seed=seed)
+        assert_same(np.asarray(one), np.asarray(other), ulps)
+        assert info.keys() == their_info.keys()
+        ended = False
+        while not ended:
+            action = random_actions(gymnasium.vector.utils.batch_space(theirs.action_space, 1), generator)[0]
+            (one, *results, info), (other, *their_results, their_info) = ours.step(action), theirs.step(action)
+            assert_same(np.asarray(one), np.asarray(other), ulps)
+            assert results == their_results and info.keys() == their_info.keys()
+            for name in info:
+                assert np.array_equal(info[name], their_info[name]), name
+            ended = any(results[1:])
+
+
 def test_a_step_that_reaches_the_limit_may_also_terminate():
     # Of some seed, the pole falls in the last step.
     ours, theirs = pair("CartPole-v1", 64, AutoresetMode.SAME_STEP, max_episode_steps=20)

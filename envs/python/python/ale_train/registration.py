@@ -60,7 +60,8 @@ def register_v0_v4_envs(namespace: str = "") -> None:
 
 
 def register_tasks() -> None:
-    """Registers classic control, toy text and MuJoCo as ``ale_train/Ant-v5`` and so on, for ``gymnasium.make_vec``.
+    """Registers classic control, toy text and MuJoCo as ``ale_train/Ant-v5`` and so on, for ``gymnasium.make`` and
+    ``gymnasium.make_vec``.
 
     Importing the package does it.
     """
@@ -68,6 +69,7 @@ def register_tasks() -> None:
         gymnasium.registry.pop(f"ale_train/{id}", None)
         gymnasium.register(
             id=f"ale_train/{id}",
+            entry_point="ale_train.task_env:TaskEnv",
             vector_entry_point="ale_train.task_vector_env:TaskVectorEnv",
             max_episode_steps=max_episode_steps,
             reward_threshold=reward_threshold,

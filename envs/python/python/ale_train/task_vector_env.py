@@ -17,7 +17,7 @@ from ale_train import _native, arguments
 from ale_train.errors import ActionError
 from ale_train.names import task_of
 
-__all__ = ["TaskVectorEnv"]
+__all__ = ["TaskVectorEnv", "row_of"]
 
 #: Observations, rewards, terminations, truncations and info.
 StepBatch = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -264,7 +264,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             observations, ended = info["final_obs"], info["_final_obs"]
             rows = np.full(len(ended), None, object)
             for row in np.flatnonzero(ended).tolist():
-                rows[row] = _row(self.single_observation_space, observations, row)
+                rows[row] = row_of(self.single_observation_space, observations, row)
             info["final_obs"] = rows
         return batch
 
@@ -296,7 +296,7 @@ def _space(described: tuple[Any, ...]) -> gymnasium.Space[Any]:
     return space
 
 
-def _row(space: gymnasium.Space[Any], observations: Any, row: int) -> Any:
+def row_of(space: gymnasium.Space[Any], observations: Any, row: int) -> Any:
     """Returns one observation as Gymnasium's environments do."""
     if isinstance(space, Tuple):
         return tuple(int(part[row]) for part in observations)

@@ -1,0 +1,92 @@
+"""Single environments of classic control, toy text and MuJoCo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from ale_train import arguments
+from ale_train.task_vector_env import TaskVectorEnv, row_of
+
+__all__ = ["TaskEnv"]
+
+
+class TaskEnv(gymnasium.Env[Any, Any]):
+    """One environment, as ``gymnasium.make("ale_train/CartPole-v1")`` creates it with Gymnasium's time limit.
+
+    Results equal those of Gymnasium's environment, as described for ``TaskVectorEnv``. Scalars in infos are NumPy's.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(self, id: str, render_mode: None = None, **task_arguments: Any) -> None:
+        """Creates the environment, without a time limit.
+
+        Args:
+            id: The id in Gymnasium, such as ``"Ant-v5"``.
+            render_mode: None, since nothing is rendered.
+            task_arguments: The arguments of Gymnasium's environment.
+
+        Raises:
+            GameError: The id is unknown.
+            TypeError: The environment has no such argument, or a value has the wrong type.
+            ValueError: A value is out of range.
+            OSError: MuJoCo is missing and cannot be downloaded.
+        """
+        self._envs = TaskVectorEnv(
+            id,
+            num_threads=1,
+            autoreset_mode=AutoresetMode.DISABLED,
+            max_episode_steps=arguments.LARGEST,
+            render_mode=render_mode,
+            **task_arguments,
+        )
+        self.observation_space = self._envs.single_observation_space
+        self.action_space = self._envs.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode.
+
+        Args:
+            seed: The seed; None continues the random number generator.
+            options: None or empty.
+
+        Returns:
+            An observation of ``observation_space``, and info.
+
+        Raises:
+            ValueError: The seed is negative, or an option is given.
+        """
+        super().reset(seed=seed)
+        observations, infos = self._envs.reset(seed=seed, options=options)
+        return row_of(self.observation_space, observations, 0), _info(infos)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Performs an action.
+
+        Args:
+            action: A value of ``action_space``; floats may exceed the bounds.
+
+        Returns:
+            Observation, reward, whether the episode terminated, False (the time limit is Gymnasium's), and info.
+
+        Raises:
+            ActionError: The type or shape of the action is wrong.
+            ValueError: The action is not finite or not in the action space.
+            RuntimeError: There was no ``reset``, or the episode has terminated.
+        """
+        observations, rewards, terminated, truncated, infos = self._envs.step(np.asarray(action)[np.newaxis])
+        observation = row_of(self.observation_space, observations, 0)
+        return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _info(infos)
+
+    def close(self) -> None:
+        """Frees the environment."""
+        self._envs.close()
+
+
+def _info(infos: dict[str, Any]) -> dict[str, Any]:
+    """Returns the info of the only environment."""
+    return {name: values[0] for name, values in infos.items() if f"_{name}" in infos}
