@@ -95,6 +95,9 @@ PAGES = [
     ),
 ]
 
+#: Sections of docstrings that are lists.
+TITLES = {"Args:": "Arguments", "Attributes:": "Fields", "Raises:": "Errors"}
+
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -213,8 +216,8 @@ def documentation(found: ast.AST, name: str) -> list[str]:
     blocks = []
     for block in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         head, *rest = block.split("\n")
-        if head in ("Args:", "Raises:"):
-            title = {"Args:": "Arguments", "Raises:": "Errors"}[head]
+        if head in TITLES:
+            title = TITLES[head]
             blocks.append(f"**{title}**\n\n" + "\n".join(items(textwrap.dedent("\n".join(rest)))))
         elif head == "Returns:":
             blocks.append(wrapped("**Returns:** " + " ".join(map(str.strip, rest))))

@@ -115,6 +115,9 @@ class ALEVectorInterface:
 
         The copy is independent: acting on it does not change the environment. Call it before ``send``.
 
+        Args:
+            env_id: The environment.
+
         Raises:
             ValueError: There is no such environment.
             RuntimeError: The environment is in flight.

@@ -125,7 +125,11 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
     def seed_game(self, seed: int | None = None) -> tuple[int, int]:
         """Seeds the generator of random frame skips and, from the next loading on, that of sticky actions.
 
-        Returns the two seeds.
+        Args:
+            seed: The seed; None draws one.
+
+        Returns:
+            The seeds of the two generators.
         """
         first, second = np.random.SeedSequence(seed).generate_state(2)
         self._np_random, _ = seeding.np_random(int(first))
@@ -143,7 +147,16 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
     def reset(  # type: ignore[override]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, AtariEnvStepMetadata]:
-        """Starts an episode. With a seed the game is loaded again, so that equal seeds give equal episodes."""
+        """Starts an episode.
+
+        Args:
+            seed: With a seed the game is loaded again, so that equal seeds give equal episodes.
+            options: Not used.
+
+        Returns:
+            The observation, a uint8 array of ``(height, width, 3)``, ``(height, width)`` or ``(128,)`` by ``obs_type``,
+            and info: ``lives``, ``frame_number``, ``episode_frame_number`` and, with a seed, ``seeds``.
+        """
         super().reset(seed=seed, options=options)
         seeds = None
         if seed is not None:
@@ -163,7 +176,14 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         """Performs an action for the frames of the frame skip.
 
         Args:
-            action: Index of the action, or ``(radius, angle, fire)`` if actions are continuous.
+            action: Index of the action, or ``(radius, angle, fire)`` if actions are continuous, a float32 array.
+
+        Returns:
+            Observation, sum of the rewards, whether the game is over, whether its frame limit was reached, and info.
+
+        Raises:
+            IndexError: There is no such action.
+            AssertionError: A continuous action is not in the action space.
         """
         if self.continuous:
             code, strength = self._analogue(action)
@@ -204,13 +224,25 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
     @staticmethod
     def map_action_idx(left_center_right: int, down_center_up: int, fire: bool) -> Action:
-        """Returns the action of a stick that is held left (-1) or right (1), down (-1) or up (1), and a button."""
+        """Returns the action of a stick and a button.
+
+        Args:
+            left_center_right: -1, 0 or 1.
+            down_center_up: -1, 0 or 1.
+            fire: The button is held.
+        """
         vertical = {-1: "DOWN", 0: "", 1: "UP"}[down_center_up]
         horizontal = {-1: "LEFT", 0: "", 1: "RIGHT"}[left_center_right]
         return Action[vertical + horizontal + ("FIRE" if fire else "") or "NOOP"]
 
     def render(self) -> np.ndarray | None:
-        """Returns the screen if ``render_mode`` is ``"rgb_array"``. With ``"human"``, steps show it in a window."""
+        """Returns the screen if ``render_mode`` is ``"rgb_array"``, uint8 of ``(height, width, 3)``.
+
+        With ``"human"``, steps show it in a window.
+
+        Raises:
+            gymnasium.error.Error: There is no ``render_mode``.
+        """
         if self.render_mode == "rgb_array":
             return self.ale.getScreenRGB()
         if self.render_mode == "human":
@@ -232,7 +264,11 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
     @functools.lru_cache(1)  # noqa: B019 - as in ale-py, where programs call cache_clear
     def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
-        """Returns the actions by the keys that play them: w, a, s, d, the space bar to fire, and e for no action."""
+        """Returns the actions by the keys that play them: w, a, s, d, the space bar to fire, and e for no action.
+
+        Raises:
+            AttributeError: Actions are continuous.
+        """
         if self.continuous:
             raise AttributeError("get_keys_to_action does not exist for continuous actions")
         keys = [tuple(key for part, key in _KEYS if part in action.name) or (_NO_KEY,) for action in self._action_set]
@@ -243,11 +279,22 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         return [action.name for action in self._action_set]
 
     def clone_state(self, include_rng: bool = False) -> ALEState:
-        """Returns the state of the game, with the generator of sticky actions if ``include_rng``."""
+        """Returns the state of the game.
+
+        Args:
+            include_rng: Include the generator of sticky actions.
+        """
         return self.ale.cloneState(include_rng=include_rng)
 
     def restore_state(self, state: ALEState) -> None:
-        """Restores a state of the game."""
+        """Restores a state of the game.
+
+        Args:
+            state: A state of ``clone_state`` of the same game.
+
+        Raises:
+            RuntimeError: The state is empty or belongs to another game.
+        """
         self.ale.restoreState(state)
 
 

@@ -76,7 +76,12 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
-    """Calls ``make`` with ``env_type="gymnasium"``."""
+    """Calls ``make`` with ``env_type="gymnasium"``.
+
+    Args:
+        task_id: As for ``make``.
+        config: As for ``make``.
+    """
     return make(task_id, "gymnasium", **config)
 
 
@@ -85,12 +90,22 @@ make_gym = make_gymnasium
 
 
 def make_dm(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
-    """Calls ``make`` with ``env_type="dm"``."""
+    """Calls ``make`` with ``env_type="dm"``.
+
+    Args:
+        task_id: As for ``make``.
+        config: As for ``make``.
+    """
     return make(task_id, "dm", **config)
 
 
 def make_spec(task_id: str, **config: Any) -> Spec | TaskSpec:
-    """Returns the spec of environments, which are not kept."""
+    """Returns the spec of environments, which are not kept.
+
+    Args:
+        task_id: As for ``make``.
+        config: As for ``make``.
+    """
     env = make(task_id, **config)
     env.close()
     return env.spec
@@ -103,10 +118,34 @@ def list_all_envs() -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Configuration of the environments. ``-1`` as mode or difficulty stands for the game's default.
+    """Configuration of the environments.
 
     Four fields of EnvPool have no effect: ``max_num_players`` and ``use_inter_area_resize`` must keep their defaults,
     ``base_path`` and ``gym_reset_return_info`` are ignored.
+
+    Attributes:
+        task: Id of the game.
+        num_envs: Number of environments.
+        batch_size: Rows of a batch; 0 means one for each environment.
+        num_threads: Threads that step environments; 0 means one for each core.
+        thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
+        seed: Environment ``i`` has the seed ``seed + i``.
+        env_seed: A seed for each environment instead.
+        max_episode_steps: Steps after which an episode is truncated.
+        stack_num: Frames per observation, oldest first.
+        frame_skip: Emulated frames per step.
+        noop_max: A reset plays a random number of NOOP frames below this.
+        zero_discount_on_life_loss: Report a lost life as a discount of 0, while the episode continues.
+        episodic_life: End the episode when a life is lost.
+        reward_clip: Clip rewards to -1, 0 and 1.
+        use_fire_reset: Press FIRE after a reset, in games with this action.
+        img_height: Rows of an observation.
+        img_width: Columns of an observation.
+        mode: Mode of the game; -1 for its default.
+        difficulty: Difficulty switches; -1 for their default.
+        full_action_space: Use all legal actions instead of the minimal set.
+        repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
+        gray_scale: One grayscale byte per pixel instead of RGB.
     """
 
     task: str
@@ -319,10 +358,17 @@ class EnvPool:
         return self._results((observations, nothing, nothing, nothing, info)).of_rows(mask)
 
     def send(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> None:
-        """Sends one action to each of these environments, or to those of the last batch, without waiting.
+        """Sends actions without waiting. If a batch holds all environments, all must be sent to before ``recv``.
 
-        ``{"action": action, "env_id": env_id}`` is the same. If a batch holds all environments, all must be sent to
-        before ``recv``.
+        Args:
+            action: One action for each environment: integers of shape ``(rows,)``, or floats of ``(rows, n)``; or the
+                dictionary ``{"action": action, "env_id": env_id}``.
+            env_id: The environments, which must not be in flight; by default those of the last batch.
+
+        Raises:
+            ActionError: The type or shape of the actions is wrong; nothing is sent.
+            ValueError: An action or an index is out of range; nothing is sent.
+            RuntimeError: There was no reset, or an environment is in flight.
         """
         action, env_id = _sent(action, env_id)
         actions = np.asarray(action)
@@ -402,12 +448,30 @@ class GymnasiumEnvPool(EnvPool):
     single_action_space = action_space
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Resets these environments, by default all. Returns observations and info."""
+        """Resets environments.
+
+        Args:
+            env_id: The environments; by default all.
+
+        Returns:
+            Observations of shape ``(rows, *observation_space.shape)`` and info, with one entry for each row.
+
+        Raises:
+            ValueError: There is no such environment.
+        """
         results = self._reset(env_id)
         return results.observations, results.info
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Waits for a batch. Returns observations, rewards (float32), terminations, truncations and info."""
+        """Waits for a batch.
+
+        Returns:
+            Observations, rewards (float32), terminations and truncations (bool), and info, with one entry for each of
+            ``batch_size`` rows. ``info["env_id"]`` (int32) contains the environments.
+
+        Raises:
+            RuntimeError: Too few environments are in flight, or an environment failed.
+        """
         return self._returned(self._recv())
 
     def _returned(self, results: Results) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
@@ -417,12 +481,27 @@ class GymnasiumEnvPool(EnvPool):
     def step(
         self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Calls ``send``, then ``recv``."""
+        """Calls ``send``, then ``recv``.
+
+        Args:
+            action: As for ``send``.
+            env_id: As for ``send``.
+
+        Returns:
+            The results of ``recv``.
+        """
         self.send(action, env_id)
         return self.recv()
 
     def render(self, env_id: int = 0) -> np.ndarray:
-        """Returns the screen of an environment, ``(height, width, 3)``. Available for Atari games."""
+        """Returns the screen of an environment of an Atari game, uint8 of ``(height, width, 3)``.
+
+        Args:
+            env_id: The environment, which must not be in flight.
+
+        Raises:
+            NotImplementedError: The environments are not Atari games.
+        """
         if not isinstance(self._envs, AtariVectorEnv):
             raise NotImplementedError(f"render() is available for Atari games only, not for {self.spec.config.task}")
         screen: np.ndarray = self._envs.render(env_id)
@@ -446,11 +525,29 @@ class DmEnvPool(EnvPool):
     a life was lost and ``zero_discount_on_life_loss`` is set."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
-        """Resets these environments, by default all."""
+        """Resets environments.
+
+        Args:
+            env_id: The environments; by default all.
+
+        Returns:
+            A ``dm_env.TimeStep`` of arrays with one entry for each row.
+
+        Raises:
+            ValueError: There is no such environment.
+        """
         return self._returned(self._reset(env_id))
 
     def recv(self) -> Any:
-        """Waits for a batch. Returns a ``dm_env.TimeStep`` of arrays."""
+        """Waits for a batch.
+
+        Returns:
+            A ``dm_env.TimeStep`` of arrays: step types (int32), rewards and discounts (float32), and an observation
+            whose field ``env_id`` contains the environments.
+
+        Raises:
+            RuntimeError: Too few environments are in flight, or an environment failed.
+        """
         return self._returned(self._recv())
 
     def _returned(self, results: Results) -> Any:
@@ -469,7 +566,15 @@ class DmEnvPool(EnvPool):
         )
 
     def step(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> Any:
-        """Calls ``send``, then ``recv``."""
+        """Calls ``send``, then ``recv``.
+
+        Args:
+            action: As for ``send``.
+            env_id: As for ``send``.
+
+        Returns:
+            The results of ``recv``.
+        """
         self.send(action, env_id)
         return self.recv()
 

@@ -35,7 +35,12 @@ class VectorAtariEnv(AtariVectorEnv):
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """See ``AtariVectorEnv.reset``."""
+        """Starts new episodes.
+
+        Args:
+            seed: As for ``AtariVectorEnv.reset``; None in the first reset stands for the seed of the constructor.
+            options: As for ``AtariVectorEnv.reset``.
+        """
         if seed is None:
             seed, self._first_seed = self._first_seed, None
         return super().reset(seed=seed, options=options)

@@ -40,6 +40,9 @@ def register_envs(namespace: str = "ALE") -> None:
     the ids. Another namespace keeps both: ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``.
 
     As in ale-py, ``repeat_action_probability`` is 0.25 in the versions 5 and 0 (Machado et al., 2018).
+
+    Args:
+        namespace: The part of the ids before the slash.
     """
     register_v5_envs(namespace)
     register_v0_v4_envs("" if namespace == "ALE" else namespace)

@@ -20,6 +20,12 @@ def get_rom_path(name: str) -> Path | None:
     """Returns the path of a game's ROM, or None with a warning if the game is unknown.
 
     A missing ROM is downloaded with pip.
+
+    Args:
+        name: Id of the game, such as ``"ms_pacman"``.
+
+    Raises:
+        OSError: The ROM is missing and cannot be downloaded.
     """
     if name not in _native.games():
         warnings.warn(f"Rom {name} not supported.", stacklevel=2)

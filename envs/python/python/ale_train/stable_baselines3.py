@@ -53,7 +53,11 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Sends an action to each environment."""
+        """Sends an action to each environment.
+
+        Args:
+            actions: Indices of actions, of shape ``(num_envs,)``.
+        """
         dtype = np.float32 if self.envs.continuous else np.int64
         self.envs.send(np.asarray(actions, dtype))
 

@@ -22,8 +22,18 @@ __all__ = ["TaskConfig", "TaskSpec"]
 class TaskConfig:
     """Configuration of environments of classic control, toy text or MuJoCo.
 
-    ``arguments`` are those of Gymnasium's environment, which ``make`` takes as keyword arguments. ``max_num_players``
-    must keep its default; ``base_path`` and ``gym_reset_return_info`` are ignored.
+    ``max_num_players`` must keep its default; ``base_path`` and ``gym_reset_return_info`` are ignored.
+
+    Attributes:
+        task: Id of the environment.
+        num_envs: Number of environments.
+        batch_size: Rows of a batch; 0 means one for each environment.
+        num_threads: Threads that step environments; 0 means one for each core.
+        thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
+        seed: Environment ``i`` has the seed ``seed + i``.
+        env_seed: A seed for each environment instead.
+        max_episode_steps: Steps after which an episode is truncated; None for the environment's own limit.
+        arguments: The arguments of Gymnasium's environment, which ``make`` takes as keyword arguments.
     """
 
     task: str

@@ -200,11 +200,18 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._result(self._open_pool().recv())
 
     def snapshot(self) -> bytes:
-        """Returns the complete state of all environments. Must not be called between ``send`` and ``recv``."""
+        """Returns the complete state of all environments.
+
+        Raises:
+            RuntimeError: An environment is in flight.
+        """
         return self._open_pool().snapshot()
 
     def restore(self, state: bytes) -> tuple[Any, dict[str, Any]]:
         """Restores a state from ``snapshot``, to environments with the same options, and returns it as ``reset`` does.
+
+        Args:
+            state: The state.
 
         Raises:
             ValueError: The state is damaged or belongs to other environments; nothing changes.

@@ -278,6 +278,9 @@ class AtariVectorEnv(VectorEnv):
     def render(self, env_id: int | None = None) -> Any:
         """Returns the screens of all environments, or of one, as RGB arrays of shape ``(height, width, 3)``.
 
+        Args:
+            env_id: The environment; None stands for all, whose screens are a tuple.
+
         Raises:
             RuntimeError: The environment is in flight.
         """
@@ -291,7 +294,14 @@ class AtariVectorEnv(VectorEnv):
         return self._open_pool().ram()
 
     def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
-        """Returns the complete state of all or some environments. Must not be called between ``send`` and ``recv``."""
+        """Returns the complete state of all or some environments.
+
+        Args:
+            env_ids: The environments; None stands for all.
+
+        Raises:
+            RuntimeError: An environment is in flight.
+        """
         pool = self._open_pool()
         return pool.snapshot(None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))
 
@@ -300,7 +310,9 @@ class AtariVectorEnv(VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Restores a state from ``snapshot``, to environments with the same options, and returns it as ``reset`` does.
 
-        With ``env_ids``, restores the state of some environments to these ones, which need only have the same games.
+        Args:
+            state: The state of all environments, or of as many as ``env_ids`` names.
+            env_ids: Restores the state of some environments to these ones, which need only have the same games.
 
         Raises:
             ValueError: The state is damaged or belongs to other environments; nothing changes.
