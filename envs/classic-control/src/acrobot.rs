@@ -116,7 +116,7 @@ impl Dynamics for Acrobot {
             velocities: [moved[2].clamp(-fastest_1, fastest_1), moved[3].clamp(-fastest_2, fastest_2)],
         };
         let terminated = state.is_tip_up();
-        Ok(Judgement { terminated, reward: if terminated { 0.0 } else { -1.0 } })
+        Ok(Judgement { reward: if terminated { 0.0 } else { -1.0 }, terminated })
     }
 
     fn observe(&self, state: &AcrobotState, observation: &mut [u8]) {

@@ -88,7 +88,7 @@ impl Dynamics for CartPole {
     ) -> Result<Judgement, EnvError> {
         let push_right = action.to_index(action_space)? == 1;
         state.integrate(if push_right { FORCE } else { -FORCE });
-        Ok(Judgement { terminated: state.has_failed(), reward: 1.0 })
+        Ok(Judgement { reward: 1.0, terminated: state.has_failed() })
     }
 
     fn observe(&self, state: &CartPoleState, observation: &mut [u8]) {

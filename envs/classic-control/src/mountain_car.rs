@@ -62,7 +62,7 @@ impl Dynamics for MountainCar {
             state.velocity = 0.0;
         }
         let terminated = state.position >= GOAL_POSITION && state.velocity >= self.goal_velocity;
-        Ok(Judgement { terminated, reward: -1.0 })
+        Ok(Judgement { reward: -1.0, terminated })
     }
 
     fn observe(&self, state: &MountainCarState, observation: &mut [u8]) {

@@ -93,7 +93,7 @@ impl Dynamics for MountainCarContinuous {
         let terminated = state.position >= GOAL_POSITION && state.velocity >= self.goal_velocity;
         let prize = if terminated { 100.0 } else { 0.0 };
         let reward = prize - f64::from(action) * f64::from(action) * 0.1;
-        Ok(Judgement { terminated, reward })
+        Ok(Judgement { reward, terminated })
     }
 
     fn observe(&self, state: &MountainCarContinuousState, observation: &mut [u8]) {

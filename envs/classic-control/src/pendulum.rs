@@ -74,7 +74,7 @@ impl Dynamics for Pendulum {
         let acceleration = 3.0 * self.gravity / 2.0 * angle.sin() + f64::from(3.0 * torque);
         state.angular_velocity = (angular_velocity + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
         state.angle = angle + state.angular_velocity * DT;
-        Ok(Judgement { terminated: false, reward: -cost })
+        Ok(Judgement { reward: -cost, terminated: false })
     }
 
     fn observe(&self, state: &PendulumState, observation: &mut [u8]) {
