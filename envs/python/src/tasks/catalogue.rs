@@ -113,6 +113,17 @@ fn tabular(env: Tabular) -> Recipe {
     Recipe::new(move || env.clone(), Field::of_names(&["prob"], |_| Kind::F64ExceptReset))
 }
 
+/// The values that Taxi reports.
+const TAXI: [&str; 7] = [
+    "prob",
+    "action_mask_0",
+    "action_mask_1",
+    "action_mask_2",
+    "action_mask_3",
+    "action_mask_4",
+    "action_mask_5",
+];
+
 fn taxi(given: &Given) -> PyResult<Recipe> {
     given.require_names(&["is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"])?;
     let defaults = TaxiOptions::default();
@@ -122,18 +133,9 @@ fn taxi(given: &Given) -> PyResult<Recipe> {
         fickle_passenger: given.flag("fickle_passenger", defaults.fickle_passenger)?,
         fickle_probability: given.probability("fickle_probability", defaults.fickle_probability)?,
     };
-    const NAMES: [&str; 7] = [
-        "prob",
-        "action_mask_0",
-        "action_mask_1",
-        "action_mask_2",
-        "action_mask_3",
-        "action_mask_4",
-        "action_mask_5",
-    ];
     let kind = |name: &str| if name == "prob" { Kind::F64 } else { Kind::I8 };
     let env = Taxi::new(options);
-    Ok(Recipe::new(move || env.clone(), Field::of_names(&NAMES, kind)))
+    Ok(Recipe::new(move || env.clone(), Field::of_names(&TAXI, kind)))
 }
 
 fn blackjack(given: &Given) -> PyResult<Recipe> {

@@ -95,10 +95,11 @@ impl Field {
 pub(crate) fn add(info: &Bound<'_, PyDict>, fields: &[Field], rows: &[Option<&Details>]) -> PyResult<()> {
     let py = info.py();
     for field in fields {
-        let has = |row: &Option<&Details>| row.is_some_and(|details| field.of_row(details).is_some());
-        if rows.iter().any(has) {
+        let has = |row: Option<&Details>| row.is_some_and(|details| field.of_row(details).is_some());
+        let mask: Vec<bool> = rows.iter().map(|row| has(*row)).collect();
+        if mask.contains(&true) {
             info.set_item(PyString::intern(py, &field.name), field.array(py, rows)?)?;
-            info.set_item(format!("_{}", field.name), received::column(py, rows.iter().map(has)))?;
+            info.set_item(format!("_{}", field.name), received::column(py, mask))?;
         }
     }
     Ok(())
