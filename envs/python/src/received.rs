@@ -60,13 +60,18 @@ pub(crate) fn share<'py, T: Element + Pod>(
         spares.put(buffer);
         return Ok(array);
     }
+    assert_eq!(
+        shape.iter().product::<usize>() * size_of::<T>(),
+        buffer.row_bytes(),
+        "rows are of `shape` elements"
+    );
     let start = buffer.as_mut_ptr().cast::<T>();
     let shape = with_rows(buffer.rows(), shape);
     let memory = ObservationMemory { buffer: Some(buffer), spares: Arc::clone(spares) };
     let owner = Bound::new(py, memory)?.into_any();
     // SAFETY: the pointer is to the allocation of the buffer, which does not move while `owner` lives, and the array keeps
-    // `owner` alive. The buffer holds contiguous rows of `shape` elements, aligned to eight bytes, and any bytes are valid
-    // elements. Rust does not access them before `owner` is dropped, so Python may write to them.
+    // `owner` alive. The buffer holds contiguous rows of `shape` elements, as was asserted, aligned to eight bytes, and any
+    // bytes are valid elements. Rust does not access them before `owner` is dropped, so Python may write to them.
     #[allow(unsafe_code)]
     Ok(unsafe {
         let view = ArrayView::from_shape_ptr(IxDyn(&shape), start.cast_const());

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rl_env::{Dtype, ObservationBuffer, Space, VectorEnv};
@@ -265,7 +264,9 @@ impl TaskPool {
         Ok(match dtype {
             Some(Dtype::F32) => received::share::<f32>(py, observations, shape, spares)?.into_any(),
             Some(Dtype::F64) => received::share::<f64>(py, observations, shape, spares)?.into_any(),
-            _ => received::share::<i64>(py, observations, shape, spares)?.into_any(),
+            Some(Dtype::I64) => received::share::<i64>(py, observations, shape, spares)?.into_any(),
+            Some(Dtype::U8) => received::share::<u8>(py, observations, shape, spares)?.into_any(),
+            _ => received::share::<i8>(py, observations, shape, spares)?.into_any(),
         })
     }
 }
@@ -277,7 +278,8 @@ fn arrays<'py>(py: Python<'py>, space: &Space, buffer: &ObservationBuffer) -> Py
         Some(Dtype::F32) => received::copy::<f32>(py, buffer, &shape)?.into_any(),
         Some(Dtype::F64) => received::copy::<f64>(py, buffer, &shape)?.into_any(),
         Some(Dtype::I64) => received::copy::<i64>(py, buffer, &shape)?.into_any(),
-        Some(other) => return Err(PyValueError::new_err(format!("no observations are of {}", other.name()))),
+        Some(Dtype::U8) => received::copy::<u8>(py, buffer, &shape)?.into_any(),
+        Some(Dtype::I8) => received::copy::<i8>(py, buffer, &shape)?.into_any(),
         None => {
             let part = |index: usize| {
                 let value = |row| bytemuck::cast_slice::<u8, i64>(buffer.row(row))[index];
