@@ -60,7 +60,7 @@ def test_every_id_of_ale_py_is_registered_with_its_options(registry: dict[str, o
         return {
             spec.id: (spec.kwargs, spec.nondeterministic, spec.max_episode_steps, spec.order_enforce)
             for spec in gymnasium.registry.values()
-            if str(spec.entry_point).startswith(f"{package}.")
+            if str(spec.entry_point).startswith(f"{package}.env:")
         }
 
     gymnasium.register_envs(ale_py)
