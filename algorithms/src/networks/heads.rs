@@ -60,7 +60,7 @@ impl RowTasks {
     }
 
     /// Selects the column of each row's task: `[rows, num_tasks]` to `[rows, 1]`.
-    fn pick(&self, all: Tensor<2>) -> Tensor<2> {
+    pub(super) fn pick(&self, all: Tensor<2>) -> Tensor<2> {
         if self.num_tasks == 1 { all } else { all.gather(1, self.task_ids.clone().unsqueeze_dim(1)) }
     }
 
@@ -219,6 +219,16 @@ impl ActionColumns {
         (layers > 1).then_some(rows)
     }
 
+    /// Computes the outputs of each row's task by a layer over features `[rows, features]`: `[rows, max_outputs]`. Those beyond
+    /// the outputs of the task are arbitrary.
+    pub(super) fn forward(&self, layer: &Linear, features: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
+        let outputs = match self.grouping(rows) {
+            Some(rows) => rows.group(&features).linear(layer),
+            None => layer.forward(features),
+        };
+        self.arrange(outputs, 1, rows).squeeze_dim(2)
+    }
+
     /// Arranges the outputs of each row's task, of which [`grouping`](Self::grouping) has multiplied only its
     /// own: to `[rows, max_outputs, columns]`. Those beyond the outputs of the task are arbitrary.
     pub(super) fn arrange(&self, outputs: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
@@ -285,11 +295,7 @@ impl Heads {
     /// of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let values = rows.pick(self.value.forward(features.clone()));
-        let logits = match self.columns.grouping(rows) {
-            Some(rows) => rows.group(&features).linear(&self.policy),
-            None => self.policy.forward(features),
-        };
-        let logits = self.columns.arrange(logits, 1, rows).squeeze_dim(2);
+        let logits = self.columns.forward(&self.policy, features, rows);
         let (logits, log_deviations) = match &self.log_deviations {
             None => (mask_logits(logits, rows.illegal()), None),
             Some(log_deviations) => (logits, Some(rows.embed(log_deviations.val()))),

@@ -107,14 +107,12 @@ impl SquashedActor {
     /// Computes the distributions of the actions in observations `[rows, length]`.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> SquashedOutputs {
         let features = self.hidden.forward(observations);
-        let pick = |layer: &Linear| -> Tensor<2> {
-            self.columns.pick(layer.forward(features.clone()), 1, rows).squeeze_dim(2)
-        };
+        let outputs = |layer: &Linear| self.columns.forward(layer, features.clone(), rows);
         let [low, high] = LOG_DEVIATIONS;
-        let log_deviations = pick(&self.log_deviation).tanh();
+        let log_deviations = outputs(&self.log_deviation).tanh();
         let log_deviations =
             log_deviations.mul_scalar((high - low) / 2.0).add_scalar(f64::midpoint(low, high));
-        SquashedOutputs { means: pick(&self.mean), log_deviations }
+        SquashedOutputs { means: outputs(&self.mean), log_deviations }
     }
 }
 
@@ -126,7 +124,7 @@ impl Critic {
 
     /// `[rows, inputs]` to `[rows]`.
     fn forward(&self, inputs: Tensor<2>, rows: &RowTasks) -> Tensor<1> {
-        rows.pick(self.value.forward(self.hidden.forward(inputs)), 1).squeeze_dim(1)
+        rows.pick(self.value.forward(self.hidden.forward(inputs))).squeeze_dim(1)
     }
 }
 
