@@ -41,15 +41,17 @@ pub(super) fn text(experiment: &Experiment) -> Result<Media> {
 pub(super) fn session(experiment: &Experiment) -> Result<Media> {
     let values = influential(experiment)?;
     let mut columns = values.clone();
-    for algorithm in Algorithm::ALL {
-        let other = config::from_toml(&format!("experiment.algorithm = '{algorithm}'"))?.resolve()?;
-        for column in influential(&other)? {
+    // An algorithm may not learn the default game: its first preset has a game that it does.
+    let of_algorithm = |algorithm| config::presets().iter().find(|preset| preset.algorithm == algorithm);
+    for preset in Algorithm::ALL.iter().copied().filter_map(of_algorithm) {
+        for column in influential(&config::from_preset(preset)?.resolve()?)? {
             if columns.iter().all(|(key, _)| *key != column.0) {
                 columns.push(column);
             }
         }
     }
-    let learning_rate = format!("{}.learning_rate", experiment.run.algorithm);
+    let algorithm = experiment.run.algorithm;
+    let learning_rate = format!("{algorithm}.{}", algorithm.descriptor().learning_rate);
     let first = FIRST.into_iter().map(str::to_owned).chain([learning_rate]).collect();
     Ok(Media::SessionStart(Session { columns, first, metrics: results(experiment), values }))
 }
