@@ -256,7 +256,6 @@ fn refuses_without_a_terminal_or_with_wrong_arguments() {
         (&["play", "harvest", "--mode", "7"], "modes are [0]"),
         (&["play", "harvest", "--sticky", "2"], "it must be a number in 0..=1"),
         (&["play", "--checkpoint", "nowhere"], "there is no nowhere"),
-        (&["play", "--watch"], "--checkpoint <AGENT>"),
     ] {
         let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
         assert!(message.contains(expected), "{arguments:?}: {message}");
