@@ -284,7 +284,7 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     for (source, settings, expected) in [
         ("nowhere", &[][..], "there is no "),
         ("text.safetensors", &[], "is not a safetensors file"),
-        ("plain.safetensors", &[], "does not describe its network"),
+        ("plain.safetensors", &[], "has no network in its metadata"),
         (
             "source",
             &["--set", "policy.hidden_size=32"],

@@ -38,7 +38,7 @@ pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let (weights, metadata) = tensors::parse(path, file)?;
     let contents = Contents { path, metadata };
     let description: NetworkDescription = contents.json(NETWORK)?;
-    let spec: VectorSpec = contents.json(ENVIRONMENTS)?;
+    let spec: VectorSpec = contents.parse(ENVIRONMENTS, |text| Ok(toml::from_str(text)?))?;
     let experiment = config::from_toml(contents.text(EXPERIMENT)?)?.resolve();
     Ok(TrainedAgent {
         origin: path.to_owned(),
@@ -66,8 +66,11 @@ impl Contents<'_> {
     }
 
     fn json<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
-        serde_json::from_str(self.text(key)?)
-            .with_context(|| format!("{}: its {key} cannot be read", unusable(self.path)))
+        self.parse(key, |text| Ok(serde_json::from_str(text)?))
+    }
+
+    fn parse<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
+        parse(self.text(key)?).with_context(|| format!("{}: its {key} cannot be read", unusable(self.path)))
     }
 }
 
@@ -83,7 +86,8 @@ impl TrainedAgent {
         let parameters = weights.iter().map(|weights| weights.values.len()).sum();
         let values = [
             (NETWORK, json!(description).to_string()),
-            (ENVIRONMENTS, json!(self.one_environment_of_each_task()?).to_string()),
+            // JSON has no infinity, which bounds of observations may be.
+            (ENVIRONMENTS, toml::to_string(&self.one_environment_of_each_task()?)?),
             (EXPERIMENT, self.experiment.to_toml()?),
             (FRAMES, json!(self.frames).to_string()),
             (COMMIT, json!(self.commit).to_string()),

@@ -84,7 +84,7 @@ fn errors_are_one_line_with_the_allowed_values() {
             "unknown game or set 'nope'",
         ),
         (&["resume", "nowhere"], "there is no nowhere"),
-        (&["eval", "Cargo.toml"], "neither a checkpoint nor a run with checkpoints"),
+        (&["eval", "Cargo.toml"], "Cargo.toml is not a safetensors file"),
         (
             &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
             "did you mean breakout?",
