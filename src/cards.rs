@@ -159,10 +159,8 @@ the episodes of the evaluation at the end of training, or the median of the huma
 
 /// Returns the page of the book.
 fn page(entries: &[Entry]) -> String {
-    let mut page = INTRODUCTION.to_owned();
-    let mut row = |cells: &[String]| page += &format!("| {} |\n", cells.join(" | "));
-    row(&HEADINGS.map(str::to_owned));
-    row(&HEADINGS.map(|_| "---".to_owned()));
-    entries.iter().for_each(|entry| row(&entry.cells()));
-    page
+    let headings = [HEADINGS.map(str::to_owned).to_vec(), vec!["---".to_owned(); HEADINGS.len()]];
+    let rows = headings.into_iter().chain(entries.iter().map(Entry::cells));
+    let rows: Vec<String> = rows.map(|cells| format!("| {} |", cells.join(" | "))).collect();
+    format!("{INTRODUCTION}{}\n", rows.join("\n"))
 }

@@ -69,7 +69,8 @@ fn list() -> Result<String> {
             let size = Size::of(preset)?;
             let mut name = preset.name;
             if name.len() > NAME_WIDTH {
-                list += &format!("{name}\n");
+                list += name;
+                list.push('\n');
                 name = "";
             }
             let (mut envs, mut frames) = (size.num_envs.to_string(), count(size.total_frames));

@@ -39,7 +39,11 @@ fn evaluated(agent: &str, directory: &Path) -> Value {
 fn exported_agents_play_as_their_runs() {
     for (algorithm, games, settings) in [
         ("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16", "policy.lstm=8"][..]),
-        ("ppo", "Pendulum-v1", &["ppo.num_steps=16", "policy.normalize_observations=true"]),
+        (
+            "ppo",
+            "Pendulum-v1",
+            &["ppo.num_steps=16", "ppo.num_minibatches=2", "policy.normalize_observations=true"],
+        ),
         ("ppo", "harvest", &["ppo.num_steps=16", "policy.value_scale=popart"]),
         ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
         ("pqn", "harvest", &["pqn.num_steps=16"]),

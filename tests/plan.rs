@@ -15,7 +15,7 @@ const RUNS: [&str; 4] = [
     "ppo --games harvest --num-envs 2 --total-frames 4096 --set ppo.num_steps=16",
     "ppo --games CartPole-v1 --total-frames 5000 --set environments.halves=true",
     "dqn --games harvest --num-envs 2 --total-frames 8000 --set dqn.buffer_size=2000 --set dqn.learning_starts=100 --set dqn.train_ratio=0.05",
-    "sac --games Pendulum-v1 --num-envs 2 --total-frames 12000 --set sac.buffer_size=2000 --set sac.learning_starts=300 --set sac.train_ratio=0.05 --set policy.hidden_size=16",
+    "sac --games Pendulum-v1 --num-envs 2 --total-frames 12000 --set sac.buffer_size=2000 --set sac.learning_starts=300 --set sac.batch_size=32 --set sac.train_ratio=0.05 --set policy.hidden_size=16",
 ];
 
 fn train(settings: &str, run: &Path) -> Command {

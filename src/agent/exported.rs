@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{TrainedAgent, Weights};
+use super::{Exported, TrainedAgent, Weights};
 use crate::config;
 use crate::scores::FinalScores;
 use crate::tensors::{self, Precision};
@@ -40,13 +40,14 @@ pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let description: NetworkDescription = contents.json(NETWORK)?;
     let spec: VectorSpec = contents.parse(ENVIRONMENTS, |text| Ok(toml::from_str(text)?))?;
     let experiment = config::from_toml(contents.text(EXPERIMENT)?)?.resolve();
+    let network = TrainedNetwork { description, weights };
     Ok(TrainedAgent {
         origin: path.to_owned(),
         experiment: experiment.with_context(|| unusable(path))?,
         frames: contents.json(FRAMES)?,
         commit: contents.json(COMMIT)?,
         scores: contents.json::<Option<FinalScores>>(SCORES)?,
-        weights: Weights::Network { network: TrainedNetwork { description, weights }, spec },
+        weights: Weights::Network(Box::new(Exported { network, spec })),
     })
 }
 
@@ -100,7 +101,7 @@ impl TrainedAgent {
 
     fn one_environment_of_each_task(&self) -> Result<VectorSpec> {
         let spec = match &self.weights {
-            Weights::Network { spec, .. } => spec.clone(),
+            Weights::Network(exported) => exported.spec.clone(),
             Weights::State(_) => self.restore()?.spec().clone(),
         };
         Ok(VectorSpec { task_ids: (0..spec.tasks.len()).collect(), ..spec })

@@ -43,8 +43,14 @@ pub(crate) struct TrainedAgent {
 enum Weights {
     /// The state of the learner.
     State(Vec<u8>),
-    /// The weights, and environments like those of training, one of each task.
-    Network { network: TrainedNetwork, spec: VectorSpec },
+    /// An exported network.
+    Network(Box<Exported>),
+}
+
+/// A network, and environments like those of training, one of each task.
+struct Exported {
+    network: TrainedNetwork,
+    spec: VectorSpec,
 }
 
 impl TrainedAgent {
@@ -71,7 +77,7 @@ impl TrainedAgent {
     pub(crate) fn unusable(&self) -> String {
         match self.weights {
             Weights::State(_) => checkpoint::unusable(&self.origin),
-            Weights::Network { .. } => exported::unusable(&self.origin),
+            Weights::Network(_) => exported::unusable(&self.origin),
         }
     }
 
@@ -80,8 +86,9 @@ impl TrainedAgent {
         let (algorithm, device) = (&self.experiment.algorithm, Device::flex());
         let learner = match &self.weights {
             Weights::State(state) => algorithm.restore_to_act(state, &device),
-            Weights::Network { network, spec } => {
-                algorithm.with_weights(self.experiment.policy.clone(), spec.clone(), network, &device)
+            Weights::Network(exported) => {
+                let (policy, spec) = (self.experiment.policy.clone(), exported.spec.clone());
+                algorithm.with_weights(policy, spec, &exported.network, &device)
             }
         };
         learner.with_context(|| self.unusable())
@@ -90,7 +97,7 @@ impl TrainedAgent {
     /// Returns the network.
     pub(crate) fn network(&self) -> Result<TrainedNetwork> {
         match &self.weights {
-            Weights::Network { network, .. } => Ok(network.clone()),
+            Weights::Network(exported) => Ok(exported.network.clone()),
             Weights::State(_) => {
                 let learner = self.restore()?;
                 Ok(TrainedNetwork { description: learner.description(), weights: learner.torch_weights()? })

@@ -286,12 +286,12 @@ impl Sac {
         })?;
         let log_probs = result.details;
         let entropy = -log_probs.iter().sum::<f32>() / log_probs.len() as f32;
-        let alpha_loss = if self.config.autotune { Some(self.tune(minibatch, log_probs)?) } else { None };
+        let alpha_loss = if self.config.autotune { Some(self.tune(minibatch, &log_probs)?) } else { None };
         Ok(ActorMetrics { actor_loss: result.terms[0], entropy, alpha_loss })
     }
 
     /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss.
-    fn tune(&mut self, minibatch: &Minibatch, log_probs: Vec<f32>) -> Result<f32, LearnerError> {
+    fn tune(&mut self, minibatch: &Minibatch, log_probs: &[f32]) -> Result<f32, LearnerError> {
         let excess = log_probs.iter().zip(&minibatch.tasks);
         let excess: Vec<f32> = excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
         let shape = [excess.len()];
