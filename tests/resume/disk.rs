@@ -82,7 +82,7 @@ fn training_continues_on_a_full_disk_with_warnings() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let interval = ["--set", "checkpoints.interval_frames=10000"];
-    let command = train(&run, "2", &[&HARVEST[..], &interval].concat());
+    let command = train(&run, "1", &[&HARVEST[..], &interval].concat());
     let output = on_a_small_disk(&command, 300).output().expect("the program starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
