@@ -6,13 +6,13 @@
 //! use algorithms::sac::{Sac, SacConfig};
 //! use algorithms::{Learner, VectorSpec};
 //! use burn::tensor::Device;
-//! use classic_control::registry;
-//! use rl_env::{ResetSeeds, VectorEnv};
+//! use classic_control::{Control, Pendulum};
+//! use rl_env::{ResetSeeds, TimeLimit, VectorEnv};
 //! use vector::{PoolOptions, PoolVectorEnv};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let make = || registry().make("Pendulum-v1");
-//! let envs = vec![("pendulum".to_owned(), make()?), ("pendulum".to_owned(), make()?)];
+//! let make = || TimeLimit::new(Control::new(Pendulum::default()), 200);
+//! let envs = vec![("pendulum".to_owned(), make()), ("pendulum".to_owned(), make())];
 //! let mut envs = PoolVectorEnv::new(envs, PoolOptions::default())?;
 //! let config = SacConfig { total_steps: 80, buffer_size: 64, learning_starts: 32, batch_size: 8, ..SacConfig::default() };
 //! let (policy, spec) = (PolicyConfig::default(), VectorSpec::of(&envs)?);
