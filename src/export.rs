@@ -15,8 +15,10 @@ use crate::config::Experiment;
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     let agent = TrainedAgent::open(&args.checkpoint)?;
-    let metadata = metadata(&agent.experiment, agent.restore()?.spec());
-    let parameters = agent.write(&args.out, args.dtype, metadata)?;
+    let exported = agent.exported()?;
+    let metadata = metadata(&agent.experiment, &exported.spec);
+    let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();
+    agent.write(exported, &args.out, args.dtype, metadata)?;
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }

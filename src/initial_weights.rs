@@ -14,7 +14,7 @@ use crate::provenance::{Origin, Provenance};
 /// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
 pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
     let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false })?;
-    let network = agent.network()?;
+    let network = agent.exported()?.network;
     let weights_sha256 = sha256(&network.weights);
     Ok((network, Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 }))
 }

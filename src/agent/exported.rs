@@ -76,34 +76,24 @@ impl Contents<'_> {
 }
 
 impl TrainedAgent {
-    /// Writes a file with these metadata beside its own. Returns the number of parameters.
+    /// Writes the network to a file, with these metadata beside its own.
     pub(crate) fn write(
         &self,
+        Exported { network, spec }: Exported,
         path: &Path,
         precision: Precision,
         mut metadata: HashMap<String, String>,
-    ) -> Result<usize> {
-        let TrainedNetwork { description, weights } = self.network()?;
-        let parameters = weights.iter().map(|weights| weights.values.len()).sum();
+    ) -> Result<()> {
         let values = [
-            (NETWORK, json!(description).to_string()),
+            (NETWORK, json!(network.description).to_string()),
             // JSON has no infinity, which bounds of observations may be.
-            (ENVIRONMENTS, toml::to_string(&self.one_environment_of_each_task()?)?),
+            (ENVIRONMENTS, toml::to_string(&spec)?),
             (EXPERIMENT, self.experiment.to_toml()?),
             (FRAMES, json!(self.frames).to_string()),
             (COMMIT, json!(self.commit).to_string()),
             (SCORES, json!(self.scores).to_string()),
         ];
         metadata.extend(values.map(|(key, value)| (key.to_owned(), value)));
-        tensors::write(path, weights, precision, metadata)?;
-        Ok(parameters)
-    }
-
-    fn one_environment_of_each_task(&self) -> Result<VectorSpec> {
-        let spec = match &self.weights {
-            Weights::Network(exported) => exported.spec.clone(),
-            Weights::State(_) => self.restore()?.spec().clone(),
-        };
-        Ok(VectorSpec { task_ids: (0..spec.tasks.len()).collect(), ..spec })
+        tensors::write(path, network.weights, precision, metadata)
     }
 }

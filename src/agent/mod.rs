@@ -48,9 +48,10 @@ enum Weights {
 }
 
 /// A network, and environments like those of training, one of each task.
-struct Exported {
-    network: TrainedNetwork,
-    spec: VectorSpec,
+#[derive(Clone)]
+pub(crate) struct Exported {
+    pub(crate) network: TrainedNetwork,
+    pub(crate) spec: VectorSpec,
 }
 
 impl TrainedAgent {
@@ -94,15 +95,15 @@ impl TrainedAgent {
         learner.with_context(|| self.unusable())
     }
 
-    /// Returns the network.
-    pub(crate) fn network(&self) -> Result<TrainedNetwork> {
-        match &self.weights {
-            Weights::Network(exported) => Ok(exported.network.clone()),
-            Weights::State(_) => {
-                let learner = self.restore()?;
-                Ok(TrainedNetwork { description: learner.description(), weights: learner.torch_weights()? })
-            }
+    /// Returns the network and its environments.
+    pub(crate) fn exported(&self) -> Result<Exported> {
+        if let Weights::Network(exported) = &self.weights {
+            return Ok(Exported::clone(exported));
         }
+        let learner = self.restore()?;
+        let (description, spec) = (learner.description(), learner.spec().clone());
+        let network = TrainedNetwork { description, weights: learner.torch_weights()? };
+        Ok(Exported { network, spec: VectorSpec { task_ids: (0..spec.tasks.len()).collect(), ..spec } })
     }
 
     /// Returns a player for a single environment of the first game of `builder`.

@@ -1,4 +1,4 @@
-//! What this machine offers: ROMs, MuJoCo and features of the processor.
+//! The ROMs, the MuJoCo installation and the processor features of this machine.
 
 use std::path::PathBuf;
 

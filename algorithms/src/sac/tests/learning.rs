@@ -221,7 +221,7 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
         assert_eq!((share(low), share(high + 1e-6)), (0, 100));
         assert!((30..70).contains(&share(f32::midpoint(low, high))), "{}", share(f32::midpoint(low, high)));
     }
-    // What is stored are the actions in -1..=1.
+    // The replay stores actions in -1..=1.
     let draw = sac.replay.draw_of(1, 0);
     let stored = sac.replay.action(&draw);
     assert!((stored[2] - (seen[0][3] - 5.5) * 2.0).abs() < 1e-5);

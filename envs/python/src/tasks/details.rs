@@ -35,7 +35,7 @@ impl Details {
     }
 }
 
-/// What an environment reports about its state.
+/// An environment with values for the info dictionary.
 pub(crate) trait Reported {
     /// Returns the reward of the last step, unless it is exact as `f32`.
     fn reward(&self) -> Option<f64> {
