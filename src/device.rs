@@ -61,7 +61,8 @@ impl DeviceName {
         Ok(())
     }
 
-    /// Opens the device. Fails if this build does not support it or the machine does not have it.
+    /// Opens the device. Processes that train together share those of their machine in turn, unless an index is given. Fails if
+    /// this build does not support it or the machine does not have it.
     pub(crate) fn open(self) -> Result<Device> {
         match self.family {
             Family::Cpu => Ok(Device::flex()),
@@ -106,6 +107,8 @@ mod gpu {
     use anyhow::{Context, Result, ensure};
     use burn::tensor::{Device, DeviceType};
 
+    use crate::cluster;
+
     /// Opens the default adapter of the driver, or the one with the given index.
     #[cfg(feature = "wgpu")]
     pub(super) fn wgpu(index: Option<usize>) -> Result<Device> {
@@ -126,8 +129,10 @@ mod gpu {
     fn pick(name: &str, kind: DeviceType, index: Option<usize>, default: fn() -> Device) -> Result<Device> {
         let found = Device::enumerate(kind).into_vec();
         ensure!(!found.is_empty(), "no driver on this machine provides a device for '{name}'");
-        let Some(index) = index else { return Ok(default()) };
         let count = found.len();
+        let Some(index) = index.or(cluster::local_rank().map(|rank| rank % count)) else {
+            return Ok(default());
+        };
         found.into_iter().nth(index).with_context(|| {
             format!("device {name}:{index} does not exist; this machine has {count}, counted from 0")
         })

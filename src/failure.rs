@@ -43,8 +43,13 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
         return ExitCode::from(signal.exit_status());
     }
     notice(format_args!("error: {}", sentence(&error)));
-    let is_failure = error.is::<AtWork>() || is_of_output(&error) || is_of_storage(&error);
-    ExitCode::from(if is_failure { FAILED } else { BAD_INPUT })
+    ExitCode::from(status(&error))
+}
+
+/// Returns the exit status after an error.
+pub(crate) fn status(error: &Error) -> u8 {
+    let is_failure = error.is::<AtWork>() || is_of_output(error) || is_of_storage(error);
+    if is_failure { FAILED } else { BAD_INPUT }
 }
 
 /// Returns an error and its causes in one line, without causes that the line already contains.

@@ -54,7 +54,7 @@ fn react(signal: Signal) {
         output::notice(Interrupted { signal, again: Some(again.clone()) });
         exit(signal);
     }
-    interrupt.0.store(signal as u8, Ordering::Relaxed);
+    interrupt.request(signal);
     printer.say(notice);
 }
 
@@ -74,6 +74,11 @@ impl Interrupt {
         *asked() =
             Some(Asked { interrupt: interrupt.clone(), printer, notice, children: Vec::new(), saved: None });
         interrupt
+    }
+
+    /// Makes the request.
+    pub(crate) fn request(&self, signal: Signal) {
+        self.0.store(signal as u8, Ordering::Relaxed);
     }
 
     /// Lets the first signal end the program at once, because all work is saved; `again` continues it. Long calculations then

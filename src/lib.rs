@@ -10,6 +10,7 @@ mod bench;
 mod cards;
 mod checkpoint;
 mod cli;
+mod cluster;
 mod config;
 mod device;
 mod durable;
@@ -59,6 +60,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use cli::{Cli, Command};
+use cluster::Job;
 use output::StandardOutput;
 
 /// Runs the command of the program's arguments. Returns its exit status.
@@ -68,7 +70,12 @@ pub fn main() -> ExitCode {
     let listening = interrupt::listen();
     let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let mut out = StandardOutput(io::stdout().lock());
-    let outcome = listening.and_then(|()| run(cli, &mut out)).and_then(|()| Ok(out.flush()?));
+    let outcome = listening.and_then(|()| {
+        let job = Job::join()?;
+        let outcome = run(cli, &mut out).and_then(|()| Ok(out.flush()?));
+        job.leave(&outcome)?;
+        outcome
+    });
     failure::exit_code(outcome)
 }
 

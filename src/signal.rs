@@ -1,4 +1,4 @@
-//! The signals that ask the program to stop: Ctrl-C, SIGTERM and SIGHUP.
+//! The signals that ask the program to stop: Ctrl-C, SIGTERM, SIGHUP and SIGUSR1.
 
 use std::io;
 
@@ -10,12 +10,14 @@ pub(crate) enum Signal {
     HangUp = 1,
     /// SIGINT: Ctrl-C.
     Interrupt = 2,
+    /// SIGUSR1, which Slurm sends some time before it ends a job, and which `mpirun` passes on.
+    Warning = 10,
     /// SIGTERM, the default of `kill`, service managers and batch systems.
     Terminate = 15,
 }
 
 impl Signal {
-    const ALL: [Self; 3] = [Self::HangUp, Self::Interrupt, Self::Terminate];
+    const ALL: [Self; 4] = [Self::HangUp, Self::Interrupt, Self::Warning, Self::Terminate];
 
     /// Returns the exit status of a program that the signal stopped: 128 and its number, as in shells.
     pub(crate) fn exit_status(self) -> u8 {
@@ -71,6 +73,7 @@ mod unix {
         let number = match signal {
             Signal::HangUp => Number::SIGHUP,
             Signal::Interrupt => Number::SIGINT,
+            Signal::Warning => Number::SIGUSR1,
             Signal::Terminate => Number::SIGTERM,
         };
         let _ = kill(Pid::from_raw(process as i32), number);
@@ -93,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_signal_has_the_exit_status_of_shells() {
-        assert_eq!(Signal::ALL.map(Signal::exit_status), [129, 130, 143]);
+        assert_eq!(Signal::ALL.map(Signal::exit_status), [129, 130, 138, 143]);
         for signal in Signal::ALL {
             assert_eq!(Signal::of_exit_status(signal.exit_status().into()), Some(signal));
         }

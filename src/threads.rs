@@ -3,6 +3,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 
+use crate::cluster;
 use crate::output::counted;
 
 /// Sets the number of threads of the network thread pool, of which the calling thread is the first: passing every product
@@ -18,9 +19,10 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Returns a number of threads as it is written, where 0 stands for one on each core.
+/// Returns a number of threads as it is written, where 0 stands for one on each core. Processes that train together share the
+/// cores of their machine.
 pub(crate) fn threads_or_cores(num_threads: usize) -> usize {
-    if num_threads == 0 { cores() } else { num_threads }
+    if num_threads == 0 { (cores() / cluster::local_size()).max(1) } else { num_threads }
 }
 
 /// Returns a warning if there are more threads than cores.

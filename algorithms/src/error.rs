@@ -1,5 +1,6 @@
 use thiserror::Error;
 
+use crate::cluster::CommunicationError;
 use crate::{ConfigError, Divergence, FixedSetting, ReplayError, SpecError};
 
 /// An error of a learner.
@@ -49,6 +50,12 @@ pub enum LearnerError {
     /// The state could not be written.
     #[error("the learner's state cannot be written: {0}")]
     Unwritten(String),
+    /// The algorithm has no shards.
+    #[error("this algorithm learns from one shard of environments in a single process")]
+    NoCluster,
+    /// Another process cannot be reached.
+    #[error(transparent)]
+    Communication(#[from] CommunicationError),
     /// The device failed.
     #[error("the device failed: {0}")]
     Device(String),

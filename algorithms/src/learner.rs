@@ -2,6 +2,7 @@ use std::io::Write;
 
 use rl_env::{Actions, Batch};
 
+use crate::cluster::Cluster;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
 
@@ -12,6 +13,14 @@ use crate::{LearnerError, VectorSpec};
 pub trait Learner {
     /// Returns the description of the environments that the learner was made for.
     fn spec(&self) -> &VectorSpec;
+
+    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
+    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
+    /// same updates. Before an update the state of a single process is not that of the learner. Not available for all
+    /// algorithms.
+    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        if cluster.shards() == 1 { Ok(()) } else { Err(LearnerError::NoCluster) }
+    }
 
     /// Returns an action for each row of `batch`, which `reset` or the last [`observe`](Self::observe) returned or was
     /// given.

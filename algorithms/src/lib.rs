@@ -11,12 +11,14 @@
 //! * [`dqn`]: DQN and its extensions up to Rainbow
 //! * [`pqn`]: the parallelised Q-network, without replay
 //! * [`sac`]: Soft Actor-Critic, for continuous actions
+//! * [`cluster`]: training by several processes
 //! * [`networks`]: torsos, heads, action masks, initialisation
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
 mod batch_reader;
 pub mod categorical;
+pub mod cluster;
 mod continuous_actions;
 mod device_rollout;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod device_tests;
 mod divergence;
 pub mod dqn;
 mod error;
+mod gradient;
 mod halt;
 mod host;
 mod joint_actions;

@@ -33,15 +33,18 @@ impl ObservationStatistics {
         Self { tasks: vec![task; num_tasks], length }
     }
 
-    /// Adds observations, each with its task.
-    pub(crate) fn observe(&mut self, observations: impl Iterator<Item = (usize, Vec<f32>)>) {
+    /// Returns the moments of observations, each with its task.
+    pub(crate) fn moments(&self, observations: impl Iterator<Item = (usize, Vec<f32>)>) -> Vec<Moments> {
         let mut batch = vec![Vec::new(); self.tasks.len()];
         for (task, observation) in observations {
             batch[task].push(observation);
         }
-        for (task, observations) in self.tasks.iter_mut().zip(batch) {
-            task.observe(&observations);
-        }
+        batch.iter().map(|observations| Moments::of(observations, self.length)).collect()
+    }
+
+    /// Adds the moments of observations of each task.
+    pub(crate) fn add(&mut self, moments: &[Moments]) {
+        self.tasks.iter_mut().zip(moments).for_each(|(task, moments)| task.add(moments));
     }
 
     /// Returns the operation that normalises observations on `device`.
@@ -115,23 +118,41 @@ impl ObservationStatistics {
 /// The beginning of the names of exported statistics.
 pub(crate) const PREFIX: &str = "obs_rms.";
 
+/// The moments of each element of some observations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    count: f64,
+    means: Vec<f64>,
+    /// The sums of squared differences from the mean.
+    squares: Vec<f64>,
+}
+
+impl Moments {
+    fn of(observations: &[Vec<f32>], length: usize) -> Self {
+        let count = observations.len() as f64;
+        let column = |index: usize| observations.iter().map(move |row| f64::from(row[index]));
+        let means: Vec<f64> = (0..length).map(|index| column(index).sum::<f64>() / count).collect();
+        let squares = means.iter().enumerate();
+        let squares =
+            squares.map(|(index, mean)| column(index).map(|value| (value - mean).powi(2)).sum()).collect();
+        Self { count, means, squares }
+    }
+}
+
 impl TaskStatistics {
-    /// Adds the statistics of several observations (Chan et al. 1979, "Updating formulae and a pairwise algorithm for computing
+    /// Adds the moments of further observations (Chan et al. 1979, "Updating formulae and a pairwise algorithm for computing
     /// sample variances").
-    fn observe(&mut self, observations: &[Vec<f32>]) {
-        if observations.is_empty() {
+    fn add(&mut self, added: &Moments) {
+        if added.count == 0.0 {
             return;
         }
-        let added = observations.len() as f64;
-        let count = self.count + added;
-        for (index, (mean, variance)) in self.means.iter_mut().zip(&mut self.variances).enumerate() {
-            let column = || observations.iter().map(|observation| f64::from(observation[index]));
-            let new_mean = column().sum::<f64>() / added;
-            let new_squares: f64 = column().map(|value| (value - new_mean).powi(2)).sum();
+        let count = self.count + added.count;
+        let own = self.means.iter_mut().zip(&mut self.variances);
+        for ((mean, variance), (new_mean, new_squares)) in own.zip(added.means.iter().zip(&added.squares)) {
             let difference = new_mean - *mean;
             let squares =
-                *variance * self.count + new_squares + difference.powi(2) * self.count * added / count;
-            *mean += difference * added / count;
+                *variance * self.count + new_squares + difference.powi(2) * self.count * added.count / count;
+            *mean += difference * added.count / count;
             *variance = squares / count;
         }
         self.count = count;
@@ -163,8 +184,10 @@ mod tests {
     /// Two tasks, the first with observations 1, 2, 6 and 10, 10, 10; the second with none.
     fn statistics() -> ObservationStatistics {
         let mut statistics = ObservationStatistics::new(2, 2);
-        statistics.observe([(0, vec![1.0, 10.0])].into_iter());
-        statistics.observe([(0, vec![2.0, 10.0]), (0, vec![6.0, 10.0])].into_iter());
+        for batch in [&[[1.0, 10.0]][..], &[[2.0, 10.0], [6.0, 10.0]]] {
+            let moments = statistics.moments(batch.iter().map(|row| (0, row.to_vec())));
+            statistics.add(&moments);
+        }
         statistics
     }
 

@@ -10,7 +10,10 @@ use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
 use crate::batch_reader::{BatchRow, check_rewards, rows};
+use crate::cluster::Cluster;
 use crate::device_rollout::DeviceRollout;
+use crate::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::halt::Halt;
 use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
 use crate::packed_observations::PackedObservations;
 use crate::replay::frame_bytes;
@@ -36,6 +39,9 @@ pub(crate) struct OnPolicy<N> {
     shuffle_rng: ChaCha8Rng,
     /// The number of updates made.
     pub(crate) updates: u64,
+    /// The processes that train this learner together. All fields except the observations of the rollout, and its steps
+    /// before an update, are the same in each of them.
+    pub(crate) cluster: Cluster,
 }
 
 /// Everything here that an update changes before it is complete, as it was before.
@@ -86,11 +92,58 @@ impl<N: Module> OnPolicy<N> {
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
             updates: 0,
+            cluster: Cluster::default(),
             spec,
             layout,
             training,
             plan,
         }
+    }
+
+    /// Joins a cluster: from now on only the environments of this process act here.
+    pub(crate) fn join(&mut self, cluster: Cluster) -> Result<(), ConfigError> {
+        let num_envs = self.spec.num_envs();
+        let allowed = format!("at most {num_envs}, one for each environment");
+        ConfigError::unless(cluster.shards() <= num_envs, "shards", &cluster.shards(), allowed)?;
+        self.rollout.restrict(cluster.own_envs(self.spec.num_envs()));
+        self.cluster = cluster;
+        self.upload_again();
+        Ok(())
+    }
+
+    /// Exchanges the steps of a complete rollout with the other processes.
+    fn exchange(&mut self) -> Result<(), LearnerError> {
+        if self.cluster.num_processes() == 1 {
+            return Ok(());
+        }
+        let own = (self.rollout.results(), self.last_values[self.rollout.own()].to_vec());
+        let (results, last_values): (Vec<_>, Vec<_>) = self.cluster.gather_values(&own)?.into_iter().unzip();
+        self.rollout.set_results(results.into_iter());
+        self.last_values = last_values.concat();
+        Ok(())
+    }
+
+    /// Evaluates rows of a batch with `evaluate`, those of each shard on their own: the bits of an output may depend on the
+    /// other rows.
+    pub(crate) fn by_shard<T>(
+        &self,
+        rows: &[BatchRow],
+        evaluate: impl FnMut(&[BatchRow]) -> Result<T, LearnerError>,
+    ) -> Result<Vec<T>, LearnerError> {
+        self.cluster.split(rows, self.spec.num_envs()).into_iter().map(evaluate).collect()
+    }
+
+    /// Draws random numbers for actions: first `skip` those of each environment of earlier processes, then `sample` the
+    /// actions of the own ones, then `skip` those of later processes. All processes so draw the same numbers.
+    pub(crate) fn draw(
+        &mut self,
+        mut skip: impl FnMut(&TaskActions, &mut ChaCha8Rng),
+        sample: impl FnOnce(&mut Self),
+    ) {
+        let (own, num_envs) = (self.rollout.own(), self.spec.num_envs());
+        (0..own.start).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
+        sample(self);
+        (own.end..num_envs).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
     }
 
     /// Returns the number of updates in `total_steps` steps.
@@ -148,23 +201,20 @@ impl<N: Module> OnPolicy<N> {
         Ok(final_values)
     }
 
-    /// Ends the steps of a batch. `evaluate` returns the values of all its observations; it is called if a step is the
-    /// last one of its environment in the rollout.
-    pub(crate) fn end_steps(
-        &mut self,
-        batch: &Batch,
-        final_values: Vec<Option<f32>>,
-        evaluate: impl FnOnce() -> Result<Vec<f32>, LearnerError>,
-    ) -> Result<(), LearnerError> {
-        if batch.env_ids.iter().any(|&env| self.rollout.is_last_step(env)) {
-            for (&env, value) in batch.env_ids.iter().zip(evaluate()?) {
-                self.last_values[env] = value;
-            }
+    /// Returns true if a step of a batch is the last one of its environment in the rollout.
+    pub(crate) fn ends_rollout(&self, batch: &Batch) -> bool {
+        batch.env_ids.iter().any(|&env| self.rollout.is_last_step(env))
+    }
+
+    /// Ends the steps of a batch. `last_values` are the values of all its observations if it [ends](Self::ends_rollout) the
+    /// rollout.
+    pub(crate) fn end_steps(&mut self, batch: &Batch, final_values: Vec<Option<f32>>, last_values: Vec<f32>) {
+        for (&env, value) in batch.env_ids.iter().zip(last_values) {
+            self.last_values[env] = value;
         }
         for (row, final_value) in rows(batch).into_iter().zip(final_values) {
             self.rollout.end_step(batch, row, final_value);
         }
-        Ok(())
     }
 
     /// Stores the packed observations of a batch on the device, before their steps
@@ -178,6 +228,7 @@ impl<N: Module> OnPolicy<N> {
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
         in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
+        self.exchange()?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
     }
@@ -207,25 +258,27 @@ impl<N: Module> OnPolicy<N> {
         split(entries, count)
     }
 
-    /// Turns a `NonFinite` error into a report with the given entries of the rollout and `columns` with one
-    /// value per entry.
+    /// Turns a `NonFinite` error into a report with the given entries of the rollout, as far as this process has their
+    /// observations, and named `columns`, functions of the entry.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
         entries: &[usize],
-        columns: Vec<(&str, Vec<f32>)>,
+        columns: &[(&str, &dyn Fn(usize) -> f32)],
         learning_rate: f64,
     ) -> LearnerError {
         let Self { spec, layout, rollout, training, .. } = self;
+        let is_own = |entry: &usize| rollout.own().contains(&rollout.env(*entry));
+        let entries: Vec<usize> = entries.iter().copied().filter(is_own).collect();
         let rows: Vec<&str> = entries
             .iter()
             .map(|&entry| spec.tasks[spec.task_ids[rollout.env(entry)]].name.as_str())
             .collect();
         let observations = entries.iter().map(|&entry| rollout.observation(entry));
-        let columns = columns.into_iter().map(|(name, values)| NamedWeights {
-            name: name.to_owned(),
-            shape: vec![values.len()],
-            values,
+        let columns = columns.iter().map(|(name, value)| NamedWeights {
+            name: (*name).to_owned(),
+            shape: vec![entries.len()],
+            values: entries.iter().map(|&entry| value(entry)).collect(),
         });
         // Of the two kinds of actions, one has no elements.
         let action = |&entry: &usize| {
@@ -249,6 +302,25 @@ impl<N: Module> OnPolicy<N> {
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
+    /// Computes the gradient of a minibatch of `items`, which are entries of the rollout or whole environments. `of_shard`
+    /// returns that of the items of a shard, `None` if there is nothing to learn from. `names` are those of the terms,
+    /// `details` is their number in the whole minibatch.
+    pub(crate) fn gradient(
+        &self,
+        items: &[usize],
+        env: impl Fn(usize) -> usize,
+        (names, details): (&[&'static str], usize),
+        mut of_shard: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
+    ) -> Result<Gradient, Halt> {
+        let Self { cluster, training, spec, .. } = self;
+        let vectors = GradientVectors::new(&training.network, names, details, &training.device);
+        let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
+            let own: Vec<usize> = items.iter().copied().filter(|&item| envs.contains(&env(item))).collect();
+            of_shard(&own)
+        });
+        cluster.add(&vectors, shards)
+    }
+
     /// Clears the rollout for the next one.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
@@ -257,6 +329,8 @@ impl<N: Module> OnPolicy<N> {
     }
 
     pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
+        let is_complete = self.rollout.is_empty() || self.cluster.num_processes() == 1;
+        in_order(is_complete, "several processes hold the rollout, which has no state before the update")?;
         let rollout = || RolloutState {
             steps: Cow::Borrowed(&self.rollout),
             observations: self.rollout.packed_observations(frame_bytes(self.layout)),

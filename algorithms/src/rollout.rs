@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +27,21 @@ pub(crate) struct Rollout {
     steps: Vec<usize>,
     /// For each environment, true if a step has begun but not ended.
     acting: Vec<bool>,
-    /// Not part of the state, which contains them [packed](Self::packed_observations).
+    /// The environments whose steps are written here; the results of others are [set](Self::set_results).
+    #[serde(skip)]
+    own: Range<usize>,
+    /// Those of the own environments. Not part of the state, which contains them [packed](Self::packed_observations).
     #[serde(skip)]
     observations: Vec<u8>,
-    /// For each entry the options of its action, padded with 0.
+    results: Results,
+}
+
+/// The steps of consecutive environments without observations, entry by entry.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Results {
+    /// The options of the action, padded with 0.
     actions: Vec<i32>,
-    /// For each entry the components of its continuous action, padded with 0.
+    /// The components of the continuous action, padded with 0.
     components: Vec<f32>,
     log_probs: Vec<f32>,
     values: Vec<f32>,
@@ -82,21 +93,25 @@ impl Rollout {
             num_components,
             steps: vec![0; num_envs],
             acting: vec![false; num_envs],
+            own: 0..num_envs,
             observations: vec![0; entries * row_bytes],
-            actions: vec![0; entries * num_choices],
-            components: vec![0.0; entries * num_components],
-            log_probs: vec![0.0; entries],
-            values: vec![0.0; entries],
-            rewards: vec![0.0; entries],
-            terminated: vec![false; entries],
-            truncated: vec![false; entries],
-            autoreset: vec![false; entries],
-            final_values: vec![None; entries],
+            results: Results {
+                actions: vec![0; entries * num_choices],
+                components: vec![0.0; entries * num_components],
+                log_probs: vec![0.0; entries],
+                values: vec![0.0; entries],
+                rewards: vec![0.0; entries],
+                terminated: vec![false; entries],
+                truncated: vec![false; entries],
+                autoreset: vec![false; entries],
+                final_values: vec![None; entries],
+            },
         }
     }
 
+    /// Returns true if all own environments have completed their steps.
     pub(crate) fn is_full(&self) -> bool {
-        self.steps.iter().all(|&steps| steps == self.num_steps)
+        self.steps[self.own.clone()].iter().all(|&steps| steps == self.num_steps)
     }
 
     /// Returns the number of complete steps of an environment.
@@ -123,6 +138,57 @@ impl Rollout {
         self.steps[env] + 1 == self.num_steps
     }
 
+    /// Leaves the environments outside `own` to other processes.
+    pub(crate) fn restrict(&mut self, own: Range<usize>) {
+        let bytes = self.num_steps * self.row_bytes;
+        self.observations = self.observations[own.start * bytes..own.end * bytes].to_vec();
+        for env in (0..self.num_envs).filter(|env| !own.contains(env)) {
+            (self.steps[env], self.acting[env]) = (0, false);
+        }
+        self.own = own;
+    }
+
+    /// Returns the environments whose steps are written here.
+    pub(crate) fn own(&self) -> Range<usize> {
+        self.own.clone()
+    }
+
+    /// Returns the steps of the own environments, without observations.
+    pub(crate) fn results(&self) -> Results {
+        let entries = self.own.start * self.num_steps..self.own.end * self.num_steps;
+        let Self { num_choices, num_components, results: all, .. } = self;
+        let of_choices = entries.start * num_choices..entries.end * num_choices;
+        let of_components = entries.start * num_components..entries.end * num_components;
+        Results {
+            actions: all.actions[of_choices].to_vec(),
+            components: all.components[of_components].to_vec(),
+            log_probs: all.log_probs[entries.clone()].to_vec(),
+            values: all.values[entries.clone()].to_vec(),
+            rewards: all.rewards[entries.clone()].to_vec(),
+            terminated: all.terminated[entries.clone()].to_vec(),
+            truncated: all.truncated[entries.clone()].to_vec(),
+            autoreset: all.autoreset[entries.clone()].to_vec(),
+            final_values: all.final_values[entries].to_vec(),
+        }
+    }
+
+    /// Sets the steps of all environments, given the results of consecutive ones.
+    pub(crate) fn set_results(&mut self, parts: impl Iterator<Item = Results>) {
+        let mut all = Results::default();
+        for part in parts {
+            all.actions.extend(part.actions);
+            all.components.extend(part.components);
+            all.log_probs.extend(part.log_probs);
+            all.values.extend(part.values);
+            all.rewards.extend(part.rewards);
+            all.terminated.extend(part.terminated);
+            all.truncated.extend(part.truncated);
+            all.autoreset.extend(part.autoreset);
+            all.final_values.extend(part.final_values);
+        }
+        self.results = all;
+    }
+
     /// Removes all steps.
     pub(crate) fn clear(&mut self) {
         self.steps.fill(0);
@@ -141,15 +207,15 @@ impl Rollout {
                 rollout.num_components,
                 rollout.steps.len(),
                 rollout.acting.len(),
-                rollout.actions.len(),
-                rollout.components.len(),
-                rollout.log_probs.len(),
-                rollout.values.len(),
-                rollout.rewards.len(),
-                rollout.terminated.len(),
-                rollout.truncated.len(),
-                rollout.autoreset.len(),
-                rollout.final_values.len(),
+                rollout.results.actions.len(),
+                rollout.results.components.len(),
+                rollout.results.log_probs.len(),
+                rollout.results.values.len(),
+                rollout.results.rewards.len(),
+                rollout.results.terminated.len(),
+                rollout.results.truncated.len(),
+                rollout.results.autoreset.len(),
+                rollout.results.final_values.len(),
             ]
         };
         let ends = self.steps.iter().zip(&self.acting).map(|(&steps, &acting)| steps + usize::from(acting));
@@ -159,19 +225,19 @@ impl Rollout {
     /// Stores the observation and the action of a row of a batch.
     pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision<'_>) {
         let entry = self.entry(row.env);
-        let start = entry * self.row_bytes;
+        let start = self.observation_start(entry);
         self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(row.row));
-        let (options, padding) =
-            self.actions[entry * self.num_choices..][..self.num_choices].split_at_mut(decision.options.len());
+        let (options, padding) = self.results.actions[entry * self.num_choices..][..self.num_choices]
+            .split_at_mut(decision.options.len());
         options.copy_from_slice(decision.options);
         padding.fill(0);
         let width = self.num_components;
         let (components, padding) =
-            self.components[entry * width..][..width].split_at_mut(decision.components.len());
+            self.results.components[entry * width..][..width].split_at_mut(decision.components.len());
         components.copy_from_slice(decision.components);
         padding.fill(0.0);
-        self.log_probs[entry] = decision.log_prob;
-        self.values[entry] = decision.value;
+        self.results.log_probs[entry] = decision.log_prob;
+        self.results.values[entry] = decision.value;
         self.acting[row.env] = true;
     }
 
@@ -184,11 +250,11 @@ impl Rollout {
         final_value: Option<f32>,
     ) {
         let entry = self.entry(env);
-        self.rewards[entry] = batch.rewards[row];
-        self.terminated[entry] = batch.terminated[row];
-        self.truncated[entry] = batch.truncated[row];
-        self.autoreset[entry] = batch.autoreset[row];
-        self.final_values[entry] = final_value;
+        self.results.rewards[entry] = batch.rewards[row];
+        self.results.terminated[entry] = batch.terminated[row];
+        self.results.truncated[entry] = batch.truncated[row];
+        self.results.autoreset[entry] = batch.autoreset[row];
+        self.results.final_values[entry] = final_value;
         self.acting[env] = false;
         self.steps[env] += 1;
     }
@@ -213,6 +279,7 @@ impl Rollout {
     ) -> Option<()> {
         let entries = self.begun();
         let rows = packed.unpack(entries.len(), self.row_bytes, frame_bytes)?;
+        self.own = 0..self.num_envs;
         self.observations = vec![0; self.num_envs * self.num_steps * self.row_bytes];
         for (entry, row) in entries.into_iter().zip(rows.chunks_exact(self.row_bytes)) {
             self.observations[entry * self.row_bytes..][..self.row_bytes].copy_from_slice(row);
@@ -222,40 +289,40 @@ impl Rollout {
 
     /// Returns the entries that are transitions: all but the steps that only reset their environment.
     pub(crate) fn transitions(&self) -> Vec<usize> {
-        (0..self.autoreset.len()).filter(|&entry| !self.autoreset[entry]).collect()
+        (0..self.results.autoreset.len()).filter(|&entry| !self.results.autoreset[entry]).collect()
     }
 
     /// Computes advantages and returns, given the value of every environment's observation after the last
     /// step.
     pub(crate) fn estimates(&self, last_values: &[f32], gamma: f32, gae_lambda: f32) -> Estimates {
-        let mut advantages = vec![0.0; self.values.len()];
+        let mut advantages = vec![0.0; self.results.values.len()];
         for ((env, &last_value), advantages) in
             last_values.iter().enumerate().zip(advantages.chunks_exact_mut(self.num_steps))
         {
             let steps = env * self.num_steps..(env + 1) * self.num_steps;
-            let values = &self.values[steps.clone()];
+            let values = &self.results.values[steps.clone()];
             let successors = values[1..].iter().copied().chain([last_value]);
             let next_values: Vec<f32> = successors
-                .zip(&self.final_values[steps.clone()])
+                .zip(&self.results.final_values[steps.clone()])
                 .map(|(successor, final_value)| final_value.unwrap_or(successor))
                 .collect();
             let trajectory = Trajectory {
-                rewards: &self.rewards[steps.clone()],
+                rewards: &self.results.rewards[steps.clone()],
                 values,
                 next_values: &next_values,
-                terminated: &self.terminated[steps.clone()],
-                truncated: &self.truncated[steps],
+                terminated: &self.results.terminated[steps.clone()],
+                truncated: &self.results.truncated[steps],
             };
             gae(trajectory, gamma, gae_lambda, advantages);
         }
         let returns =
-            advantages.iter().zip(&self.values).map(|(advantage, value)| advantage + value).collect();
+            advantages.iter().zip(&self.results.values).map(|(advantage, value)| advantage + value).collect();
         Estimates { advantages, returns }
     }
 
     /// Returns true unless the entry only reset its environment.
     pub(crate) fn is_transition(&self, entry: usize) -> bool {
-        !self.autoreset[entry]
+        !self.results.autoreset[entry]
     }
 
     /// Returns the environment of an entry.
@@ -263,26 +330,31 @@ impl Rollout {
         entry / self.num_steps
     }
 
+    /// Returns the observation of an entry of an own environment.
     pub(crate) fn observation(&self, entry: usize) -> &[u8] {
-        &self.observations[entry * self.row_bytes..][..self.row_bytes]
+        &self.observations[self.observation_start(entry)..][..self.row_bytes]
+    }
+
+    fn observation_start(&self, entry: usize) -> usize {
+        (entry - self.own.start * self.num_steps) * self.row_bytes
     }
 
     /// Returns the options of an entry's action, padded with 0.
     pub(crate) fn action(&self, entry: usize) -> &[i32] {
-        &self.actions[entry * self.num_choices..][..self.num_choices]
+        &self.results.actions[entry * self.num_choices..][..self.num_choices]
     }
 
     /// Returns the components of an entry's continuous action, padded with 0.
     pub(crate) fn components(&self, entry: usize) -> &[f32] {
-        &self.components[entry * self.num_components..][..self.num_components]
+        &self.results.components[entry * self.num_components..][..self.num_components]
     }
 
     pub(crate) fn log_prob(&self, entry: usize) -> f32 {
-        self.log_probs[entry]
+        self.results.log_probs[entry]
     }
 
     pub(crate) fn value(&self, entry: usize) -> f32 {
-        self.values[entry]
+        self.results.values[entry]
     }
 
     /// Returns the entry of the current step of an environment.

@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
+use crate::gradient::Gradient;
 use crate::host::to_host;
 use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
 use crate::optimizer::{
@@ -53,11 +54,7 @@ impl<N: Module> Training<N> {
         Self { device, network, optimizer, loss_scale, last_finite: None }
     }
 
-    /// Takes one step of the optimiser against the gradient of `loss`. The result holds `terms`, each a
-    /// scalar with its name, and `details`.
-    ///
-    /// On the CPU a non-finite term is an error, which leaves everything unchanged. On another device the
-    /// host does not wait: such a term is reported when the step is [read](Self::read).
+    /// Takes one step of the optimiser against the [gradient](Self::gradient) of `loss`.
     pub(crate) fn step(
         &mut self,
         loss: &Tensor<1>,
@@ -65,18 +62,41 @@ impl<N: Module> Training<N> {
         details: impl Into<Details>,
         size: StepSize,
     ) -> Result<OptimizerStep, LearnerError> {
+        self.apply(self.gradient(loss, terms, details), size)
+    }
+
+    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name.
+    pub(crate) fn gradient(
+        &self,
+        loss: &Tensor<1>,
+        terms: Vec<(&'static str, Tensor<1>)>,
+        details: impl Into<Details>,
+    ) -> Gradient {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let gradients = scaled_loss.backward();
         let details = details.into().finish(&gradients, self.loss_scale);
-        let mut gradients = GradientsParams::from_grads(gradients, &self.network);
-        let (mut names, tensors): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
+        let parameters = GradientsParams::from_grads(gradients, &self.network);
+        let (names, terms): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
+        let terms = Tensor::cat(terms.into_iter().map(Tensor::inner).collect(), 0);
+        Gradient { names, terms, details, parameters }
+    }
+
+    /// Takes one step of the optimiser against a gradient. The result holds its terms and details.
+    ///
+    /// On the CPU a non-finite term is an error, which leaves everything unchanged. On another device the
+    /// host does not wait: such a term is reported when the step is [read](Self::read).
+    pub(crate) fn apply(
+        &mut self,
+        gradient: Gradient,
+        size: StepSize,
+    ) -> Result<OptimizerStep, LearnerError> {
+        let Gradient { mut names, terms, details, parameters: mut gradients } = gradient;
         names.push("the gradient norm");
-        let tensors = tensors.into_iter().map(Tensor::inner);
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
         let units = unit_gradients(&self.network, &gradients);
         let layers: Vec<usize> = units.iter().map(|layer| layer.dims()[0]).collect();
-        let values = Tensor::cat(tensors.chain([norm.clone(), details]).chain(units).collect(), 0);
+        let values = Tensor::cat([terms, norm.clone(), details].into_iter().chain(units).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
             let result = StepResult::new(&names, &layers, to_host(values)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));

@@ -5,7 +5,9 @@ use settings::Settings;
 
 use super::budgets::Budgets;
 use super::games::Games;
-use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use super::sections::{
+    CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
+};
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::{Algorithm, AlgorithmConfig};
@@ -23,6 +25,7 @@ pub(crate) struct Experiment {
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
     pub(crate) evaluation: EvaluationSettings,
     pub(crate) checkpoints: CheckpointSettings,
+    pub(crate) distributed: DistributedSettings,
     pub(crate) device: DeviceName,
     pub(crate) games: Games,
     pub(crate) budgets: Budgets,
@@ -51,7 +54,7 @@ impl Config {
         algorithm.validate(&sections.policy, num_envs)?;
         let device = DeviceName::parse(&sections.run.device)?;
         device.check(sections.policy.precision)?;
-        let Sections { run, environments, policy, evaluation, checkpoints } = sections;
+        let Sections { run, environments, policy, evaluation, checkpoints, distributed } = sections;
         Ok(Experiment {
             run,
             environments,
@@ -59,6 +62,7 @@ impl Config {
             algorithm,
             evaluation,
             checkpoints,
+            distributed,
             device,
             games,
             budgets,
@@ -76,6 +80,7 @@ impl Experiment {
             policy: self.policy.clone(),
             evaluation: self.evaluation.clone(),
             checkpoints: self.checkpoints.clone(),
+            distributed: self.distributed.clone(),
         };
         Ok(table_of(&sections, self.algorithm.as_ref())?.to_string())
     }
@@ -115,12 +120,13 @@ impl Experiment {
 
 /// Fails at the first value outside the limits of its key.
 fn check_limits(sections: &Sections) -> Result<()> {
-    let Sections { run, environments, policy, evaluation, checkpoints } = sections;
+    let Sections { run, environments, policy, evaluation, checkpoints, distributed } = sections;
     run.check().map_err(|error| error.within("experiment"))?;
     environments.check().map_err(|error| error.within("environments"))?;
     policy.validate().map_err(|error| error.within("policy"))?;
     evaluation.check().map_err(|error| error.within("evaluation"))?;
     checkpoints.check().map_err(|error| error.within("checkpoints"))?;
+    distributed.check().map_err(|error| error.within("distributed"))?;
     Ok(())
 }
 

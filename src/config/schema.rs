@@ -6,7 +6,9 @@ use rl_env::nearest;
 use settings::{Field, Kind, Section};
 use toml::{Table, Value};
 
-use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use super::sections::{
+    CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
+};
 use super::values::read_value;
 use crate::learner::Algorithm;
 
@@ -32,6 +34,7 @@ pub(super) fn sections() -> Vec<Section> {
     }
     sections.push(Section::of::<EvaluationSettings>("evaluation"));
     sections.push(Section::of::<CheckpointSettings>("checkpoints"));
+    sections.push(Section::of::<DistributedSettings>("distributed"));
     sections
 }
 

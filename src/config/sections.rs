@@ -135,6 +135,21 @@ settings! {
     }
 }
 
+settings! {
+    /// Training by several processes, which `mpirun` or `srun` starts (docs/src/how-to/clusters.md).
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub(crate) struct DistributedSettings {
+        /// The number of shards of the environments, a power of two: the gradients of a minibatch are computed shard by shard and
+        /// added. Up to as many processes can train a run, with the same result for any number of them. 0 for 8 if a
+        /// launcher starts the run, and for 1 otherwise.
+        pub(crate) shards: usize = 0 => between(0.0, 1024.0); fixed "sums of gradients are rounded differently",
+        /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process are one
+        /// shard, which is faster, and `shards` has no effect.
+        pub(crate) exact: bool = true,
+    }
+}
+
 impl EnvironmentSettings {
     /// Returns the number of environments of a game.
     pub(crate) fn num_envs_of(&self, game: &str) -> usize {

@@ -5,7 +5,9 @@ use toml::{Table, Value};
 
 use super::presets::Chosen;
 use super::schema::DERIVED;
-use super::sections::{CheckpointSettings, EnvironmentSettings, EvaluationSettings, RunSettings};
+use super::sections::{
+    CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
+};
 use crate::learner::{Algorithm, AlgorithmConfig, to_table};
 
 /// An experiment as it is written, with defaults for absent keys.
@@ -30,6 +32,7 @@ pub(crate) struct Sections {
     pub(crate) policy: PolicyConfig,
     pub(crate) evaluation: EvaluationSettings,
     pub(crate) checkpoints: CheckpointSettings,
+    pub(crate) distributed: DistributedSettings,
 }
 
 impl Config {

@@ -1,14 +1,17 @@
 //! The vector environments of an experiment.
 
 mod padded;
+mod share;
 
 use std::sync::Arc;
 
 use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame, RgbImage};
+use algorithms::cluster::Cluster;
 use algorithms::{Task, VectorSpec};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rl_env::{
-    Actions, AutoresetMode, BoxedEnv, FlattenObservation, RescaleObservation, VectorEnv, VectorError,
+    Actions, AutoresetMode, BoxedEnv, Env as _, FlattenObservation, RescaleObservation, VectorEnv,
+    VectorError,
 };
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
@@ -18,7 +21,8 @@ use crate::mujoco_tasks;
 use crate::roms;
 use crate::selection;
 
-use padded::{Padded, floats};
+use padded::{Padded, length_of};
+use share::Share;
 
 /// The use of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,14 +164,45 @@ impl Builder {
     /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of frames
     /// are met exactly.
     pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn Environments>> {
-        let num_envs = |name: &str| match purpose {
-            Purpose::Training => self.settings.num_envs_of(name),
-            Purpose::Evaluation { num_envs } => num_envs,
-        };
         let batch_size = match purpose {
             Purpose::Training if self.settings.halves => self.num_training_envs() / 2,
             Purpose::Training | Purpose::Evaluation { .. } => 0,
         };
+        self.build_some(purpose, batch_size, 0, |name| match purpose {
+            Purpose::Training => self.settings.num_envs_of(name),
+            Purpose::Evaluation { num_envs } => num_envs,
+        })
+    }
+
+    /// Builds the training environments of this process, with the specification of those of all processes.
+    pub(crate) fn build_share(&self, cluster: &Cluster) -> Result<(Box<dyn Environments>, VectorSpec)> {
+        if cluster.num_processes() == 1 {
+            let environments = self.build(Purpose::Training)?;
+            let spec = self.spec(environments.as_ref())?;
+            return Ok((environments, spec));
+        }
+        ensure!(!self.settings.halves, "environments.halves = true is not possible with several processes");
+        let one_of_each = self.build_some(Purpose::Training, 0, 0, |_| 1)?;
+        let spec = self.spec(one_of_each.as_ref())?;
+        let num_envs = |task: usize| self.settings.num_envs_of(&spec.tasks[task].name);
+        let task_ids = (0..spec.tasks.len()).flat_map(|task| std::iter::repeat_n(task, num_envs(task)));
+        let spec = VectorSpec { task_ids: task_ids.collect(), ..spec };
+        let envs = cluster.own_envs(spec.num_envs());
+        let length = length_of(&spec.observation_space).unwrap_or(0);
+        let own = self.build_some(Purpose::Training, 0, length, |name| {
+            envs.clone().filter(|&env| spec.tasks[spec.task_ids[env]].name == name).count()
+        })?;
+        Ok((Box::new(Share::new(own, envs, &spec)), spec))
+    }
+
+    /// Builds `num_envs` environments of each game. Vectors of observations have at least `length` elements.
+    fn build_some(
+        &self,
+        purpose: Purpose,
+        batch_size: usize,
+        length: usize,
+        num_envs: impl Fn(&str) -> usize,
+    ) -> Result<Box<dyn Environments>> {
         let pool = PoolOptions {
             batch_size,
             batch_order: BatchOrder::InTurn,
@@ -183,11 +218,12 @@ impl Builder {
                     num_envs: num_envs(game.id),
                     options: self.options(game.id, purpose),
                 });
+                let groups = groups.filter(|group| group.num_envs > 0);
                 Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
             }
             Tasks::Registered(ids) => {
                 let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs(id)));
-                let envs = registered(copies, self.settings.rescale_observations)?;
+                let envs = registered(copies, self.settings.rescale_observations, length)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
         }
@@ -272,8 +308,12 @@ impl Builder {
     }
 }
 
-/// Returns an environment for each id, with observations padded to the same length.
-fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<Vec<(String, Padded)>> {
+/// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
+fn registered<'a>(
+    ids: impl Iterator<Item = &'a str>,
+    rescale: bool,
+    length: usize,
+) -> Result<Vec<(String, Padded)>> {
     let make = |id: &'a str| {
         let env = FlattenObservation::new(selection::registry().make(id)?);
         let shown =
@@ -281,7 +321,11 @@ fn registered<'a>(ids: impl Iterator<Item = &'a str>, rescale: bool) -> Result<V
         Ok((id, shown.with_context(|| unreadable(id))?))
     };
     let envs = ids.map(make).collect::<Result<Vec<_>>>()?;
-    let length = envs.iter().filter_map(|(_, env)| floats(env)).max().unwrap_or(0);
+    let length = envs
+        .iter()
+        .filter_map(|(_, env)| length_of(env.observation_space()))
+        .max()
+        .map_or(length, |own| own.max(length));
     let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
     envs.into_iter().map(pad).collect()
 }
@@ -298,7 +342,7 @@ mod tests {
 
     /// Returns the first observations of a mountain car and an acrobot in one batch.
     fn first_observations(rescale: bool) -> [Vec<f32>; 2] {
-        let envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale).unwrap();
+        let envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale, 0).unwrap();
         let mut envs =
             PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, ..PoolOptions::default() }).unwrap();
         let batch = envs.reset(ResetSeeds::From(1)).unwrap();

@@ -14,7 +14,7 @@ impl Padded {
         // The spaces of all tasks must be equal, so they have no bounds.
         let space = Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
         let row_bytes = env.observation_space().byte_len();
-        (floats(&env)? <= length).then_some(Self { env, space, row_bytes })
+        (length_of(env.observation_space())? <= length).then_some(Self { env, space, row_bytes })
     }
 
     fn pad<'a>(&self, observation: &'a mut [u8]) -> &'a mut [u8] {
@@ -24,9 +24,9 @@ impl Padded {
     }
 }
 
-/// Returns the length of an environment's observations, if they are vectors of floats.
-pub(super) fn floats(env: &BoxedEnv) -> Option<usize> {
-    match env.observation_space() {
+/// Returns the length of observations, if they are vectors of floats.
+pub(super) fn length_of(observations: &Space) -> Option<usize> {
+    match observations {
         Space::Box { shape, dtype: rl_env::Dtype::F32, .. } if shape.len() == 1 => Some(shape[0]),
         _ => None,
     }

@@ -2,11 +2,14 @@ use std::io::{self, IsTerminal};
 
 use indicatif::ProgressBar;
 
+use crate::cluster;
 use crate::output::notice;
 
 /// Prints messages to standard error. Results go to standard output.
 #[derive(Clone)]
 pub(crate) enum Printer {
+    /// Prints nothing, because another process does.
+    Silent,
     /// Prints warnings only.
     Quiet,
     /// Prints lines.
@@ -16,9 +19,11 @@ pub(crate) enum Printer {
 }
 
 impl Printer {
-    /// Creates a printer with a progress bar if standard error is a terminal.
+    /// Creates a printer with a progress bar if standard error is a terminal. Of several processes, only the leader prints.
     pub(crate) fn new(quiet: bool) -> Self {
-        if quiet {
+        if cluster::is_follower() {
+            Self::Silent
+        } else if quiet {
             Self::Quiet
         } else if io::stderr().is_terminal() {
             Self::Bar(ProgressBar::hidden())
@@ -30,7 +35,7 @@ impl Printer {
     /// Prints a line, unless quiet.
     pub(crate) fn say(&self, line: &str) {
         match self {
-            Self::Quiet => {}
+            Self::Silent | Self::Quiet => {}
             Self::Plain => notice(line),
             Self::Bar(bar) => bar.suspend(|| notice(line)),
         }
@@ -39,6 +44,7 @@ impl Printer {
     /// Prints a warning, even if quiet.
     pub(crate) fn warn(&self, line: &str) {
         match self {
+            Self::Silent => {}
             Self::Quiet | Self::Plain => notice(format_args!("warning: {line}")),
             Self::Bar(bar) => bar.suspend(|| notice(format_args!("warning: {line}"))),
         }

@@ -56,7 +56,7 @@ impl ProgressLine {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         let period = match printer {
-            Printer::Quiet => None,
+            Printer::Silent | Printer::Quiet => None,
             Printer::Plain => Some(Duration::from_secs(1)),
             Printer::Bar(_) => Some(BAR_INTERVAL),
         };
@@ -127,7 +127,7 @@ impl Display {
         match self.printer.clone() {
             Printer::Bar(bar) => self.draw_bar(&bar),
             Printer::Plain if is_line_due => self.print(),
-            Printer::Quiet | Printer::Plain => {}
+            Printer::Silent | Printer::Quiet | Printer::Plain => {}
         }
     }
 

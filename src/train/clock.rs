@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use rl_env::Batch;
 
-use super::tally::Tally;
+use super::tally::{Log, Tally};
 use crate::telemetry::{Metric, Moment, Sample};
 
 /// Counts the steps, frames and seconds of a run.
@@ -53,10 +53,21 @@ impl Clock {
     /// Counts a batch and returns the samples of the episodes that ended in it.
     pub(super) fn count(&mut self, tally: &mut Tally, batch: &Batch) -> Vec<Sample> {
         let (steps, samples) = tally.observe(batch);
+        self.advance(steps);
+        samples
+    }
+
+    /// Counts the batches of a log and returns the samples of the episodes that ended in them.
+    pub(super) fn count_log(&mut self, tally: &mut Tally, log: &Log) -> Vec<Sample> {
+        let (steps, samples) = tally.count(log);
+        self.advance(steps);
+        samples
+    }
+
+    fn advance(&mut self, steps: u64) {
         self.moment.steps += steps;
         self.moment.frames += steps * self.frames_per_step;
         self.moment.seconds = self.beginning.seconds + self.started.elapsed().as_secs_f64();
-        samples
     }
 
     /// Excludes time that was not spent on training.

@@ -6,28 +6,33 @@ mod closing;
 mod collection;
 mod divergence;
 mod evaluations;
+mod follower;
 mod health;
 mod hyperparameters;
 mod measurement;
 mod plan;
 mod run;
 mod tally;
+mod team;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use algorithms::cluster::Cluster;
 use anyhow::{Context, Result, ensure};
 
 use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainCommand};
+use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::device::DeviceName;
-use crate::environments::{Builder, Overrides, Purpose};
+use crate::environments::{Builder, Overrides};
 use crate::failure::sentence;
 use crate::initial_weights;
+use crate::learner::Learner;
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
@@ -40,7 +45,8 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     let TrainCommand { algorithm, args } = command;
     let config = config::from_args(&args.experiment, Some(*algorithm))?;
     let preset = config.preset.clone();
-    let experiment = config.resolve()?;
+    let mut experiment = config.resolve()?;
+    cluster::settle_shards(&mut experiment);
     let printer = Printer::new(global.quiet);
     experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {
@@ -57,12 +63,14 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
         printer.say(&initial_weights::sentence(origin, &started));
         run.initial_state = InitialState::Transferred;
     }
-    let origin = source.as_ref().map(|(_, origin)| origin);
-    checkpoint::create_run(
-        &run.directory,
-        &run.experiment.to_toml()?,
-        &Provenance::of_run(&run.builder, preset.as_ref(), origin).to_json()?,
-    )?;
+    if !cluster::is_follower() {
+        let origin = source.as_ref().map(|(_, origin)| origin);
+        checkpoint::create_run(
+            &run.directory,
+            &run.experiment.to_toml()?,
+            &Provenance::of_run(&run.builder, preset.as_ref(), origin).to_json()?,
+        )?;
+    }
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game }, out)
 }
 
@@ -75,11 +83,12 @@ fn fresh(
     global: &Global,
 ) -> Result<Run> {
     set_threads(overrides.num_threads.unwrap_or_else(|| experiment.num_threads()))?;
-    let builder = Builder::new(&experiment, overrides, global)?;
-    let environments = builder.build(Purpose::Training)?;
-    let spec = builder.spec(environments.as_ref())?;
+    let cluster = cluster::of(&experiment)?;
+    let builder = cluster::leader_first(|| Builder::new(&experiment, overrides, global))?;
+    let (environments, spec) = builder.build_share(&cluster)?;
     let (policy, device, seed) = (experiment.policy.clone(), device.open()?, experiment.run.seed);
-    let learner = experiment.algorithm.create(policy, spec, &device, seed)?;
+    let mut learner = experiment.algorithm.create(policy, spec, &device, seed)?;
+    join(learner.as_mut(), cluster, &experiment)?;
     Ok(Run {
         experiment,
         directory,
@@ -91,6 +100,13 @@ fn fresh(
         progress: Progress::default(),
         changes: Vec::new(),
         scores: Vec::new(),
+    })
+}
+
+/// Lets a learner train with the other processes of a cluster.
+fn join(learner: &mut dyn Learner, cluster: Cluster, experiment: &Experiment) -> Result<()> {
+    learner.join(cluster).with_context(|| {
+        format!("{} cannot be trained in shards", experiment.run.algorithm.descriptor().title)
     })
 }
 
@@ -120,17 +136,18 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let changes = amendment::amend(&mut agent, args)?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
-    let builder = Builder::new(&agent.experiment, &overrides, global)?;
-    let environments = builder.build(Purpose::Training)?;
-    let spec = builder.spec(environments.as_ref())?;
+    let cluster = cluster::of(&agent.experiment)?;
+    let builder = cluster::leader_first(|| Builder::new(&agent.experiment, &overrides, global))?;
+    let (environments, spec) = builder.build_share(&cluster)?;
     let Experiment { algorithm, policy, .. } = &agent.experiment;
     let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, &device);
-    let learner = learner.with_context(|| agent.unusable())?;
+    let mut learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
         "{}: its learner was trained in other environments than those of its configuration",
         agent.unusable()
     );
+    join(learner.as_mut(), cluster, &agent.experiment)?;
     let StoredAgent { checkpoint, experiment, .. } = agent;
     let run = Run {
         experiment,

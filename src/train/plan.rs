@@ -5,6 +5,7 @@ use anyhow::Result;
 use burn::tensor::Device;
 
 use super::measurement::{Speed, measure};
+use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
 use crate::evaluation::environments_of_game;
@@ -50,7 +51,7 @@ impl Subject<'_> {
         printer: &Printer,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Forecast>> {
-        if matches!(printer, Printer::Quiet) {
+        if matches!(printer, Printer::Silent | Printer::Quiet) {
             return Ok(None);
         }
         for line in self.size() {
@@ -60,7 +61,9 @@ impl Subject<'_> {
         let workload = self.experiment.algorithm.workload(spec)?;
         let trial = self.experiment.algorithm.trial(spec);
         let max_steps = self.remaining_steps() / FRACTION;
-        if self.learner.is_complete() || trial.steps.saturating_mul(2) > max_steps {
+        // The measurement of one of several processes would not be that of all.
+        let is_alone = cluster::peers().is_none();
+        if !is_alone || self.learner.is_complete() || trial.steps.saturating_mul(2) > max_steps {
             return Ok(None);
         }
         let before = Resident::read();

@@ -14,17 +14,20 @@ use super::health::Health;
 use super::hyperparameters;
 use super::plan::Subject;
 use super::tally::Tally;
+use super::team::{Decision, Team};
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
+use crate::cluster;
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::scores::Scores;
-use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Telemetry};
+use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
 
 /// The message after the first signal.
-const STOPPING: &str = "stopping now and writing a checkpoint; interrupt again to stop without one";
+pub(super) const STOPPING: &str =
+    "stopping now and writing a checkpoint; interrupt again to stop without one";
 
 /// The initial state of the environments.
 pub(super) enum InitialState {
@@ -76,6 +79,9 @@ impl OutputOptions {
 impl Run {
     /// Trains, writes a checkpoint and, unless interrupted, evaluates the agent.
     pub(super) fn execute(mut self, output: &OutputOptions, out: &mut impl Write) -> Result<()> {
+        if cluster::is_follower() {
+            return self.follow();
+        }
         let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
@@ -97,9 +103,10 @@ impl Run {
         self.record_changes(&mut telemetry, &mut writer, &printer)
             .context(AtWork { doing: "the run cannot continue" })?;
         writer.remember_files();
-        self.train(&mut telemetry, &mut writer, &interrupt, &printer)
+        let mut team = Team::new(&interrupt);
+        self.train(&mut team, &mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
-        self.fail_if_stopped(&interrupt)?;
+        self.fail_if_stopped(team.interrupt())?;
         if self.learner.is_complete() {
             // The checkpoint is written, and a resumed run makes up for the evaluation.
             Interrupt::end_at_once(self.again());
@@ -165,17 +172,20 @@ impl Run {
         )
     }
 
-    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end.
+    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard` is the
+    /// request to stop of this process; those of a team stop together.
     fn train(
         &mut self,
+        team: &mut Team,
         telemetry: &mut Telemetry,
         writer: &mut CheckpointWriter,
-        interrupt: &Interrupt,
+        heard: &Interrupt,
         printer: &Printer,
     ) -> Result<()> {
         if self.learner.is_complete() {
             return Ok(());
         }
+        let interrupt = &team.interrupt().clone();
         let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
         let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let mut tally = Tally::new(
@@ -186,17 +196,18 @@ impl Run {
         );
         let mut health = Health::new(&self.experiment, printer.clone());
         health.replay(&self.directory);
-        let mut collection = self.begin(rounds, telemetry)?;
+        self.show_beginning(telemetry)?;
+        let mut collection = self.start_environments()?;
         if matches!(self.initial_state, InitialState::Transferred) {
             // The seed does not lead to these weights again.
             self.note_progress(&clock, &tally, telemetry);
-            self.save(writer)?;
+            self.save(team, writer)?;
         }
         let mut evaluations = self.evaluations();
         loop {
             // First, because a run may have stopped before an update.
             let has_updated = self.learner.is_ready()
-                && self.update(&mut clock, &tally, &mut health, telemetry, interrupt)?;
+                && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?;
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() && !interrupt.is_requested() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
@@ -207,18 +218,22 @@ impl Run {
                 || (self.learner.is_idle() && writer.is_due_by_time())
                 || was_lost;
             // An agent with non-finite outputs fails in its next step, with a more detailed error.
-            if is_due && !is_over && self.check_agent().is_ok() {
+            let saves = is_due && !is_over && self.check_agent().is_ok();
+            if has_updated {
+                team.tell(Decision { saves: saves || is_over, ends: is_over })?;
+            }
+            if saves {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have space again the next time.
-                if let Err(error) = self.save(writer) {
+                if let Err(error) = self.save(team, writer) {
                     printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
             if is_over {
                 break;
             }
-            self.step(&mut collection, &mut clock, &mut tally, &mut health, telemetry, interrupt)?;
+            self.step(team, &mut collection, &mut clock, &mut tally, &mut health, telemetry)?;
         }
         self.restore_directory(writer, telemetry, printer)?;
         self.check_agent()?;
@@ -226,24 +241,31 @@ impl Run {
             self.show_weights(&clock.moment, telemetry)?;
         }
         self.note_progress(&clock, &tally, telemetry);
-        if writer.has(&self.progress.moment) { Ok(()) } else { self.save(writer) }
+        if writer.has(&self.progress.moment) { Ok(()) } else { self.save(team, writer) }
     }
 
-    /// Resets the environments, or restores them as they were after `rounds` rounds.
-    fn begin(&mut self, rounds: u64, telemetry: &mut Telemetry) -> Result<Collection> {
+    /// Shows the settings at the beginning of the curves of a new run.
+    fn show_beginning(&self, telemetry: &mut Telemetry) -> Result<()> {
+        if matches!(self.initial_state, InitialState::Restored(_)) {
+            return Ok(());
+        }
+        for media in [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?] {
+            telemetry.show(&Moment::default(), &media);
+        }
+        Ok(())
+    }
+
+    /// Resets the environments, or restores them as they were.
+    pub(super) fn start_environments(&mut self) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh | InitialState::Transferred => {
-                for media in
-                    [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?]
-                {
-                    telemetry.show(&Moment::default(), &media);
-                }
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
             InitialState::Restored(snapshot) => {
                 self.environments.restore(snapshot)?;
             }
         }
+        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
         for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
             self.environments.limit_steps(env, steps)?;
@@ -254,40 +276,48 @@ impl Run {
     /// Lets environments step and records the episodes that end.
     fn step(
         &mut self,
+        team: &mut Team,
         collection: &mut Collection,
         clock: &mut Clock,
         tally: &mut Tally,
         health: &mut Health,
         telemetry: &mut Telemetry,
-        interrupt: &Interrupt,
     ) -> Result<()> {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
-        let batch = collection.step(environments, learner, &mut clock.phases, interrupt.is_requested());
+        let stops = team.interrupt().is_requested();
+        let batch = collection.step(environments, learner, &mut clock.phases, stops);
         let batch = batch.map_err(|error| match error.downcast() {
             Ok(error) => divergence::report(error, &self.directory),
             Err(error) => error,
         })?;
-        let samples = batch.map_or_else(Vec::new, |batch| clock.count(tally, batch));
-        telemetry.status().advance(clock.moment);
-        if !samples.is_empty() {
-            health.check(clock.moment.updates, &samples);
-            telemetry.record(&Record { moment: clock.moment, samples });
+        match batch {
+            None => {}
+            Some(batch) if team.is_alone() => {
+                let samples = clock.count(tally, batch);
+                record_episodes(samples, clock, health, telemetry);
+            }
+            Some(batch) => team.note(batch),
         }
         Ok(())
     }
 
     /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is then
-    /// still due.
+    /// still due. A team completes it.
     fn update(
         &mut self,
+        team: &mut Team,
         clock: &mut Clock,
-        tally: &Tally,
+        tally: &mut Tally,
         health: &mut Health,
         telemetry: &mut Telemetry,
-        interrupt: &Interrupt,
+        heard: &Interrupt,
     ) -> Result<bool> {
+        if !team.is_alone() {
+            let samples = clock.count_log(tally, &team.exchange(heard)?);
+            record_episodes(samples, clock, health, telemetry);
+        }
         let began = Instant::now();
-        let samples = self.learner.update_unless(&|| interrupt.is_requested());
+        let samples = self.learner.update_unless(&|| team.is_alone() && heard.is_requested());
         let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
         let Some(mut samples) = samples else { return Ok(false) };
         clock.phases.learning += began.elapsed();
@@ -366,12 +396,12 @@ impl Run {
         }
     }
 
-    fn save(&self, writer: &mut CheckpointWriter) -> Result<()> {
+    fn save(&self, team: &Team, writer: &mut CheckpointWriter) -> Result<()> {
         writer.write(&Checkpoint {
             config: self.experiment.to_toml()?,
             progress: self.progress.clone(),
             learner: self.learner.as_ref(),
-            environments: self.environments.snapshot()?,
+            environments: team.snapshot(self.environments.as_ref())?,
         })
     }
 
@@ -383,5 +413,14 @@ impl Run {
     /// Returns the command that continues the run.
     fn again(&self) -> String {
         format!("`ale-train resume {}`", self.directory.display())
+    }
+}
+
+/// Records the samples of episodes that ended.
+fn record_episodes(samples: Vec<Sample>, clock: &Clock, health: &mut Health, telemetry: &mut Telemetry) {
+    telemetry.status().advance(clock.moment);
+    if !samples.is_empty() {
+        health.check(clock.moment.updates, &samples);
+        telemetry.record(&Record { moment: clock.moment, samples });
     }
 }

@@ -1,6 +1,7 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rl_env::{Batch, EpisodeStats};
+use serde::{Deserialize, Serialize};
 
 use crate::config::Games;
 use crate::statistics::{interquartile_mean, median};
@@ -39,21 +40,21 @@ impl Tally {
         }
     }
 
-    /// Counts a batch. Returns its number of steps, without rows whose environment was reset or rests, and the samples of
-    /// the episodes that ended.
+    /// Counts a batch. Returns its number of steps, and the samples of the episodes that ended.
     pub(super) fn observe(&mut self, batch: &Batch) -> (u64, Vec<Sample>) {
-        let before: u64 = self.steps.iter().sum();
-        for (&env, _) in batch.env_ids.iter().zip(&batch.autoreset).filter(|(_, autoreset)| !**autoreset) {
-            self.steps[self.task_ids[env]] += 1;
+        let mut log = Log::default();
+        log.add(batch);
+        self.count(&log)
+    }
+
+    /// Counts the batches of a log. Returns their number of steps, and the samples of the episodes that ended.
+    pub(super) fn count(&mut self, log: &Log) -> (u64, Vec<Sample>) {
+        for (&env, steps) in &log.steps {
+            self.steps[self.task_ids[env]] += steps;
         }
-        let steps = self.steps.iter().sum::<u64>() - before;
-        let mut samples = Vec::new();
-        for (row, episode) in batch.episodes.iter().enumerate() {
-            if let Some(episode) = episode {
-                samples.extend(self.end_episode(self.task_ids[batch.env_ids[row]], episode));
-            }
-        }
-        (steps, samples)
+        let ended = |ended: &Ended| self.end_episode(self.task_ids[ended.env], &ended.episode);
+        let samples = log.episodes.iter().flat_map(ended).collect();
+        (log.steps.values().sum(), samples)
     }
 
     fn end_episode(&mut self, task: usize, episode: &EpisodeStats) -> Vec<Sample> {
@@ -134,6 +135,51 @@ impl Tally {
     }
 }
 
+/// The steps and the ended episodes of some batches.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Log {
+    batches: u64,
+    /// The number of steps of each environment, without those that only reset it or in which it rests.
+    steps: BTreeMap<usize, u64>,
+    episodes: Vec<Ended>,
+}
+
+/// The end of an episode.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Ended {
+    /// The batch of the log in which it ended.
+    batch: u64,
+    env: usize,
+    episode: EpisodeStats,
+}
+
+impl Log {
+    /// Adds a batch.
+    pub(super) fn add(&mut self, batch: &Batch) {
+        for (row, &env) in batch.env_ids.iter().enumerate() {
+            if !batch.autoreset[row] {
+                *self.steps.entry(env).or_default() += 1;
+            }
+            if let Some(episode) = batch.episodes[row] {
+                self.episodes.push(Ended { batch: self.batches, env, episode });
+            }
+        }
+        self.batches += 1;
+    }
+
+    /// Joins the logs of several processes in which all environments stepped together, as if one process had kept it.
+    pub(super) fn join(logs: impl Iterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for log in logs {
+            all.batches = log.batches;
+            all.steps.extend(log.steps);
+            all.episodes.extend(log.episodes);
+        }
+        all.episodes.sort_by_key(|ended| (ended.batch, ended.env));
+        all
+    }
+}
+
 fn mean(values: &VecDeque<f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -174,6 +220,25 @@ mod tests {
             tally.recent_samples(&atari(&tasks)),
             [Sample::of_task(Metric::RecentReturn, "qbert", 5.0)]
         );
+    }
+
+    #[test]
+    fn the_logs_of_several_processes_join_to_that_of_one() {
+        let rows = |envs: &[usize], episodes: &[Option<f64>]| {
+            let mut batch = Batch::new(envs.len(), 0, false);
+            batch.env_ids = envs.to_vec();
+            let ended = |total_reward| EpisodeStats { total_reward, length: 7 };
+            batch.episodes = episodes.iter().map(|total| total.map(ended)).collect();
+            batch
+        };
+        let ends = [[Some(1.0), None, Some(2.0)], [None, Some(3.0), Some(4.0)]];
+        let [mut one, mut first, mut second] = [(); 3].map(|()| Log::default());
+        for ends in ends {
+            one.add(&rows(&[0, 1, 2], &ends));
+            first.add(&rows(&[0], &ends[..1]));
+            second.add(&rows(&[1, 2], &ends[1..]));
+        }
+        assert_eq!(Log::join([first, second].into_iter()), one);
     }
 
     #[test]

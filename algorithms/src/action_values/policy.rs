@@ -131,7 +131,7 @@ impl Policy {
 
     /// Evaluates the options in the given rows of `observations`. Also returns the packed observations, if they are on a
     /// device.
-    fn evaluate(
+    pub(crate) fn evaluate(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
@@ -188,6 +188,12 @@ pub(crate) fn epsilon_greedy(
     let explores = rng.random::<f64>() < epsilon;
     let random = actions.random(rng);
     if explores { random } else { greedy(actions, values) }
+}
+
+/// Draws the random numbers of [`epsilon_greedy`] in vain.
+pub(crate) fn skip_epsilon_greedy(actions: &JointActions, rng: &mut impl Rng) {
+    let _: f64 = rng.random();
+    actions.random(rng);
 }
 
 #[cfg(test)]

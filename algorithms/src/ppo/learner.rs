@@ -3,22 +3,25 @@ use std::mem;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
-use rl_env::{ActionBuffer, Actions, Batch};
+use rl_env::{ActionBuffer, Actions, Batch, ObservationBuffer};
 
 use super::loss::{self, PolicyChange};
-use super::metrics::{Explained, LearnedRow, task_metrics};
+use super::metrics::{DetailPlaces, Explained, LearnedRow, task_metrics};
 use super::minibatch::{Minibatch, Targets, scale_by_task};
-use super::recurrent::RecurrentRollout;
+use super::policy::Evaluation;
+use super::recurrent::{RecurrentRollout, RecurrentState};
 use super::row_actions::Terms;
-use super::row_policy::ChosenAction;
+use super::row_policy::{ChosenAction, RowPolicy};
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
+use crate::cluster::Cluster;
+use crate::gradient::{Gradient, ShardGradient};
 use crate::halt::{self, Halt, halt_if};
 use crate::networks::{
     ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
     TransferError, Transferred, transfer,
 };
-use crate::observation_statistics::ObservationStatistics;
+use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{Details, OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
@@ -30,6 +33,9 @@ use crate::{Learner, LearnerError, SpecError, Task, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
+
+/// The names of the terms of the loss.
+const TERMS: [&str; 3] = ["the policy loss", "the value loss", "the entropy"];
 
 /// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Ppo {
@@ -144,6 +150,7 @@ impl Ppo {
     /// undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PpoMetrics>, LearnerError> {
         let before = self.on_policy.begin_update()?;
+        self.recurrent.exchange(&self.on_policy.cluster, self.on_policy.rollout.own())?;
         let scales = self.actor.scales.clone();
         match self.try_update(stop) {
             Ok(metrics) => Ok(Some(metrics)),
@@ -169,7 +176,7 @@ impl Ppo {
         let targets = self.rescale(&entries, estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &targets, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
-        self.observe_statistics();
+        self.observe_statistics()?;
         self.on_policy.finish_update();
 
         let last = minibatches.last().expect("two steps of an environment contain a transition");
@@ -194,6 +201,17 @@ impl Ppo {
         })
     }
 
+    /// Evaluates rows of the own environments.
+    fn evaluate(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[BatchRow],
+        state: &RecurrentState,
+    ) -> Result<Evaluation, LearnerError> {
+        let parts = self.on_policy.by_shard(rows, |rows| self.actor.evaluate(observations, rows, state))?;
+        Ok(parts.into_iter().reduce(Evaluation::append).expect("at least one row"))
+    }
+
     /// Replaces the statistics by which observations are normalised.
     pub(super) fn set_statistics(&mut self, statistics: Option<ObservationStatistics>) {
         if let Some(statistics) = &statistics {
@@ -202,14 +220,22 @@ impl Ppo {
         self.statistics = statistics;
     }
 
-    /// Adds the observations of the rollout to the statistics. The update itself uses those with which the policy acted.
-    fn observe_statistics(&mut self) {
-        let Some(mut statistics) = self.statistics.take() else { return };
-        let OnPolicy { rollout, layout, .. } = &self.on_policy;
+    /// Adds the observations of the rollout to the statistics, shard by shard. The update itself uses those with which the
+    /// policy acted.
+    fn observe_statistics(&mut self) -> Result<(), LearnerError> {
+        let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
+        let OnPolicy { rollout, layout, cluster, spec, .. } = &self.on_policy;
         let observation =
             |entry: usize| (self.on_policy.task(entry), layout.values(rollout.observation(entry)));
-        statistics.observe(rollout.transitions().into_iter().map(observation));
+        let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
+            let entries =
+                rollout.transitions().into_iter().filter(|&entry| envs.contains(&rollout.env(entry)));
+            statistics.moments(entries.map(observation))
+        });
+        let shards = cluster.gather_values(&shards.collect::<Vec<_>>())?;
+        shards.iter().flatten().for_each(|moments| statistics.add(moments));
         self.set_statistics(Some(statistics));
+        Ok(())
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
@@ -256,8 +282,8 @@ impl Ppo {
         let mut steps = Vec::new();
         // Minibatches of a recurrent network are whole environments.
         let recurrent = self.recurrent.is_recurrent();
-        let device = self.on_policy.training.device.clone();
-        let normalizer = self.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
+        let device = &self.on_policy.training.device;
+        let normalizer = self.statistics.as_ref().map(|statistics| statistics.normalizer(device));
         let mut items = if recurrent { (0..self.on_policy.spec.num_envs()).collect() } else { entries };
         for epoch in 1..=self.config.update_epochs {
             for part in self.on_policy.minibatches(&mut items, self.config.num_minibatches) {
@@ -265,17 +291,7 @@ impl Ppo {
                 if !rows.iter().any(|&entry| self.on_policy.rollout.is_transition(entry)) {
                     continue;
                 }
-                halt_if(stop)?;
-                let sequences = if recurrent { self.recurrent.sequences(part, &device) } else { None };
-                let minibatch = Minibatch::gather(
-                    &self.on_policy,
-                    normalizer.as_ref(),
-                    targets,
-                    &rows,
-                    sequences,
-                    &self.config,
-                );
-                let learned = self.learn(minibatch, step_size, stop);
+                let learned = self.learn(part, &rows, targets, normalizer.as_ref(), step_size, stop);
                 let diagnose = |error| self.diagnose(error, &rows, targets, step_size);
                 let step = learned.map_err(|halt| halt.map_error(diagnose))?;
                 steps.push(Step { epoch, entries: rows, taken: step });
@@ -336,28 +352,83 @@ impl Ppo {
         step_size: StepSize,
     ) -> LearnerError {
         let rollout = &self.on_policy.rollout;
-        let column = |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect();
-        let columns = vec![
-            ("returns", column(&|entry| targets.returns[entry])),
-            ("advantages", column(&|entry| targets.advantages[entry])),
-            ("values", column(&|entry| targets.values[entry])),
-            ("log_probs", column(&|entry| rollout.log_prob(entry))),
+        let columns: [(&str, &dyn Fn(usize) -> f32); 4] = [
+            ("returns", &|entry| targets.returns[entry]),
+            ("advantages", &|entry| targets.advantages[entry]),
+            ("values", &|entry| targets.values[entry]),
+            ("log_probs", &|entry| rollout.log_prob(entry)),
         ];
-        self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
+        self.on_policy.diagnose(error, entries, &columns, step_size.learning_rate)
     }
 
-    /// Takes one step of the optimiser, unless `stop` returns true. On an error nothing has changed.
+    /// Takes one step of the optimiser on the minibatch `part` with the given rows, unless `stop` returns true. On an error
+    /// nothing has changed.
     fn learn(
         &mut self,
-        minibatch: Minibatch,
+        part: &[usize],
+        rows: &[usize],
+        targets: &Targets,
+        normalizer: Option<&Normalizer>,
         step_size: StepSize,
         stop: &dyn Fn() -> bool,
     ) -> Result<OptimizerStep, Halt> {
+        let rollout = &self.on_policy.rollout;
+        let transitions: Vec<usize> =
+            rows.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
+        let advantages = targets.advantages_of(&transitions, self.config.norm_adv);
+        let gradient = |part: &[usize], rows: &[usize], weight| {
+            halt_if(stop)?;
+            let sequences = self.recurrent.sequences(part, &self.on_policy.training.device);
+            let minibatch = Minibatch::gather(
+                &self.on_policy,
+                normalizer,
+                targets,
+                &advantages,
+                rows,
+                sequences,
+                &self.config,
+            );
+            self.gradient(minibatch, weight, stop)
+        };
+        let gradient = if self.on_policy.cluster.is_whole() {
+            gradient(part, rows, 1.0)?
+        } else {
+            self.sum_of_shards(part, rows, &transitions, gradient)?
+        };
+        Ok(self.on_policy.training.apply(gradient, step_size)?)
+    }
+
+    /// Computes the gradient of a minibatch from those of its shards. `gradient` returns that of a part of the minibatch with
+    /// the given rows, times a weight.
+    fn sum_of_shards(
+        &self,
+        part: &[usize],
+        rows: &[usize],
+        transitions: &[usize],
+        gradient: impl Fn(&[usize], &[usize], f32) -> Result<Gradient, Halt>,
+    ) -> Result<Gradient, Halt> {
+        let OnPolicy { rollout, spec, .. } = &self.on_policy;
+        let env = |item| if self.recurrent.is_recurrent() { item } else { rollout.env(item) };
+        let places = DetailPlaces::new(rows, transitions, spec.tasks.len());
+        self.on_policy.gradient(part, env, (&TERMS, places.len()), |part| {
+            let rows = self.rows(part);
+            let own: Vec<usize> =
+                rows.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
+            if own.is_empty() {
+                return Ok(None);
+            }
+            let gradient = gradient(part, &rows, own.len() as f32 / transitions.len() as f32)?;
+            Ok(Some(ShardGradient { gradient, places: places.of(&rows, &own) }))
+        })
+    }
+
+    /// Computes the gradient of a minibatch with its loss times `weight`, unless `stop` returns true.
+    fn gradient(&self, minibatch: Minibatch, weight: f32, stop: &dyn Fn() -> bool) -> Result<Gradient, Halt> {
         // A minibatch of many environments takes seconds.
         halt_if(stop)?;
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
-        let OnPolicy { spec, training, .. } = &mut self.on_policy;
+        let OnPolicy { spec, training, .. } = &self.on_policy;
         let (features, _) = training.network.features(observations.clone(), rows, sequences.clone());
         // The gradient of a zero that is added to the features is the gradient of the features.
         let probe =
@@ -378,13 +449,12 @@ impl Ppo {
         let entropy = entropies.clone().mean();
         let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
             + value_loss.clone().mul_scalar(config.vf_coef);
-        let terms =
-            vec![("the policy loss", policy_loss), ("the value loss", value_loss), ("the entropy", entropy)];
+        let terms = [policy_loss, value_loss, entropy].map(|term| term.mul_scalar(weight));
         let columns =
             if probe.is_some() { vec![log_ratio, entropies, value_errors] } else { vec![log_ratio] };
         let details = Details { values: Tensor::cat(columns, 0), probe };
         halt_if(stop)?;
-        Ok(training.step(&total, terms, details, step_size)?)
+        Ok(training.gradient(&total.mul_scalar(weight), TERMS.into_iter().zip(terms).collect(), details))
     }
 }
 
@@ -393,26 +463,31 @@ impl Learner for Ppo {
         &self.on_policy.spec
     }
 
+    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        Ok(self.on_policy.join(cluster)?)
+    }
+
     /// Samples an action for each row. Draws one random number per choice or two per component, in row order.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
-        let evaluation = self.actor.evaluate_batch(batch, &self.recurrent.current());
+        let evaluation = self.evaluate(&batch.observations, &rows(batch), &self.recurrent.current());
         let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
         let evaluation = evaluation.map_err(diagnose)?;
         let step_of = |env| self.on_policy.rollout.steps(env);
         self.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
         self.on_policy.store(evaluation.packed, batch);
-        let OnPolicy { spec, action_rng, rollout, .. } = &mut self.on_policy;
         self.actions.clear();
-        for ((row, policy), value) in rows(batch).into_iter().zip(&evaluation.policies).zip(evaluation.values)
-        {
-            let actions = spec.actions(row.env);
-            let (chosen, log_prob) = policy.sample(actions, action_rng);
-            chosen.write(actions, &mut self.actions);
-            let ChosenAction { options, components } = &chosen;
-            rollout.begin_step(batch, row, Decision { options, components, log_prob, value });
-        }
+        self.on_policy.draw(RowPolicy::skip, |OnPolicy { spec, action_rng, rollout, .. }| {
+            let rows = rows(batch).into_iter().zip(&evaluation.policies).zip(evaluation.values);
+            for ((row, policy), value) in rows {
+                let actions = spec.actions(row.env);
+                let (chosen, log_prob) = policy.sample(actions, action_rng);
+                chosen.write(actions, &mut self.actions);
+                let ChosenAction { options, components } = &chosen;
+                rollout.begin_step(batch, row, Decision { options, components, log_prob, value });
+            }
+        });
         Ok(self.actions.as_actions())
     }
 
@@ -420,13 +495,18 @@ impl Learner for Ppo {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
         let evaluate = |rows: &[BatchRow]| {
-            let evaluation = self.actor.evaluate(&batch.final_observations, rows, &self.recurrent.state)?;
-            Ok(evaluation.values)
+            Ok(self.evaluate(&batch.final_observations, rows, &self.recurrent.state)?.values)
         };
         let final_values = self.on_policy.final_values(batch, evaluate)?;
         self.recurrent.observe(batch, self.on_policy.spec.autoreset_mode);
-        let evaluate = || Ok(self.actor.evaluate_batch(batch, &self.recurrent.current())?.values);
-        self.on_policy.end_steps(batch, final_values, evaluate)
+        // Not a closure that borrows the learner: its rollout changes.
+        let last_values = if self.on_policy.ends_rollout(batch) {
+            self.evaluate(&batch.observations, &rows(batch), &self.recurrent.current())?.values
+        } else {
+            Vec::new()
+        };
+        self.on_policy.end_steps(batch, final_values, last_values);
+        Ok(())
     }
 
     fn can_act(&self, batch: &Batch) -> bool {

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::loss::PolicyChange;
 
 /// Metrics of an update, named as in `CleanRL`.
@@ -88,6 +90,44 @@ impl LearnedRow {
             gradient,
         };
         transitions.enumerate().map(row).collect()
+    }
+}
+
+/// The positions of the details of the shards of a minibatch among those of the whole minibatch, as [`LearnedRow::split`]
+/// expects them.
+pub(super) struct DetailPlaces {
+    /// For each entry its position among the rows.
+    rows: HashMap<usize, usize>,
+    /// For each entry its position among the transitions.
+    transitions: HashMap<usize, usize>,
+    /// True if there are several tasks, and so more than log-ratios.
+    is_complete: bool,
+}
+
+impl DetailPlaces {
+    /// Takes the rows of the whole minibatch and those that are transitions.
+    pub(super) fn new(rows: &[usize], transitions: &[usize], num_tasks: usize) -> Self {
+        let positions =
+            |entries: &[usize]| (0..).zip(entries).map(|(position, &entry)| (entry, position)).collect();
+        Self { rows: positions(rows), transitions: positions(transitions), is_complete: num_tasks > 1 }
+    }
+
+    /// Returns the number of details of the whole minibatch.
+    pub(super) fn len(&self) -> usize {
+        let transitions = self.transitions.len();
+        if self.is_complete { 3 * transitions + self.rows.len() } else { transitions }
+    }
+
+    /// Returns the positions of the details of a shard.
+    pub(super) fn of(&self, rows: &[usize], transitions: &[usize]) -> Vec<usize> {
+        let columns = if self.is_complete { 3 } else { 1 };
+        let first = |column| column * self.transitions.len();
+        let of_column = |column| transitions.iter().map(move |entry| first(column) + self.transitions[entry]);
+        let places = (0..columns).flat_map(of_column);
+        if !self.is_complete {
+            return places.collect();
+        }
+        places.chain(rows.iter().map(|entry| first(columns) + self.rows[entry])).collect()
     }
 }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::row_actions::RowActions;
@@ -16,7 +18,22 @@ pub(super) struct Targets {
     pub(super) values: Vec<f32>,
 }
 
-/// A minibatch: some steps of a rollout as tensors.
+impl Targets {
+    /// Returns the advantages, entry by entry, of which those of the given entries are those of a minibatch: normalised if
+    /// configured.
+    pub(super) fn advantages_of(&self, minibatch: &[usize], norm_adv: NormAdv) -> Cow<'_, [f32]> {
+        if norm_adv != NormAdv::Batch {
+            return Cow::Borrowed(&self.advantages);
+        }
+        let mut own: Vec<f32> = minibatch.iter().map(|&entry| self.advantages[entry]).collect();
+        normalize(&mut own);
+        let mut all = self.advantages.clone();
+        minibatch.iter().zip(own).for_each(|(&entry, advantage)| all[entry] = advantage);
+        Cow::Owned(all)
+    }
+}
+
+/// A minibatch, or a shard of one: some steps of a rollout as tensors.
 pub(super) struct Minibatch {
     /// The observations of all rows. The fields below `kept` hold transitions only.
     pub(super) observations: Tensor<2>,
@@ -36,11 +53,13 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the given entries of a rollout, at least one of which must be a transition.
+    /// Collects the given entries of a rollout, at least one of which must be a transition. `advantages` are used instead of
+    /// those of `targets`.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
         normalizer: Option<&Normalizer>,
         targets: &Targets,
+        advantages: &[f32],
         rows: &[usize],
         sequences: Option<Sequences>,
         config: &PpoConfig,
@@ -61,10 +80,6 @@ impl Minibatch {
         let floats = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [entries.len()]), device);
         let each =
             |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect::<Vec<f32>>();
-        let mut advantages = each(&|entry| targets.advantages[entry]);
-        if config.norm_adv == NormAdv::Batch {
-            normalize(&mut advantages);
-        }
         Self {
             observations,
             rows: row_tasks,
@@ -72,7 +87,7 @@ impl Minibatch {
             kept,
             actions: RowActions::new(&entries, task, rollout, &spec.tasks, device),
             log_probs: floats(each(&|entry| rollout.log_prob(entry))),
-            advantages: floats(advantages),
+            advantages: floats(each(&|entry| advantages[entry])),
             returns: floats(each(&|entry| targets.returns[entry])),
             values: floats(each(&|entry| targets.values[entry])),
             entropy_weights: floats(each(&|entry| {

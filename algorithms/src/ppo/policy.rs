@@ -36,6 +36,21 @@ pub(super) struct Evaluation {
     pub(super) packed: Option<PackedRows>,
 }
 
+impl Evaluation {
+    /// Returns the outputs of further rows after those of this one.
+    pub(super) fn append(mut self, other: Self) -> Self {
+        self.policies.extend(other.policies);
+        self.values.extend(other.values);
+        self.state.extend(other.state);
+        self.packed = self
+            .packed
+            .into_iter()
+            .chain(other.packed)
+            .reduce(|left, right| PackedRows::cat(vec![left, right]));
+        self
+    }
+}
+
 impl Policy {
     /// Creates a policy for the environments of `reader`. The network must not track gradients.
     pub(super) fn new(

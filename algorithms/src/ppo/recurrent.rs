@@ -1,8 +1,11 @@
+use std::ops::Range;
+
 use burn::tensor::{Device, Tensor, TensorData};
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnerError;
+use crate::cluster::Cluster;
 use crate::host::to_host;
 use crate::networks::{LstmState, Sequences};
 
@@ -39,6 +42,12 @@ impl RecurrentState {
             envs.iter().flat_map(|&env| &all[env * self.size..(env + 1) * self.size]).copied().collect()
         };
         Self { size: self.size, hidden: pick(&self.hidden), cell: pick(&self.cell) }
+    }
+
+    /// Adds the states of further environments.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.hidden.extend(other.hidden);
+        self.cell.extend(other.cell);
     }
 
     /// Replaces the state of an environment by the one at `index` of `other`.
@@ -137,6 +146,43 @@ impl RecurrentRollout {
         }
     }
 
+    /// Exchanges the states of a complete rollout with the other processes of a cluster, of which this one owns `envs`.
+    pub(super) fn exchange(&mut self, cluster: &Cluster, envs: Range<usize>) -> Result<(), LearnerError> {
+        if !self.is_recurrent() || cluster.num_processes() == 1 {
+            return Ok(());
+        }
+        let num_envs = self.next_starts.len();
+        let ids: Vec<usize> = envs.clone().collect();
+        let own = Self {
+            state: self.state.select(&ids),
+            next_starts: self.next_starts[envs.clone()].to_vec(),
+            first: self.first.select(&ids),
+            starts: self
+                .starts
+                .chunks_exact(num_envs)
+                .flat_map(|starts| &starts[envs.clone()])
+                .copied()
+                .collect(),
+        };
+        let parts = cluster.gather_values(&own)?;
+        let steps = self.starts.len() / num_envs;
+        let rows = |part: &Self, step| -> Vec<bool> {
+            part.starts.chunks_exact(part.next_starts.len()).nth(step).unwrap_or_default().to_vec()
+        };
+        self.starts =
+            (0..steps).flat_map(|step| parts.iter().flat_map(move |part| rows(part, step))).collect();
+        let mut first = 0;
+        for part in parts {
+            for (index, starts) in part.next_starts.iter().enumerate() {
+                self.state.set(first + index, &part.state, index);
+                self.first.set(first + index, &part.first, index);
+                self.next_starts[first + index] = *starts;
+            }
+            first += part.next_starts.len();
+        }
+        Ok(())
+    }
+
     /// Stores which of the next observations are the first of an episode.
     pub(super) fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
         for (&env, starts) in batch.env_ids.iter().zip(episode_starts(batch, mode)) {
@@ -144,8 +190,11 @@ impl RecurrentRollout {
         }
     }
 
-    /// Returns the sequences of some environments over the whole rollout.
+    /// Returns the sequences of some environments over the whole rollout, `None` if the network is not recurrent.
     pub(super) fn sequences(&self, envs: &[usize], device: &Device) -> Option<Sequences> {
+        if !self.is_recurrent() {
+            return None;
+        }
         let rows = self.starts.chunks_exact(self.next_starts.len());
         let starts: Vec<bool> = rows.flat_map(|starts| envs.iter().map(|&env| starts[env])).collect();
         self.first.select(envs).sequences(&starts, device)

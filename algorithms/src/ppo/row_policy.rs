@@ -45,6 +45,17 @@ impl RowPolicy {
         }
     }
 
+    /// Draws the random numbers of [`sample`](Self::sample) in vain.
+    pub(super) fn skip(actions: &TaskActions, rng: &mut impl Rng) {
+        let draws = match actions {
+            TaskActions::Joint(actions) => actions.num_choices(),
+            TaskActions::Continuous(_) => 2 * actions.num_components(),
+        };
+        for _ in 0..draws {
+            let _: f64 = rng.random();
+        }
+    }
+
     /// Returns the most probable action, the first one if several are equal.
     pub(super) fn greedy(&self, actions: &TaskActions) -> ChosenAction {
         match self {

@@ -1,18 +1,22 @@
+use std::collections::HashMap;
 use std::io::Write;
+use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rl_env::{Actions, Batch};
+use rl_env::{Actions, Batch, ObservationBuffer};
 
 use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{
-    Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss,
+    Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss, skip_epsilon_greedy,
 };
 use crate::batch_reader::{BatchReader, BatchRow, rows};
+use crate::cluster::Cluster;
+use crate::gradient::{Gradient, ShardGradient};
 use crate::halt::{self, Halt, halt_if};
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
-    TrainedNetwork, TransferError, Transferred, transfer,
+    NamedWeights, NetworkDescription, ObservationLayout, PackedRows, PolicyConfig, QNetwork, QNetworkOptions,
+    RowTasks, TrainedNetwork, TransferError, Transferred, transfer,
 };
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
@@ -21,10 +25,13 @@ use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::{Learner, LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// Adam epsilon: the default of its authors.
 const ADAM_EPSILON: f32 = 1e-8;
+
+/// The names of the terms of the loss.
+const TERMS: [&str; 1] = ["the loss"];
 
 /// A learner of action values without replay. [`ppo`](crate::ppo) shows the order of its methods.
 ///
@@ -172,6 +179,28 @@ impl Pqn {
         self.actor.for_envs(spec)
     }
 
+    /// Evaluates the options in rows of the own environments. Also returns the packed observations, if they are on a device.
+    fn evaluate(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[BatchRow],
+    ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
+        let parts = self.on_policy.by_shard(rows, |rows| self.actor.evaluate(observations, rows, None))?;
+        let (values, packed): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let packed: Option<Vec<PackedRows>> = packed.into_iter().collect();
+        Ok((values.concat(), packed.map(PackedRows::cat)))
+    }
+
+    /// Returns the values of the greedy actions in rows of the own environments.
+    fn best_values(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[BatchRow],
+    ) -> Result<Vec<f32>, LearnerError> {
+        let values = self.on_policy.by_shard(rows, |rows| self.actor.best_values(observations, rows))?;
+        Ok(values.concat())
+    }
+
     /// Updates the value scales with the returns of the given entries, without changing the network's
     /// predictions.
     fn rescale(&mut self, entries: &[usize], estimates: &Estimates) {
@@ -193,12 +222,10 @@ impl Pqn {
         step_size: StepSize,
     ) -> LearnerError {
         let rollout = &self.on_policy.rollout;
-        let column = |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect();
-        let columns = vec![
-            ("returns", column(&|entry| estimates.returns[entry])),
-            ("values", column(&|entry| rollout.value(entry))),
-        ];
-        self.on_policy.diagnose(error, entries, columns, step_size.learning_rate)
+        let returns = |entry: usize| estimates.returns[entry];
+        let values = |entry| rollout.value(entry);
+        let columns: [(&str, &dyn Fn(usize) -> f32); 2] = [("returns", &returns), ("values", &values)];
+        self.on_policy.diagnose(error, entries, &columns, step_size.learning_rate)
     }
 
     /// Takes one step of the optimiser on the given entries of the rollout, unless `stop` returns true. On an error nothing
@@ -210,9 +237,52 @@ impl Pqn {
         step_size: StepSize,
         stop: &dyn Fn() -> bool,
     ) -> Result<OptimizerStep, Halt> {
+        let gradient = if self.on_policy.cluster.is_whole() {
+            self.gradient(entries, returns, 1.0, stop)?
+        } else {
+            self.sum_of_shards(entries, returns, stop)?
+        };
+        Ok(self.on_policy.training.apply(gradient, step_size)?)
+    }
+
+    /// Computes the gradient of a minibatch from those of its shards.
+    fn sum_of_shards(
+        &self,
+        entries: &[usize],
+        returns: &[f32],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Gradient, Halt> {
+        let OnPolicy { rollout, spec, .. } = &self.on_policy;
+        // The details are those of the branches, of which each entry has some.
+        let mut first = 0;
+        let branches = entries.iter().map(|&entry| {
+            let count = spec.joint_actions(rollout.env(entry)).num_choices();
+            first += count;
+            (entry, first - count..first)
+        });
+        let branches: HashMap<usize, Range<usize>> = branches.collect();
+        let env = |entry| rollout.env(entry);
+        self.on_policy.gradient(entries, env, (&TERMS, first), |own| {
+            if own.is_empty() {
+                return Ok(None);
+            }
+            let gradient = self.gradient(own, returns, own.len() as f32 / entries.len() as f32, stop)?;
+            let places = own.iter().flat_map(|entry| branches[entry].clone()).collect();
+            Ok(Some(ShardGradient { gradient, places }))
+        })
+    }
+
+    /// Computes the gradient of the loss of the given entries times `weight`, unless `stop` returns true.
+    fn gradient(
+        &self,
+        entries: &[usize],
+        returns: &[f32],
+        weight: f32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Gradient, Halt> {
         halt_if(stop)?;
         let observations = self.on_policy.observations(entries);
-        let OnPolicy { spec, rollout, training, .. } = &mut self.on_policy;
+        let OnPolicy { spec, rollout, training, .. } = &self.on_policy;
         let device = &training.device;
         let task_ids = entries.iter().map(|&entry| spec.task_ids[rollout.env(entry)]);
         let rows = RowTasks::new(task_ids, &spec.tasks, device);
@@ -230,10 +300,9 @@ impl Pqn {
 
         let values = training.network.forward(observations, &rows, None);
         let taken = branches.select(values).squeeze_dim::<1>(1);
-        let loss = loss::weighted_mean((taken.clone() - returns).square(), weights);
-        let terms = vec![("the loss", loss.clone())];
+        let loss = loss::weighted_mean((taken.clone() - returns).square(), weights).mul_scalar(weight);
         halt_if(stop)?;
-        Ok(training.step(&loss, terms, taken, step_size)?)
+        Ok(training.gradient(&loss, vec![(TERMS[0], loss.clone())], taken))
     }
 
     /// Computes the metrics from the loss and the values of the actions taken in the given entries of the
@@ -259,35 +328,46 @@ impl Learner for Pqn {
         &self.on_policy.spec
     }
 
+    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        Ok(self.on_policy.join(cluster)?)
+    }
+
     /// Returns the greedy action for each row, or a random one. Draws a random number and one per choice for each row, in row
     /// order.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
         let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
-        let (values, packed) = self.actor.evaluate_batch(batch, None).map_err(diagnose)?;
+        let (values, packed) = self.evaluate(&batch.observations, &rows(batch)).map_err(diagnose)?;
         let epsilon = self.epsilon();
         self.on_policy.store(packed, batch);
-        let OnPolicy { spec, action_rng, rollout, .. } = &mut self.on_policy;
         self.actions.clear();
-        for (row, values) in rows(batch).into_iter().zip(&values) {
-            let joint = spec.joint_actions(row.env);
-            let options = epsilon_greedy(joint, values, epsilon, action_rng);
-            joint.write(&options, &mut self.actions);
-            // The log-probability of an action is not used.
-            let value = best_value(joint, values);
-            rollout.begin_step(batch, row, Decision { options: &options, value, ..Decision::default() });
-        }
+        let skip = |actions: &TaskActions, rng: &mut _| skip_epsilon_greedy(actions.expect_joint(), rng);
+        self.on_policy.draw(skip, |OnPolicy { spec, action_rng, rollout, .. }| {
+            for (row, values) in rows(batch).into_iter().zip(&values) {
+                let joint = spec.joint_actions(row.env);
+                let options = epsilon_greedy(joint, values, epsilon, action_rng);
+                joint.write(&options, &mut self.actions);
+                // The log-probability of an action is not used.
+                let value = best_value(joint, values);
+                rollout.begin_step(batch, row, Decision { options: &options, value, ..Decision::default() });
+            }
+        });
         Ok(Actions::Discrete(&self.actions))
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        let evaluate = |rows: &[BatchRow]| self.actor.best_values(&batch.final_observations, rows);
+        let evaluate = |rows: &[BatchRow]| self.best_values(&batch.final_observations, rows);
         let final_values = self.on_policy.final_values(batch, evaluate)?;
-        let evaluate = || self.actor.best_values(&batch.observations, &rows(batch));
-        self.on_policy.end_steps(batch, final_values, evaluate)
+        let last_values = if self.on_policy.ends_rollout(batch) {
+            self.best_values(&batch.observations, &rows(batch))?
+        } else {
+            Vec::new()
+        };
+        self.on_policy.end_steps(batch, final_values, last_values);
+        Ok(())
     }
 
     fn can_act(&self, batch: &Batch) -> bool {

@@ -32,4 +32,4 @@ mod spaces;
 pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
 pub use options::{BatchOrder, PoolOptions};
-pub use pool_vector_env::PoolVectorEnv;
+pub use pool_vector_env::{PoolVectorEnv, join_snapshots, part_of_snapshot};

@@ -4,7 +4,7 @@ mod stub;
 
 use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv, VectorError};
 use stub::Stub;
-use vector::{PoolOptions, PoolVectorEnv};
+use vector::{PoolOptions, PoolVectorEnv, join_snapshots, part_of_snapshot};
 
 /// Builds environments of two tasks: two with two actions and two with three.
 fn build(batch_size: usize, autoreset_mode: AutoresetMode) -> PoolVectorEnv<Stub> {
@@ -126,4 +126,34 @@ fn final_infos_precede_the_reset() {
         }
     }
     assert!(resets > 10);
+}
+
+#[test]
+fn snapshots_of_parts_are_the_parts_of_a_snapshot() {
+    let part = |envs: std::ops::Range<usize>| {
+        let env = |index: usize| (format!("task {}", index / 2), Stub::new(2 + index / 2));
+        let options = PoolOptions { num_threads: 1, ..PoolOptions::default() };
+        PoolVectorEnv::new(envs.map(env).collect(), options).unwrap()
+    };
+    let (mut all, ranges) = (part(0..4), [0..1, 1..4]);
+    all.reset(ResetSeeds::From(6)).unwrap();
+    let mut parts = ranges.clone().map(part);
+    for (part, envs) in parts.iter_mut().zip(&ranges) {
+        part.reset(ResetSeeds::From(6 + envs.start as u64)).unwrap();
+    }
+    for _ in 0..20 {
+        all.step(Actions::Discrete(&[1, 0, 2, 1])).unwrap();
+        for (part, envs) in parts.iter_mut().zip(&ranges) {
+            part.step(Actions::Discrete(&[1, 0, 2, 1][envs.clone()])).unwrap();
+        }
+    }
+    let whole = all.snapshot().unwrap();
+    let snapshots = parts.each_ref().map(|part| part.snapshot().unwrap());
+    assert_eq!(join_snapshots(&snapshots).unwrap(), whole);
+    for (snapshot, envs) in snapshots.into_iter().zip(ranges) {
+        assert_eq!(part_of_snapshot(&whole, envs).unwrap(), snapshot);
+    }
+    assert!(matches!(part_of_snapshot(&whole, 2..5), Err(VectorError::BadSnapshot(_))));
+    assert!(matches!(part_of_snapshot(&[1, 2], 0..1), Err(VectorError::BadSnapshot(_))));
+    assert!(matches!(join_snapshots(&[]), Err(VectorError::BadSnapshot(_))));
 }

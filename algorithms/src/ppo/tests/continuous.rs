@@ -90,7 +90,7 @@ fn statistics_are_those_of_all_transitions_before_the_last_update() {
             }
         }
         // The rollout orders them by environment, which changes sums in the last bits.
-        expected.observe(seen.into_iter());
+        expected.add(&expected.moments(seen.into_iter()));
         let [ours, theirs] =
             [ppo.statistics.as_ref().unwrap(), &expected].map(ObservationStatistics::weights);
         for (ours, theirs) in ours.iter().zip(&theirs) {

@@ -7,6 +7,8 @@ mod step_limit;
 mod take_observations;
 mod vector_state;
 
+pub use vector_state::{join_snapshots, part_of_snapshot};
+
 use std::num::NonZeroUsize;
 
 use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, Space, VectorEnv, VectorError};

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use rl_env::{AutoresetMode, EpisodeStats, VectorError};
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +40,8 @@ impl VectorState {
         postcard::to_stdvec(self).map_err(|error| VectorError::BadSnapshot(error.to_string()))
     }
 
-    /// Decodes a state and checks that it fits vector environments of this mode and row length.
-    pub(super) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, VectorError> {
+    /// Reads a state of this format.
+    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
         let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
         let state: Self = match postcard::take_from_bytes(bytes) {
             Ok((state, [])) => state,
@@ -49,6 +51,13 @@ impl VectorState {
         if state.version != VERSION {
             return bad(format!("its format is {}, but must be {VERSION}", state.version));
         }
+        Ok(state)
+    }
+
+    /// Decodes a state and checks that it fits vector environments of this mode and row length.
+    pub(super) fn decode(bytes: &[u8], mode: AutoresetMode, row_bytes: usize) -> Result<Self, VectorError> {
+        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
+        let state = Self::read(bytes)?;
         if state.mode != mode {
             return bad(format!("its autoreset mode is {:?}, but must be {mode:?}", state.mode));
         }
@@ -87,4 +96,32 @@ impl VectorState {
         }
         Ok(())
     }
+}
+
+/// Joins the snapshots of several vector environments whose batches hold all environments into that of one vector
+/// environment with all their environments, in this order.
+pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
+    let mut states = parts.iter().map(|part| VectorState::read(part));
+    let mut all =
+        states.next().unwrap_or_else(|| Err(VectorError::BadSnapshot("there is none".to_owned())))?;
+    for state in states {
+        let (first, state) = (all.slots.len(), state?);
+        let renumbered =
+            state.slots.into_iter().map(|slot| SlotState { env_id: first + slot.env_id, ..slot });
+        all.slots.extend(renumbered);
+    }
+    all.encode()
+}
+
+/// Returns the part of a snapshot with some environments, for a vector environment that has only these. The batches of the
+/// original one held all environments.
+pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
+    let state = VectorState::read(snapshot)?;
+    if state.slots.len() < envs.end || !state.slots.iter().map(|slot| slot.env_id).eq(0..state.slots.len()) {
+        let reason = format!("it must contain environments 0 to {} in this order", envs.end);
+        return Err(VectorError::BadSnapshot(reason));
+    }
+    let slots = state.slots.into_iter().skip(envs.start).take(envs.len());
+    let slots = slots.map(|slot| SlotState { env_id: slot.env_id - envs.start, ..slot }).collect();
+    VectorState { slots, ..VectorState::new(state.mode, Vec::new()) }.encode()
 }

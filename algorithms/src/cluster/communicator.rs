@@ -1,0 +1,100 @@
+use thiserror::Error;
+
+/// The connection of a process to the others of a cluster. Its methods are collective: they return once every process has
+/// called them, in the same order.
+pub trait Communicator: Send + Sync {
+    /// Returns the index of this process, from 0.
+    fn rank(&self) -> usize;
+
+    /// Returns the number of processes.
+    fn size(&self) -> usize;
+
+    /// Replaces `values`, which have the same length in every process, by their sums over all processes.
+    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError>;
+
+    /// Returns for each process what it gives here, in the order of the ranks. Lengths may differ.
+    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
+}
+
+/// The order of the terms of a sum over all processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumOrder {
+    /// Along a binary tree, as [`TreeSum`](super::TreeSum) adds, so that the result does not depend on the number of
+    /// processes. Their number is a power of two.
+    Tree,
+    /// The fastest one. All processes get the same result.
+    Any,
+}
+
+/// The processes of a cluster cannot communicate.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("the processes cannot communicate: {0}")]
+pub struct CommunicationError(pub String);
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::sync::{Arc, Barrier, Mutex};
+    use std::thread;
+
+    use super::super::TreeSum;
+    use super::*;
+
+    /// Threads of this process in place of processes.
+    struct Threads {
+        rank: usize,
+        shared: Arc<Shared>,
+    }
+
+    struct Shared {
+        barrier: Barrier,
+        messages: Mutex<Vec<Vec<u8>>>,
+    }
+
+    impl Communicator for Threads {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn size(&self) -> usize {
+            self.shared.messages.lock().unwrap().len()
+        }
+
+        fn sum(&self, values: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let mut sum = TreeSum::default();
+            for message in self.gather(&bytes)? {
+                sum.push(
+                    message
+                        .chunks_exact(4)
+                        .map(|value| f32::from_le_bytes(value.try_into().unwrap()))
+                        .collect(),
+                );
+            }
+            values.copy_from_slice(&sum.finish());
+            Ok(())
+        }
+
+        fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+            self.shared.messages.lock().unwrap()[self.rank] = own.to_vec();
+            self.shared.barrier.wait();
+            let all = self.shared.messages.lock().unwrap().clone();
+            self.shared.barrier.wait();
+            Ok(all)
+        }
+    }
+
+    /// Runs `work` for each of several ranks at the same time. Returns the results in the order of the ranks.
+    pub(crate) fn together<T: Send>(size: usize, work: impl Fn(Arc<dyn Communicator>) -> T + Sync) -> Vec<T> {
+        let shared =
+            Arc::new(Shared { barrier: Barrier::new(size), messages: Mutex::new(vec![Vec::new(); size]) });
+        thread::scope(|scope| {
+            let start = |rank| {
+                let communicator = Arc::new(Threads { rank, shared: Arc::clone(&shared) });
+                let work = &work;
+                scope.spawn(move || work(communicator))
+            };
+            let threads: Vec<_> = (0..size).map(start).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+}

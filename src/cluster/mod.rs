@@ -1,0 +1,171 @@
+//! The processes of a job that train one agent together, started by a launcher such as `mpirun` or `srun`.
+//!
+//! The process of rank 0 *leads*: it alone prints, writes the run directory and evaluates. The others follow it.
+
+mod launcher;
+#[cfg(feature = "mpi")]
+mod mpi;
+
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use algorithms::cluster::{Cluster, CommunicationError, Communicator};
+use anyhow::{Context, Error, Result};
+
+use crate::config::Experiment;
+use crate::failure::{Interrupted, sentence, status};
+use crate::output::notice;
+
+/// The number of shards of a run that several processes start, if it is not configured.
+const SHARDS: usize = 8;
+/// The time in which the leader may report an error that all processes have.
+const LEAD: Duration = Duration::from_secs(1);
+
+/// The other processes of the job.
+static PEERS: OnceLock<Arc<dyn Peers>> = OnceLock::new();
+
+/// The connection of a process to the others of its job.
+pub(crate) trait Peers: Communicator {
+    /// Returns the place of this process on its machine.
+    fn place(&self) -> Place;
+
+    /// Sends a message from the leader to all others.
+    fn tell(&self, message: &[u8]) -> Result<(), CommunicationError>;
+
+    /// Waits for the next message of the leader, without keeping a core busy.
+    fn listen(&self) -> Result<Vec<u8>, CommunicationError>;
+
+    /// Ends all processes of the job.
+    fn abort(&self, status: u8) -> !;
+}
+
+/// The place of a process on its machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The index among the processes of the job on this machine.
+    pub(crate) local_rank: usize,
+    /// The number of these processes.
+    pub(crate) local_size: usize,
+}
+
+/// A connection to the other processes of the job. It must be [left](Self::leave) before the program ends.
+pub(crate) struct Job {
+    #[cfg(feature = "mpi")]
+    _mpi: Option<ferrompi::Mpi>,
+}
+
+impl Job {
+    /// Connects this process to the others of its job, if a launcher has started it as part of one.
+    pub(crate) fn join() -> Result<Self> {
+        #[cfg(feature = "mpi")]
+        {
+            if !launcher::is_present() {
+                return Ok(Self { _mpi: None });
+            }
+            let (mpi, peers) = mpi::connect()?;
+            end_at_panics(peers.rank());
+            PEERS.get_or_init(|| Arc::new(peers));
+            Ok(Self { _mpi: Some(mpi) })
+        }
+        #[cfg(not(feature = "mpi"))]
+        {
+            launcher::check_alone()?;
+            Ok(Self {})
+        }
+    }
+
+    /// Ends the part of this process. After an error the whole job ends at once; otherwise the processes end together.
+    pub(crate) fn leave(self, outcome: &Result<()>) -> Result<()> {
+        let Some(peers) = peers() else { return Ok(()) };
+        if let Err(error) = outcome
+            && !error.is::<Interrupted>()
+        {
+            fail(peers, error);
+        }
+        if is_follower() {
+            peers.listen().map(drop)?
+        } else {
+            peers.tell(&[])?
+        }
+        Ok(())
+    }
+}
+
+/// Lets a process end after a panic. It would otherwise wait for the others when the connection is dropped, which wait for it.
+#[cfg(feature = "mpi")]
+fn end_at_panics(rank: usize) {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        notice(format_args!("rank {rank} panicked"));
+        report(panic);
+        std::process::exit(101);
+    }));
+}
+
+/// Reports an error and ends the job. An error that all processes have, such as a missing file, is reported once.
+fn fail(peers: &dyn Peers, error: &Error) -> ! {
+    if peers.rank() > 0 {
+        thread::sleep(LEAD);
+    }
+    notice(format_args!("error: rank {} of {}: {}", peers.rank(), peers.size(), sentence(error)));
+    peers.abort(status(error))
+}
+
+/// Returns the connection to the other processes, if there are any.
+pub(crate) fn peers() -> Option<&'static dyn Peers> {
+    PEERS.get().map(AsRef::as_ref).filter(|peers| peers.size() > 1)
+}
+
+/// Returns true if another process leads.
+pub(crate) fn is_follower() -> bool {
+    peers().is_some_and(|peers| peers.rank() > 0)
+}
+
+/// Returns the number of processes of the job on this machine.
+pub(crate) fn local_size() -> usize {
+    PEERS.get().map_or(1, |peers| peers.place().local_size)
+}
+
+/// Returns the index of this process among those of the job on this machine, if there is a job.
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda"))]
+pub(crate) fn local_rank() -> Option<usize> {
+    PEERS.get().map(|peers| peers.place().local_rank)
+}
+
+/// Lets the leader do something, such as a download, before the others do the same.
+pub(crate) fn leader_first<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let Some(peers) = peers() else { return work() };
+    if peers.rank() > 0 {
+        peers.listen()?;
+        return work();
+    }
+    let result = work()?;
+    peers.tell(&[])?;
+    Ok(result)
+}
+
+/// Chooses the number of shards of a new run, unless it is configured.
+pub(crate) fn settle_shards(experiment: &mut Experiment) {
+    let shards = &mut experiment.distributed.shards;
+    if *shards == 0 {
+        *shards = if PEERS.get().is_some() { SHARDS } else { 1 };
+    }
+}
+
+/// Returns the cluster that trains an experiment.
+pub(crate) fn of(experiment: &Experiment) -> Result<Cluster> {
+    let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
+    let settings = &experiment.distributed;
+    if !settings.exact {
+        return Ok(Cluster::inexact(communicator));
+    }
+    Cluster::check_shards(settings.shards, experiment.num_envs())
+        .map_err(|error| error.within("distributed"))?;
+    Cluster::new(communicator, settings.shards).with_context(|| {
+        format!(
+            "distributed.shards = {} is fixed when a run starts, and its environments are divided by it",
+            settings.shards
+        )
+    })
+}

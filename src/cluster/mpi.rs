@@ -1,0 +1,140 @@
+//! Communication over MPI. Only the main thread calls it.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use algorithms::cluster::{CommunicationError, Communicator, SumOrder, TreeSum};
+use anyhow::{Context, Result};
+use ferrompi::{Communicator as World, Mpi, ReduceOp, ThreadLevel};
+
+use super::{Peers, Place};
+
+/// The tag of messages from the leader.
+const TAG: i32 = 1;
+/// The time during which a process waits for a message of the leader with a busy core.
+const BUSY: Duration = Duration::from_millis(2);
+/// The interval at which it looks for a message later.
+const NAP: Duration = Duration::from_millis(1);
+
+/// The processes of `MPI_COMM_WORLD`.
+pub(super) struct Processes {
+    world: World,
+    place: Place,
+}
+
+/// Initialises MPI. It is finalised when the handle is dropped.
+pub(super) fn connect() -> Result<(Mpi, Processes)> {
+    let mpi = Mpi::init_thread(ThreadLevel::Funneled).context("MPI cannot be initialised")?;
+    let world = mpi.world();
+    let machine = world.split_shared().context("the processes of this machine cannot be counted")?;
+    let place = Place { local_rank: machine.rank() as usize, local_size: machine.size() as usize };
+    Ok((mpi, Processes { world, place }))
+}
+
+impl Processes {
+    /// Adds vectors along a tree. Each process adds one part of them, for all.
+    fn add_along_tree(&self, values: &mut [f32]) -> ferrompi::Result<()> {
+        let parts = Parts::of(values.len(), self.size());
+        let own = parts.counts[self.rank()] as usize;
+        let (counts, places) = (vec![own as i32; self.size()], Parts::even(own, self.size()));
+        let mut received = vec![0.0; own * self.size()];
+        self.world.alltoallv(values, &parts.counts, &parts.places, &mut received, &counts, &places)?;
+        let mut sum = TreeSum::default();
+        for process in 0..self.size() {
+            sum.push(received[process * own..(process + 1) * own].to_vec());
+        }
+        self.world.allgatherv(&sum.finish(), values, &parts.counts, &parts.places)
+    }
+}
+
+/// Consecutive parts of a vector, one for each process.
+struct Parts {
+    counts: Vec<i32>,
+    places: Vec<i32>,
+}
+
+impl Parts {
+    /// Divides `len` elements.
+    fn of(len: usize, size: usize) -> Self {
+        let border = |part: usize| part * len / size;
+        let counts = (0..size).map(|part| (border(part + 1) - border(part)) as i32).collect();
+        Self { counts, places: (0..size).map(|part| border(part) as i32).collect() }
+    }
+
+    /// Returns the places of parts of `len` elements each.
+    fn even(len: usize, size: usize) -> Vec<i32> {
+        (0..size).map(|part| (part * len) as i32).collect()
+    }
+}
+
+impl Communicator for Processes {
+    fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
+        let sum = match order {
+            SumOrder::Tree => self.add_along_tree(values),
+            SumOrder::Any => self.world.allreduce_inplace(values, ReduceOp::Sum),
+        };
+        sum.map_err(error)
+    }
+
+    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        let too_long = |_| CommunicationError(format!("a message of {} bytes is too long", own.len()));
+        let mut counts = vec![0; self.size()];
+        self.world.allgather(&[i32::try_from(own.len()).map_err(too_long)?], &mut counts).map_err(error)?;
+        let places = counts.iter().scan(0_i32, |end, &count| {
+            let place = *end;
+            *end = end.checked_add(count)?;
+            Some(place)
+        });
+        let places: Vec<i32> = places.collect();
+        if places.len() < counts.len() {
+            return Err(CommunicationError("messages of more than 2 GiB are too long".to_owned()));
+        }
+        let mut all = vec![0; counts.iter().map(|&count| count as usize).sum()];
+        self.world.allgatherv(own, &mut all, &counts, &places).map_err(error)?;
+        let mut rest = all.as_slice();
+        let split = |&count: &i32| {
+            let own;
+            (own, rest) = rest.split_at(count as usize);
+            own.to_vec()
+        };
+        Ok(counts.iter().map(split).collect())
+    }
+}
+
+impl Peers for Processes {
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn tell(&self, message: &[u8]) -> Result<(), CommunicationError> {
+        (1..self.world.size()).try_for_each(|rank| self.world.send(message, rank, TAG)).map_err(error)
+    }
+
+    fn listen(&self) -> Result<Vec<u8>, CommunicationError> {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.world.iprobe::<u8>(0, TAG).map_err(error)? {
+                let mut message = vec![0; status.count.unwrap_or(0) as usize];
+                self.world.recv(&mut message, 0, TAG).map_err(error)?;
+                return Ok(message);
+            }
+            if began.elapsed() > BUSY { thread::sleep(NAP) } else { thread::yield_now() }
+        }
+    }
+
+    fn abort(&self, status: u8) -> ! {
+        self.world.abort(status.into())
+    }
+}
+
+fn error(error: ferrompi::Error) -> CommunicationError {
+    CommunicationError(error.to_string())
+}

@@ -1,0 +1,93 @@
+//! The exchange between the processes that train a run together: once per update, so that they stop, write checkpoints and
+//! count episodes as one.
+
+use anyhow::Result;
+use rl_env::Batch;
+use serde::{Deserialize, Serialize};
+
+use super::tally::Log;
+use crate::cluster::{self, Peers};
+use crate::environments::Environments;
+use crate::interrupt::Interrupt;
+use crate::signal::Signal;
+
+/// This process among those that train a run.
+pub(super) struct Team {
+    /// `None` if this process trains alone.
+    peers: Option<&'static dyn Peers>,
+    /// The batches since the last exchange.
+    log: Log,
+    /// The request to stop that all processes agree on.
+    agreed: Interrupt,
+}
+
+/// The news of a process before an update.
+#[derive(Serialize, Deserialize)]
+struct News {
+    log: Log,
+    /// The number of the signal that it received.
+    signal: Option<u8>,
+}
+
+/// The decision of the leader after an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Decision {
+    /// True if a checkpoint is written now.
+    pub(super) saves: bool,
+    /// True if training ends.
+    pub(super) ends: bool,
+}
+
+impl Team {
+    /// Returns the team of this process. The request to stop of one that trains alone is `heard`.
+    pub(super) fn new(heard: &Interrupt) -> Self {
+        let peers = cluster::peers();
+        let agreed = if peers.is_some() { Interrupt::default() } else { heard.clone() };
+        Self { peers, log: Log::default(), agreed }
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        self.peers.is_none()
+    }
+
+    /// Returns the request to stop that this process has to follow.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.agreed
+    }
+
+    /// Notes a batch of the own environments for the next exchange.
+    pub(super) fn note(&mut self, batch: &Batch) {
+        self.log.add(batch);
+    }
+
+    /// Exchanges the news since the last update, with the signal that this process `heard`. Returns the log of all processes.
+    pub(super) fn exchange(&mut self, heard: &Interrupt) -> Result<Log> {
+        let signal = heard.signal().map(|signal| signal as u8);
+        let own = News { log: std::mem::take(&mut self.log), signal };
+        let Some(peers) = self.peers else { return Ok(own.log) };
+        let news = peers.gather(&postcard::to_stdvec(&own)?)?;
+        let news: Vec<News> = news.iter().map(|news| postcard::from_bytes(news)).collect::<Result<_, _>>()?;
+        let signals = news.iter().filter_map(|news| Signal::of_number(news.signal?.into()));
+        signals.take(1).for_each(|signal| self.agreed.request(signal));
+        Ok(Log::join(news.into_iter().map(|news| news.log)))
+    }
+
+    /// Tells the followers what the leader has decided.
+    pub(super) fn tell(&self, decision: Decision) -> Result<()> {
+        let Some(peers) = self.peers else { return Ok(()) };
+        Ok(peers.tell(&postcard::to_stdvec(&decision)?)?)
+    }
+
+    /// Waits for the decision of the leader.
+    pub(super) fn listen(&self) -> Result<Decision> {
+        let Some(peers) = self.peers else { return Ok(Decision { saves: false, ends: false }) };
+        Ok(postcard::from_bytes(&peers.listen()?)?)
+    }
+
+    /// Returns the snapshot of the environments of all processes, each of which calls this.
+    pub(super) fn snapshot(&self, own: &dyn Environments) -> Result<Vec<u8>> {
+        let own = own.snapshot()?;
+        let Some(peers) = self.peers else { return Ok(own) };
+        Ok(vector::join_snapshots(&peers.gather(&own)?)?)
+    }
+}
