@@ -16,7 +16,7 @@ use crate::agent::StoredAgent;
 use crate::checkpoint::{Checkpoint, FILES, Progress};
 use crate::cli::Global;
 use crate::config;
-use crate::environments::{Builder, Overrides, Purpose};
+use crate::environments::{Builder, Overrides};
 use crate::trace;
 
 /// Reads an experiment in TOML. One that is possible reads back the same after it was written.
@@ -85,7 +85,7 @@ static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
 /// Returns the files of a checkpoint in the middle of a rollout.
 fn base(experiment: &str) -> Result<Files> {
     let experiment = config::from_toml(&format!("[experiment]\n{experiment}"))?.resolve()?;
-    let mut environments = builder(&experiment)?.build(Purpose::Training)?;
+    let mut environments = builder(&experiment)?.build()?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &Device::flex(), 1)?;
     environments.reset(ResetSeeds::From(1))?;
@@ -117,7 +117,7 @@ fn builder(experiment: &config::Experiment) -> Result<Builder> {
 fn open(mut files: Files) -> Result<()> {
     let checkpoint = Checkpoint::from_files(|name| Ok(files.remove(name).unwrap_or_default()))?;
     let agent = StoredAgent::new(PathBuf::from("checkpoint"), checkpoint)?;
-    let mut environments = builder(&agent.experiment)?.build(Purpose::Training)?;
+    let mut environments = builder(&agent.experiment)?.build()?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let algorithm = &agent.experiment.algorithm;
     let policy = agent.experiment.policy.clone();

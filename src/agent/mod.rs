@@ -17,7 +17,7 @@ use burn::tensor::Device;
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
 use crate::config::{Experiment, Games};
-use crate::environments::{Builder, Purpose};
+use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
 use crate::selection;
@@ -108,7 +108,7 @@ impl TrainedAgent {
 
     /// Returns a player for a single environment of the first game of `builder`.
     pub(crate) fn player(&self, builder: &Builder, greedy: bool, seed: u64) -> Result<Box<dyn Player>> {
-        let environments = builder.build(Purpose::Evaluation { num_envs: 1 })?;
+        let environments = builder.build_one_of_each()?;
         Ok(self.restore()?.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 

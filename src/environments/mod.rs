@@ -26,14 +26,11 @@ use share::Share;
 
 /// The use of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+enum Purpose {
     /// Training with the settings of the experiment.
     Training,
     /// Evaluation on complete games: the loss of a life has no effect.
-    Evaluation {
-        /// The number of environments of each game.
-        num_envs: usize,
-    },
+    Evaluation,
 }
 
 /// A vector environment with screens, of which some environments can be stepped alone.
@@ -159,25 +156,35 @@ impl Builder {
         self.evaluation_stickiness
     }
 
-    /// Builds the environments, ordered by game.
+    /// Builds the training environments, ordered by game.
     ///
     /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of frames
     /// are met exactly.
-    pub(crate) fn build(&self, purpose: Purpose) -> Result<Box<dyn Environments>> {
-        let batch_size = match purpose {
-            Purpose::Training if self.settings.halves => self.num_training_envs() / 2,
-            Purpose::Training | Purpose::Evaluation { .. } => 0,
-        };
-        self.build_some(purpose, batch_size, 0, |name| match purpose {
-            Purpose::Training => self.settings.num_envs_of(name),
-            Purpose::Evaluation { num_envs } => num_envs,
-        })
+    pub(crate) fn build(&self) -> Result<Box<dyn Environments>> {
+        let batch_size = if self.settings.halves { self.num_training_envs() / 2 } else { 0 };
+        self.build_some(Purpose::Training, batch_size, 0, |name| self.settings.num_envs_of(name))
+    }
+
+    /// Builds an environment of each game for evaluation.
+    pub(crate) fn build_one_of_each(&self) -> Result<Box<dyn Environments>> {
+        self.build_some(Purpose::Evaluation, 0, 0, |_| 1)
+    }
+
+    /// Builds `num_envs` environments of one game for evaluation, with the observations of `spec`.
+    pub(crate) fn build_of(
+        &self,
+        game: &str,
+        num_envs: usize,
+        spec: &VectorSpec,
+    ) -> Result<Box<dyn Environments>> {
+        let length = length_of(&spec.observation_space).unwrap_or(0);
+        self.build_some(Purpose::Evaluation, 0, length, |name| if name == game { num_envs } else { 0 })
     }
 
     /// Builds the training environments of this process, with the specification of those of all processes.
     pub(crate) fn build_share(&self, cluster: &Cluster) -> Result<(Box<dyn Environments>, VectorSpec)> {
         if cluster.num_processes() == 1 {
-            let environments = self.build(Purpose::Training)?;
+            let environments = self.build()?;
             let spec = self.spec(environments.as_ref())?;
             return Ok((environments, spec));
         }
@@ -272,7 +279,7 @@ impl Builder {
 
     fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {
         let (game, rom) = self.roms().next().context("none of the tasks is an Atari game")?;
-        let options = change(self.options(game.id, Purpose::Evaluation { num_envs: 1 }));
+        let options = change(self.options(game.id, Purpose::Evaluation));
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
 
@@ -298,7 +305,7 @@ impl Builder {
                 .unwrap_or(settings.max_num_frames_per_episode),
             repeat_action_probability: match purpose {
                 Purpose::Training => settings.repeat_action_probability,
-                Purpose::Evaluation { .. } => self.evaluation_stickiness,
+                Purpose::Evaluation => self.evaluation_stickiness,
             },
             full_action_space: settings.full_action_space,
             modes: self.mode.or(own.mode).into_iter().collect(),

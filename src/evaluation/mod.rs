@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::{EvalArgs, Global};
 use crate::config::Games;
-use crate::environments::{Builder, Environments, Overrides, Purpose};
+use crate::environments::{Builder, Environments, Overrides};
 use crate::learner::Learner;
 use crate::scores::Scores;
 use crate::statistics::{interquartile_mean, median};
@@ -110,57 +110,66 @@ pub(crate) struct Plan<'a> {
     pub(crate) report: &'a dyn Fn(String),
 }
 
-/// Evaluates an agent, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation early.
+/// Evaluates an agent game by game, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation early.
 pub(crate) fn of_agent(
     builder: &Builder,
     agent: &Agent<'_>,
     plan: &Plan<'_>,
     mut spectator: Option<&mut Spectator>,
 ) -> Result<Option<Vec<Scores>>> {
-    let mut environments = environments(builder, plan.episodes)?;
-    let mut player =
-        agent.learner.player(&VectorSpec::of(environments.as_ref())?, agent.greedy, plan.seed)?;
-    let act = |batch: &Batch| Ok(player.act(batch)?);
-    play("the agent", environments.as_mut(), plan, act, |environments, actions| match &mut spectator {
-        Some(spectator) => spectator.look(environments, actions),
-        None => Ok(()),
+    of_each_game(builder, "the agent", plan, |environments, plan| {
+        let spec = VectorSpec::of(environments)?;
+        let mut player = agent.learner.player(&spec, agent.greedy, plan.seed)?;
+        let mut own = spectator.as_ref().map(|_| Spectator::default());
+        let act = |batch: &Batch| Ok(player.act(batch)?);
+        let episodes = play(environments, plan, act, |environments, actions| match &mut own {
+            Some(spectator) => spectator.look(environments, actions),
+            None => Ok(()),
+        });
+        spectator.iter_mut().zip(own).for_each(|(spectator, own)| spectator.join(own));
+        episodes
     })
 }
 
 /// Evaluates a player with uniformly random actions.
 pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
-    let mut environments = environments(builder, plan.episodes)?;
-    let spaces = environments.action_spaces().to_vec();
-    let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
-    let mut generator = Pcg64::new(plan.seed);
-    let act = |batch: &Batch| {
-        let (mut choices, mut components) = (Vec::new(), Vec::new());
-        for &env in &batch.env_ids {
-            let mut draw = |n: usize, start: i64| choices.push(start as i32 + rng.random_range(0..n as i32));
-            match &spaces[env] {
-                &Space::Discrete { n, start } => draw(n, start),
-                Space::MultiDiscrete { nvec, start } => {
-                    nvec.iter().zip(start).for_each(|(&n, &start)| draw(n, start));
-                }
-                space @ Space::Box { dtype: Dtype::F32, .. } => {
-                    let mut row = vec![0; space.byte_len()];
-                    space.sample(&mut generator, &mut row);
-                    components.extend(row.as_chunks().0.iter().map(|&bytes| f32::from_ne_bytes(bytes)));
-                }
-                space => bail!("a random player needs discrete actions or floats, not {space}"),
-            }
-        }
-        Ok(if components.is_empty() {
-            ActionBuffer::Discrete(choices)
-        } else {
-            ActionBuffer::Continuous(components)
-        })
-    };
-    play("a random player", environments.as_mut(), plan, act, |_, _| Ok(()))
+    of_each_game(builder, "a random player", plan, |environments, plan| {
+        let spaces = environments.action_spaces().to_vec();
+        let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+        let mut generator = Pcg64::new(plan.seed);
+        let act = |batch: &Batch| random_actions(batch, &spaces, &mut rng, &mut generator);
+        play(environments, plan, act, |_, _| Ok(()))
+    })
 }
 
-fn environments(builder: &Builder, episodes: usize) -> Result<Box<dyn Environments>> {
-    builder.build(Purpose::Evaluation { num_envs: environments_of_game(episodes) })
+/// Returns a uniformly random action for each row of a batch, given the action space of each environment.
+fn random_actions(
+    batch: &Batch,
+    spaces: &[Space],
+    rng: &mut ChaCha8Rng,
+    generator: &mut Pcg64,
+) -> Result<ActionBuffer> {
+    let (mut choices, mut components) = (Vec::new(), Vec::new());
+    for &env in &batch.env_ids {
+        let mut draw = |n: usize, start: i64| choices.push(start as i32 + rng.random_range(0..n as i32));
+        match &spaces[env] {
+            &Space::Discrete { n, start } => draw(n, start),
+            Space::MultiDiscrete { nvec, start } => {
+                nvec.iter().zip(start).for_each(|(&n, &start)| draw(n, start));
+            }
+            space @ Space::Box { dtype: Dtype::F32, .. } => {
+                let mut row = vec![0; space.byte_len()];
+                space.sample(generator, &mut row);
+                components.extend(row.as_chunks().0.iter().map(|&bytes| f32::from_ne_bytes(bytes)));
+            }
+            space => bail!("a random player needs discrete actions or floats, not {space}"),
+        }
+    }
+    Ok(if components.is_empty() {
+        ActionBuffer::Discrete(choices)
+    } else {
+        ActionBuffer::Continuous(components)
+    })
 }
 
 /// Returns the number of environments of each game that play `episodes` episodes.
@@ -168,24 +177,54 @@ pub(crate) fn environments_of_game(episodes: usize) -> usize {
     episodes.min(ENVIRONMENTS)
 }
 
-/// Plays the episodes of every task.
+/// Returns and lengths of the episodes of a game.
+type Episodes = Vec<(f64, u64)>;
+
+/// Evaluates one game after another, so that those with short episodes need not wait for the others. `play` plays the episodes
+/// of a game, which do not depend on the other games.
+fn of_each_game(
+    builder: &Builder,
+    player: &str,
+    plan: &Plan<'_>,
+    mut play: impl FnMut(&mut dyn Environments, &Plan<'_>) -> Result<Option<Episodes>>,
+) -> Result<Option<Vec<Scores>>> {
+    let all = VectorSpec::of(builder.build_one_of_each()?.as_ref())?;
+    let mut scores = Vec::new();
+    for (index, task) in all.tasks.iter().enumerate() {
+        let game = match all.tasks.len() {
+            1 => String::new(),
+            games => format!(", game {} of {games} ({})", index + 1, task.name),
+        };
+        let report = |episodes| (plan.report)(format!("evaluation of {player}{game}: {episodes}"));
+        let mut environments = builder.build_of(&task.name, environments_of_game(plan.episodes), &all)?;
+        let Some(episodes) = play(environments.as_mut(), &Plan { report: &report, ..*plan })? else {
+            return Ok(None);
+        };
+        let (returns, lengths) = episodes.into_iter().unzip();
+        scores.push(Scores { task: task.name.clone(), returns, lengths });
+    }
+    Ok(Some(scores))
+}
+
+/// Plays the episodes of a game.
 ///
 /// Each environment plays a fixed number of them. Taking the first episodes to finish would favour short ones, which are
 /// often those with low scores.
 fn play(
-    player: &str,
     environments: &mut dyn Environments,
     plan: &Plan<'_>,
     mut act: impl FnMut(&Batch) -> Result<ActionBuffer>,
     mut look: impl FnMut(&dyn Environments, &ActionBuffer) -> Result<()>,
-) -> Result<Option<Vec<Scores>>> {
-    let task_ids = environments.task_ids().to_vec();
-    let mut shares = shares(&task_ids, plan.episodes);
-    let mut ended: Vec<Vec<(f64, u64)>> = vec![Vec::new(); task_ids.len()];
-    let tasks = environments.tasks().to_vec();
-    (plan.report)(progress(player, &shares, &task_ids, plan.episodes));
+) -> Result<Option<Episodes>> {
+    let mut left = shares(environments.num_envs(), plan.episodes);
+    let mut ended: Vec<Episodes> = vec![Vec::new(); left.len()];
+    let report = |left: &[usize]| {
+        let done = plan.episodes - left.iter().sum::<usize>();
+        (plan.report)(format!("{done} of {} episodes", plan.episodes));
+    };
+    report(&left);
     environments.reset(ResetSeeds::From(plan.seed))?;
-    while shares.iter().any(|&share| share > 0) {
+    while left.iter().any(|&left| left > 0) {
         if (plan.stop)() {
             return Ok(None);
         }
@@ -193,53 +232,29 @@ fn play(
         environments.step(actions.as_actions())?;
         look(environments, &actions)?;
         let batch = environments.batch();
+        let mut done = Vec::new();
         for (&env, episode) in batch.env_ids.iter().zip(&batch.episodes) {
             if let Some(episode) = episode
-                && shares[env] > 0
+                && left[env] > 0
             {
-                shares[env] -= 1;
+                left[env] -= 1;
                 ended[env].push((episode.total_reward, episode.length));
-                (plan.report)(progress(player, &shares, &task_ids, plan.episodes));
+                report(&left);
+                if left[env] == 0 {
+                    done.push(env);
+                }
             }
         }
+        for env in done {
+            environments.limit_steps(env, Some(0))?;
+        }
     }
-    let scores = tasks.into_iter().enumerate().map(|(index, task)| {
-        let of_task = ended.iter().zip(&task_ids).filter(|&(_, &id)| id == index);
-        let (returns, lengths) = of_task.flat_map(|(ended, _)| ended.iter().copied()).unzip();
-        Scores { task, returns, lengths }
-    });
-    Ok(Some(scores.collect()))
+    Ok(Some(ended.concat()))
 }
 
-/// Returns the progress of an evaluation in which the environments still have to play `shares` episodes.
-fn progress(player: &str, shares: &[usize], task_ids: &[usize], episodes: usize) -> String {
-    let num_tasks = task_ids.iter().max().map_or(0, |last| last + 1);
-    let mut left = vec![0; num_tasks];
-    for (&task, share) in task_ids.iter().zip(shares) {
-        left[task] += share;
-    }
-    let total = episodes * num_tasks;
-    let done = total - left.iter().sum::<usize>();
-    let games = match num_tasks {
-        1 => String::new(),
-        games => format!(", {} of {games} games complete", left.iter().filter(|&&left| left == 0).count()),
-    };
-    format!("evaluation of {player}: {done} of {total} episodes{games}")
-}
-
-/// Returns the number of episodes that each environment plays: `episodes` for every task, divided as evenly as possible
-/// among its environments.
-fn shares(task_ids: &[usize], episodes: usize) -> Vec<usize> {
-    let of_task = |task: usize| task_ids.iter().filter(move |&&id| id == task);
-    task_ids
-        .iter()
-        .enumerate()
-        .map(|(env, &task)| {
-            let rank = task_ids[..env].iter().filter(|&&id| id == task).count();
-            let count = of_task(task).count();
-            episodes / count + usize::from(rank < episodes % count)
-        })
-        .collect()
+/// Returns the number of episodes that each of `num_envs` environments plays, divided as evenly as possible.
+fn shares(num_envs: usize, episodes: usize) -> Vec<usize> {
+    (0..num_envs).map(|env| episodes / num_envs + usize::from(env < episodes % num_envs)).collect()
 }
 
 /// Returns the metrics of each game and, for several games, aggregates over those whose scores can be human-normalised.
@@ -359,17 +374,8 @@ mod tests {
     }
 
     #[test]
-    fn the_progress_counts_episodes_and_games() {
-        let of = |shares: &[usize]| progress("the agent", shares, &[0, 0, 1, 1], 6);
-        assert_eq!(of(&[3, 3, 3, 3]), "evaluation of the agent: 0 of 12 episodes, 0 of 2 games complete");
-        assert_eq!(of(&[1, 0, 0, 0]), "evaluation of the agent: 11 of 12 episodes, 1 of 2 games complete");
-        let single = progress("a random player", &[1], &[0], 5);
-        assert_eq!(single, "evaluation of a random player: 4 of 5 episodes");
-    }
-
-    #[test]
     fn episodes_are_divided_evenly_among_environments() {
-        assert_eq!(shares(&[0, 0, 0, 1], 7), [3, 2, 2, 7]);
-        assert_eq!(shares(&[0, 1, 0], 1), [1, 1, 0]);
+        assert_eq!(shares(3, 7), [3, 2, 2]);
+        assert_eq!(shares(2, 1), [1, 0]);
     }
 }

@@ -62,6 +62,11 @@ impl Spectator {
         Ok(())
     }
 
+    /// Adds the observations of further tasks.
+    pub(super) fn join(&mut self, other: Self) {
+        self.tasks.extend(other.tasks);
+    }
+
     /// Returns a strip of screens of the first episode of each task, and the distribution of its actions.
     pub(crate) fn media(self) -> Vec<Media> {
         let several = self.tasks.len() > 1;

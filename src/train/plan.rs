@@ -155,7 +155,7 @@ impl Subject<'_> {
     }
 
     fn evaluation_bytes(&self, spec: &VectorSpec) -> u64 {
-        let num_envs = environments_of_game(self.experiment.evaluation.episodes) * spec.tasks.len();
+        let num_envs = environments_of_game(self.experiment.evaluation.episodes);
         num_envs as u64 * (ENVIRONMENT + OBSERVATIONS * spec.observation_space.byte_len() as u64)
     }
 
