@@ -11,8 +11,8 @@ use crate::host::to_host;
 pub(crate) struct Gradient {
     /// The names of the terms.
     pub(crate) names: Vec<&'static str>,
-    /// The terms of the loss, one value each.
-    pub(crate) terms: Tensor<1>,
+    /// The terms of the loss, together one value for each name.
+    pub(crate) terms: Vec<Tensor<1>>,
     /// Values beside the terms.
     pub(crate) details: Tensor<1>,
     pub(crate) parameters: GradientsParams,
@@ -69,7 +69,7 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         self.network.visit(&mut collected);
         let Collected { present, mut tensors, .. } = collected;
         vector[head..head + self.parameters].copy_from_slice(&present);
-        tensors.splice(0..0, [gradient.terms, gradient.details]);
+        tensors.splice(0..0, gradient.terms.into_iter().chain([gradient.details]));
         let values = to_host(Tensor::cat(tensors, 0))?;
         let (terms, rest) = values.split_at(self.names.len());
         let (details, gradients) = rest.split_at(places.len());
@@ -91,7 +91,12 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         self.network.visit(&mut registered);
         let parameters = registered.parameters;
         let tensor = |values| host_tensor(values, [values.len()], &self.device);
-        Gradient { names: self.names.clone(), terms: tensor(terms), details: tensor(details), parameters }
+        Gradient {
+            names: self.names.clone(),
+            terms: vec![tensor(terms)],
+            details: tensor(details),
+            parameters,
+        }
     }
 }
 

@@ -77,7 +77,7 @@ impl<N: Module> Training<N> {
         let details = details.into().finish(&gradients, self.loss_scale);
         let parameters = GradientsParams::from_grads(gradients, &self.network);
         let (names, terms): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
-        let terms = Tensor::cat(terms.into_iter().map(Tensor::inner).collect(), 0);
+        let terms = terms.into_iter().map(Tensor::inner).collect();
         Gradient { names, terms, details, parameters }
     }
 
@@ -96,7 +96,7 @@ impl<N: Module> Training<N> {
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);
         let units = unit_gradients(&self.network, &gradients);
         let layers: Vec<usize> = units.iter().map(|layer| layer.dims()[0]).collect();
-        let values = Tensor::cat([terms, norm.clone(), details].into_iter().chain(units).collect(), 0);
+        let values = Tensor::cat(terms.into_iter().chain([norm.clone(), details]).chain(units).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
             let result = StepResult::new(&names, &layers, to_host(values)?)?;
             let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));

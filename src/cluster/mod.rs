@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result, ensure};
 
 use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
@@ -147,9 +147,11 @@ pub(crate) fn leader_first<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Chooses the number of shards of a new run, unless it is configured.
 pub(crate) fn settle_shards(experiment: &mut Experiment) {
+    let most = SHARDS.min(experiment.num_envs());
+    let has_launcher = PEERS.get().is_some();
     let shards = &mut experiment.distributed.shards;
     if *shards == 0 {
-        *shards = if PEERS.get().is_some() { SHARDS } else { 1 };
+        *shards = if has_launcher && experiment.algorithm.is_on_policy() { 1 << most.ilog2() } else { 1 };
     }
 }
 
@@ -157,15 +159,15 @@ pub(crate) fn settle_shards(experiment: &mut Experiment) {
 pub(crate) fn of(experiment: &Experiment) -> Result<Cluster> {
     let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
     let settings = &experiment.distributed;
+    ensure!(
+        peers().is_none() || experiment.algorithm.is_on_policy(),
+        "{} cannot be trained by several processes; use ppo or pqn",
+        experiment.run.algorithm
+    );
     if !settings.exact {
         return Ok(Cluster::inexact(communicator));
     }
     Cluster::check_shards(settings.shards, experiment.num_envs())
         .map_err(|error| error.within("distributed"))?;
-    Cluster::new(communicator, settings.shards).with_context(|| {
-        format!(
-            "distributed.shards = {} is fixed when a run starts, and its environments are divided by it",
-            settings.shards
-        )
-    })
+    Ok(Cluster::new(communicator, settings.shards)?)
 }

@@ -134,6 +134,9 @@ impl RecurrentRollout {
         state: &RecurrentState,
         step_of: impl Fn(usize) -> usize,
     ) {
+        if !self.is_recurrent() {
+            return;
+        }
         let num_envs = self.next_starts.len();
         for (index, &env) in envs.iter().enumerate() {
             let step = step_of(env);
@@ -185,6 +188,9 @@ impl RecurrentRollout {
 
     /// Stores which of the next observations are the first of an episode.
     pub(super) fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
+        if !self.is_recurrent() {
+            return;
+        }
         for (&env, starts) in batch.env_ids.iter().zip(episode_starts(batch, mode)) {
             self.next_starts[env] = starts;
         }

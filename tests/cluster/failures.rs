@@ -1,0 +1,134 @@
+//! Processes that fail: the whole job ends within seconds with one message, and loses nothing that was saved.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{GAMES, PQN, checkpoints, mpirun, outcome, text, training};
+use crate::program::{ale_train, fail, is_alive, succeed};
+
+/// The time in which a job must end after the failure of a process.
+const END: Duration = Duration::from_secs(10);
+
+pub(crate) fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args([name, &process.to_string()]).status().expect("a signal");
+    assert!(status.success());
+}
+
+pub(crate) fn wait_for_update(job: &mut Child, run: &Path) {
+    let deadline = Instant::now() + Duration::from_mins(2);
+    let updates =
+        || fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("_loss").count());
+    while updates() == 0 {
+        assert!(Instant::now() < deadline, "no update in two minutes");
+        assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Returns the processes of a job, in the order of their ranks.
+fn processes(launcher: u32) -> Vec<u32> {
+    let mut ranks: Vec<(usize, u32)> = Vec::new();
+    for entry in fs::read_dir("/proc").expect("processes").flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let parent = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // The fields follow the name, which is in parentheses.
+        let fields: Vec<&str> = parent.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        if fields.get(1) != Some(&launcher.to_string().as_str()) {
+            continue;
+        }
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let rank = environment.split(|&byte| byte == 0).find_map(|variable| {
+            std::str::from_utf8(variable).ok()?.strip_prefix("OMPI_COMM_WORLD_RANK=")?.parse().ok()
+        });
+        ranks.extend(rank.map(|rank| (rank, process)));
+    }
+    ranks.sort_unstable();
+    ranks.into_iter().map(|(_, process)| process).collect()
+}
+
+#[test]
+fn the_death_of_a_process_ends_the_job_and_loses_nothing() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    let settings = [&GAMES[..], &["--set", "checkpoints.interval_frames=2000"]].concat();
+    succeed(training(&mut mpirun(2), &whole, &settings));
+    for (rank, name) in [(1, "-KILL"), (0, "-KILL"), (1, "-ABRT")] {
+        let mut job = if parts.exists() { mpirun(2) } else { mpirun(4) };
+        let command = if parts.exists() {
+            job.arg("resume").arg(&parts)
+        } else {
+            training(&mut job, &parts, &settings)
+        };
+        let before = checkpoints(&parts).pop();
+        let mut job = command.spawn().expect("a job");
+        let deadline = Instant::now() + Duration::from_mins(2);
+        while checkpoints(&parts).pop() == before {
+            assert!(Instant::now() < deadline, "no checkpoint in two minutes");
+            assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let ranks = processes(job.id());
+        signal(ranks[rank], name);
+        let killed = Instant::now();
+        let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+        assert!(killed.elapsed() < END, "{:?}", killed.elapsed());
+        assert!(!status.success(), "{}", text(&stderr));
+        assert!(ranks.iter().all(|&process| !is_alive(process)), "a process is left");
+        // The launcher names the process.
+        assert!(text(&stderr).contains(&format!("rank {rank}")), "{}", text(&stderr));
+    }
+    succeed(mpirun(2).arg("resume").arg(&parts));
+    let (expected, resumed) = (outcome(&whole), outcome(&parts));
+    assert!(resumed == expected, "the runs differ");
+}
+
+#[test]
+fn an_error_of_one_process_names_it_and_ends_all() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(training(&mut mpirun(1), &run, &PQN));
+    fs::remove_dir_all(run.join("checkpoints")).expect("checkpoints");
+    // The second process, with arguments of its own, finds no run.
+    let missing = temp.path().join("missing");
+    let mut job = mpirun(1);
+    job.arg("resume").arg(&run).args([":", "-n", "1", super::ALE_TRAIN, "resume"]).arg(&missing);
+    let began = Instant::now();
+    let Output { status, stderr, .. } = job.output().expect("the job ends");
+    assert!(began.elapsed() < END + Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(status.code(), Some(2), "{}", text(&stderr));
+    assert_eq!(text(&stderr).matches("error: rank 1 of 2: ").count(), 1, "{}", text(&stderr));
+}
+
+#[test]
+fn an_error_of_all_processes_is_reported_once() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let says = |command: &mut Command, expected: &str| {
+        let Output { status, stderr, .. } = command.output().expect("the job ends");
+        assert_eq!(status.code(), Some(2), "{}", text(&stderr));
+        assert_eq!(text(&stderr).matches("error: ").count(), 1, "{}", text(&stderr));
+        assert!(text(&stderr).contains(expected), "{}", text(&stderr));
+    };
+    says(training(&mut mpirun(3), &run, &PQN), "3 processes cannot share 8 shards");
+    let three = [&PQN[..], &["--set", "distributed.shards=3"]].concat();
+    says(
+        training(&mut mpirun(2), &run, &three),
+        "distributed.shards = 3 is not possible: it must be a power of two",
+    );
+    let halves = [&PQN[..], &["--set", "environments.halves=true"]].concat();
+    says(
+        training(&mut mpirun(2), &run, &halves),
+        "environments.halves = true is not possible with several processes",
+    );
+    assert!(!run.exists());
+    let dqn = ["dqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "16000"];
+    says(training(&mut mpirun(2), &run, &dqn), "dqn cannot be trained by several processes; use ppo or pqn");
+    // Without a launcher too.
+    let mut alone = ale_train();
+    let shards = [&dqn[..], &["--set", "distributed.shards=2"]].concat();
+    assert!(fail(training(&mut alone, &run, &shards), 2).contains("DQN cannot be trained in shards"));
+}

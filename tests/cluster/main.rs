@@ -1,0 +1,156 @@
+//! Several processes that MPI connects train one agent: the result does not depend on their number, and the failure of one
+//! ends all. Needs the feature `mpi` and `mpirun` on the path.
+#![cfg(unix)]
+
+mod failures;
+#[path = "../program/mod.rs"]
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use program::{ALE_TRAIN, ale_train, succeed};
+
+/// Three games of unequal numbers of environments, so that shards divide games and one of them ends early.
+const GAMES: [&str; 11] = [
+    "ppo",
+    "--games",
+    "CartPole-v1,Acrobot-v1,MountainCar-v0",
+    "--num-envs",
+    "5",
+    "--total-frames",
+    "12000",
+    "--set",
+    "environments.game.CartPole-v1.total_frames=2111",
+    "--set",
+    "ppo.num_steps=32",
+];
+const PIXELS: [&str; 9] = [
+    "ppo",
+    "--games",
+    "harvest",
+    "--total-frames",
+    "8000",
+    "--set",
+    "ppo.num_steps=32",
+    "--set",
+    "policy.lstm=16",
+];
+const PQN: [&str; 7] = ["pqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "8000"];
+const NORMALISED: [&str; 7] = ["ppo", "--games", "Pendulum-v1", "--num-envs", "8", "--total-frames", "20000"];
+
+/// Returns the launcher of `processes` processes, to which a command line is added.
+fn mpirun(processes: usize) -> Command {
+    let mut command = Command::new("mpirun");
+    // Tests may run as root, and on fewer cores than processes.
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).arg(ALE_TRAIN);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Adds the arguments of a training in `run`. The first of the settings is the algorithm.
+fn training<'a>(command: &'a mut Command, run: &Path, settings: &[&str]) -> &'a mut Command {
+    command.arg(settings[0]).args(["--seed", "4", "--num-threads", "1", "--set", "evaluation.episodes=0"]);
+    command.arg("--run-dir").arg(run).args(&settings[1..])
+}
+
+/// Returns the learner and the environments of the newest checkpoint, and the curves without measured times.
+fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<Value>) {
+    let newest = checkpoints(run).pop().expect("a checkpoint");
+    let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");
+    let text = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    for record in &mut records {
+        let record = record.as_object_mut().expect("an object");
+        record.retain(|tag, _| tag != "seconds" && tag != "charts/SPS" && !tag.starts_with("time/"));
+    }
+    (read("learner.bin"), read("environments.bin"), records)
+}
+
+fn checkpoints(run: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(run.join("checkpoints")) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.join("manifest.json").exists()).collect();
+    paths.sort();
+    paths
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn any_number_of_processes_learns_the_same() {
+    for settings in [&GAMES[..], &PIXELS, &PQN, &NORMALISED] {
+        let temp = TempDir::new().expect("a directory");
+        let run = |name: &str| temp.path().join(name);
+        for processes in [1, 2, 4] {
+            let run = run(&processes.to_string());
+            succeed(training(&mut mpirun(processes), &run, settings));
+        }
+        succeed(training(
+            &mut ale_train(),
+            &run("alone"),
+            &[settings, &["--set", "distributed.shards=8"]].concat(),
+        ));
+        let expected = outcome(&run("2"));
+        assert!(!expected.2.is_empty());
+        for processes in ["1", "4", "alone"] {
+            let (learner, environments, curves) = outcome(&run(processes));
+            assert!(learner == expected.0, "the learner of {processes} processes, {settings:?}");
+            assert!(environments == expected.1, "the environments of {processes} processes, {settings:?}");
+            // A single process records an episode when it ends, several ones before the next update.
+            assert!(
+                curves == expected.2 || processes != "4",
+                "the curves of {processes} processes, {settings:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_leader_alone_prints_and_evaluates() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings = [&PQN[..], &["--set", "evaluation.episodes=2"]].concat();
+    let Output { stdout, stderr, .. } = succeed(training(&mut mpirun(4), &run, &settings));
+    assert_eq!(text(&stdout).matches("CartPole-v1").count(), 1, "{}", text(&stdout));
+    assert_eq!(text(&stderr).matches("PQN on CartPole-v1").count(), 1, "{}", text(&stderr));
+    assert_eq!(text(&stderr).matches("the run is in").count(), 1);
+    assert!(run.join("scores.json").exists());
+}
+
+#[test]
+fn a_stopped_run_continues_with_another_number_of_processes() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    succeed(training(&mut mpirun(2), &whole, &GAMES));
+
+    let mut stopped = training(&mut mpirun(2), &parts, &GAMES).spawn().expect("a job");
+    failures::wait_for_update(&mut stopped, &parts);
+    // The warning of Slurm, which mpirun passes on.
+    failures::signal(stopped.id(), "-USR1");
+    let Output { status, stderr, .. } = stopped.wait_with_output().expect("the job ends");
+    assert_eq!(status.code(), Some(138), "{}", text(&stderr));
+    assert_eq!(text(&stderr).matches("stopped by a signal; continue with").count(), 1, "{}", text(&stderr));
+    assert_eq!(checkpoints(&parts).len(), 1);
+
+    succeed(mpirun(4).arg("resume").arg(&parts));
+    let (expected, resumed) = (outcome(&whole), outcome(&parts));
+    assert!(resumed == expected, "the runs differ");
+}
+
+#[test]
+fn inexact_training_needs_no_fixed_shards() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings = [&PQN[..], &["--set", "distributed.exact=false"]].concat();
+    // Three processes have shards of different sizes.
+    succeed(training(&mut mpirun(3), &run, &settings));
+    assert!(!outcome(&run).2.is_empty());
+}
