@@ -3,6 +3,7 @@
 //! Every measurement excludes a warm-up, during which hot code of the ROM is translated to native code.
 
 mod arguments;
+mod cluster;
 mod emulator;
 mod env;
 mod format;
@@ -25,5 +26,6 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, out: &mut impl Write) -> Re
         BenchCommand::Emulator(args) => emulator::run(args, global, out),
         BenchCommand::Env(args) => env::run(args, global, out),
         BenchCommand::Learner(args) => learner::run(args, global, out),
+        BenchCommand::Cluster(args) => cluster::run(args, global, out),
     }
 }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::complete;
 use super::number;
+use super::training::ExperimentArgs;
 use crate::bench::RomCounts;
 
 #[derive(Debug, Args)]
@@ -22,6 +23,8 @@ pub(crate) enum BenchCommand {
     Env(BenchEnvArgs),
     /// Measure PPO with the Nature network
     Learner(BenchLearnerArgs),
+    /// Measure training by 1, 2, 4, ... processes, which `mpirun` starts
+    Cluster(BenchClusterArgs),
 }
 
 /// The games and the duration of a benchmark.
@@ -117,6 +120,26 @@ pub(crate) struct BenchLearnerArgs {
     /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = precision_parser())]
     pub(crate) precision: Precision,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The same experiment is trained by 1, 2, 4, ... of the processes that the launcher has started; the others wait. Efficiency
+is the speed divided by that of one process and by the number of processes. Waiting is the time until the last process
+arrives at an exchange, exchanging the time in which messages travel and gradients are added.
+
+Examples:
+  mpirun -n 2 ale-train bench cluster --games pong --num-envs 32
+  mpirun -n 4 ale-train bench cluster --games atari57 --num-threads 1 --seconds 60 --json")]
+pub(crate) struct BenchClusterArgs {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArgs,
+    /// Duration of each measurement in seconds, without the warm-up
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = number::seconds)]
+    pub(crate) seconds: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Parses the name of a precision.

@@ -30,7 +30,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
 pub(crate) use bench::{
-    BenchArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize, BenchSubject,
+    BenchArgs, BenchClusterArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize,
+    BenchSubject,
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;

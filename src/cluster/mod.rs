@@ -30,6 +30,9 @@ pub(crate) trait Peers: Communicator {
     /// Returns the place of this process on its machine.
     fn place(&self) -> Place;
 
+    /// Returns the communicator of the first `size` processes, if this is one of them. All processes call this.
+    fn part(&self, size: usize) -> Result<Option<Arc<dyn Communicator>>, CommunicationError>;
+
     /// Sends a message from the leader to all others.
     fn tell(&self, message: &[u8]) -> Result<(), CommunicationError>;
 
@@ -76,6 +79,7 @@ impl Job {
     }
 
     /// Ends the part of this process. After an error the whole job ends at once; otherwise the processes end together.
+    #[expect(clippy::unused_self, reason = "the connection closes at the end")]
     pub(crate) fn leave(self, outcome: &Result<()>) -> Result<()> {
         let Some(peers) = peers() else { return Ok(()) };
         if let Err(error) = outcome
@@ -84,9 +88,9 @@ impl Job {
             fail(peers, error);
         }
         if is_follower() {
-            peers.listen().map(drop)?
+            peers.listen()?;
         } else {
-            peers.tell(&[])?
+            peers.tell(&[])?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Communication over MPI. Only the main thread calls it.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -114,6 +115,12 @@ impl Peers for Processes {
         self.place
     }
 
+    fn part(&self, size: usize) -> Result<Option<Arc<dyn Communicator>>, CommunicationError> {
+        let color = (self.rank() < size).then_some(0);
+        let part = self.world.split(color, self.world.rank()).map_err(error)?;
+        Ok(part.map(|world| Arc::new(Self { world, place: self.place }) as Arc<dyn Communicator>))
+    }
+
     fn tell(&self, message: &[u8]) -> Result<(), CommunicationError> {
         (1..self.world.size()).try_for_each(|rank| self.world.send(message, rank, TAG)).map_err(error)
     }
@@ -122,7 +129,7 @@ impl Peers for Processes {
         let began = Instant::now();
         loop {
             if let Some(status) = self.world.iprobe::<u8>(0, TAG).map_err(error)? {
-                let mut message = vec![0; status.count.unwrap_or(0) as usize];
+                let mut message = vec![0; status.count.unwrap_or(0)];
                 self.world.recv(&mut message, 0, TAG).map_err(error)?;
                 return Ok(message);
             }
@@ -135,6 +142,7 @@ impl Peers for Processes {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn error(error: ferrompi::Error) -> CommunicationError {
     CommunicationError(error.to_string())
 }

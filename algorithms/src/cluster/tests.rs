@@ -89,8 +89,8 @@ fn assert_equal_in_clusters<L: Learner>(
     }
 }
 
-fn ppo(config: PpoConfig, policy: PolicyConfig, spec: VectorSpec) -> impl Fn() -> Ppo + Sync {
-    let config = PpoConfig { total_steps: 16 * NUM_ENVS as u64 * 3, num_steps: 16, ..config };
+fn ppo(mut config: PpoConfig, policy: PolicyConfig, spec: VectorSpec) -> impl Fn() -> Ppo + Sync {
+    (config.total_steps, config.num_steps) = (16 * NUM_ENVS as u64 * 3, 16);
     move || Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap()
 }
 
