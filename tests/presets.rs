@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use program::{ale_train, stdout, succeed};
+use program::{ALE_TRAIN, ale_train, stdout, succeed};
 use python::python_with;
 
 fn presets() -> Vec<PathBuf> {
@@ -106,6 +106,7 @@ fn every_preset_makes_an_update() {
 #[test]
 fn scores_and_times_are_those_of_the_recorded_runs() {
     let Some(python) = python_with("json") else { return };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results/presets.py");
-    succeed(Command::new(python).arg(script).arg("--check"));
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
+    succeed(Command::new(&python).arg(results.join("presets.py")).arg("--check"));
+    succeed(Command::new(python).arg(results.join("evidence.py")).args(["--check", "--program", ALE_TRAIN]));
 }

@@ -82,6 +82,32 @@ fn no_run_starts_if_any_setting_is_invalid() {
 }
 
 /// Signals sent only to the process of the sweep.
+#[cfg(unix)]
+#[test]
+fn a_launcher_starts_the_runs() {
+    let temp = TempDir::new().expect("a temporary directory");
+    fs::write(temp.path().join("launch"), "echo \"$1|$2\" >> launched; shift; exec \"$@\"")
+        .expect("a script");
+    let arguments = ["--vary", "ppo.gamma=0.9,0.99", "--launcher", "sh ./launch 'on node 3'"];
+    let Output { status, stdout, stderr } = sweep(&arguments, temp.path());
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    assert_eq!(String::from_utf8_lossy(&stdout).lines().count(), 3);
+    let launched = fs::read_to_string(temp.path().join("launched")).expect("the launcher's file");
+    assert_eq!(launched, format!("on node 3|{}\n", program::ALE_TRAIN).repeat(2));
+
+    for (launcher, expected) in [
+        ("sh 'x", "a quote is not closed"),
+        ("", "it is empty"),
+        ("no-such-launcher", "cannot start a run with no-such-launcher"),
+    ] {
+        let arguments = ["--vary", "ppo.gamma=0.8,0.7", "--launcher", launcher];
+        let fresh = TempDir::new().expect("a temporary directory");
+        let Output { status, stderr, .. } = sweep(&arguments, fresh.path());
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(!status.success() && said.contains(expected), "{said}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod signals {
     use std::fs;

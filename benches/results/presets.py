@@ -34,7 +34,9 @@ def score(results):
     seeds = f"{len(results)} seeds" if len(results) > 1 else "one seed"
     if any(len(result["agent"]) > 1 for result in results):
         medians = [result["human_normalised_median"] for result in results]
-        return f"median {span(medians, '{:.3f}'.format)} human-normalised, {seeds}"
+        frames = f"{results[0]['frames'] / 1e6:.0f} M frames"
+        scores = f"median {span(medians, '{:.3f}'.format)} human-normalised"
+        return f"{len(results[0]['agent'])} games: {scores} after {frames}, {seeds}"
     mean = lambda player: [statistics.fmean(result[player][0]["returns"]) for result in results]
     return f"{span(mean('agent'), number)}, {seeds}; random player {span(mean('random'), number)}"
 

@@ -36,7 +36,7 @@ pub(crate) use bench::{
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;
 pub(crate) use train::TrainCommand;
-pub(crate) use training::{ConfigArgs, ExperimentArgs, ResumeArgs, RunsArgs, SweepArgs};
+pub(crate) use training::{ConfigArgs, ExperimentArgs, Launcher, ResumeArgs, RunsArgs, SweepArgs};
 pub(crate) use zoo::ZooArgs;
 
 use crate::version;

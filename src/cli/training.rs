@@ -121,9 +121,26 @@ pub(crate) struct SweepArgs {
     /// The number of concurrent runs, which share the cores unless --num-threads is given
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between::<usize>(1..=1024))]
     pub(crate) jobs: usize,
+    /// Command that starts each run, such as "srun -n1 -c8" or "mpirun -n 4"; quotes work as in a shell
+    #[arg(long, value_name = "COMMAND", value_parser = launcher)]
+    pub(crate) launcher: Option<Launcher>,
     /// Directory of the sweep
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: PathBuf,
+}
+
+/// A program and its arguments, to which a command line is added.
+#[derive(Clone, Debug)]
+pub(crate) struct Launcher {
+    pub(crate) program: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+/// Splits a command into its words.
+fn launcher(command: &str) -> Result<Launcher, String> {
+    let words = shlex::split(command).ok_or("a quote is not closed")?;
+    let (program, arguments) = words.split_first().ok_or("it is empty")?;
+    Ok(Launcher { program: program.clone(), arguments: arguments.to_vec() })
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use std::thread;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkpoint;
-use crate::cli::{ExperimentArgs, Global, SweepArgs};
+use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
 use crate::config::{self, Config};
 use crate::durable;
 use crate::failure::{AtWork, Interrupted};
@@ -156,7 +156,15 @@ fn train_run(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let run_dir = args.run_dir.join(run_name(setting, seed));
-    let mut command = Command::new(std::env::current_exe().context("cannot find the running program")?);
+    let program = std::env::current_exe().context("cannot find the running program")?;
+    let mut command = match &args.launcher {
+        None => Command::new(program),
+        Some(Launcher { program: launcher, arguments }) => {
+            let mut command = Command::new(launcher);
+            command.args(arguments).arg(program);
+            command
+        }
+    };
     if run_dir.join(checkpoint::CONFIG).exists() {
         command.arg("resume").arg(&run_dir);
     } else {
@@ -178,7 +186,8 @@ fn train_run(
     // In its own process group, so that Ctrl-C reaches it only once, forwarded by this process.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.stdout(Stdio::null()).spawn().context("cannot start a run")?;
+    let cannot = || format!("cannot start a run with {}", command_name(args));
+    let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
     if status.success() {
         return durable::write(&run_dir.join(COMPLETE), b"");
@@ -190,10 +199,16 @@ fn train_run(
     }
 }
 
+/// Returns the name of the program that starts the runs.
+fn command_name(args: &SweepArgs) -> &str {
+    args.launcher.as_ref().map_or("ale-train", |launcher| &launcher.program)
+}
+
 /// Returns the number of threads of a run: the requested number, or an equal share of the cores if several runs are
-/// parallel. It does not affect the results.
+/// parallel on this machine. It does not affect the results.
 fn threads(args: &SweepArgs) -> Option<usize> {
-    args.experiment.num_threads.or_else(|| (args.jobs > 1).then(|| (cores() / args.jobs).max(1)))
+    let share_cores = args.jobs > 1 && args.launcher.is_none();
+    args.experiment.num_threads.or_else(|| share_cores.then(|| (cores() / args.jobs).max(1)))
 }
 
 /// Prints the settings, best first.

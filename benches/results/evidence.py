@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/src/explanation/evidence.md from the kept run of one network on 57 games.
+
+    benches/results/evidence.py --program target/release/ale-train [--check]
+
+--check changes nothing and fails if the page differs. Intervals are 95 % percentile intervals of a bootstrap that resamples
+the episodes of each game. A game is above random if the means differ by more than two standard errors of the difference.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+RESULTS = Path(__file__).parent
+ROOT = RESULTS.parents[1]
+RUN = RESULTS / "runs/many-ppo-seed11"
+PAGE = ROOT / "docs/src/explanation/evidence.md"
+MARK = "<!-- Written by benches/results/evidence.py. -->"
+RESAMPLES = 2000
+
+
+def median(scores):
+    return statistics.median(scores)
+
+
+def interquartile_mean(scores):
+    cut = len(scores) // 4
+    return statistics.fmean(sorted(scores)[cut : len(scores) - cut])
+
+
+def optimality_gap(scores):
+    return statistics.fmean(1 - min(1, score) for score in scores)
+
+
+AGGREGATES = {"median": median, "interquartile mean": interquartile_mean, "optimality gap": optimality_gap}
+
+
+def standard_error(returns):
+    return statistics.stdev(returns) / len(returns) ** 0.5
+
+
+def aggregate_lines(games):
+    """Returns a row for each aggregate of the human-normalised scores."""
+    generator = random.Random(1)
+    resampled = [
+        [game["normalise"](statistics.fmean(generator.choices(game["agent"], k=len(game["agent"])))) for game in games]
+        for _ in range(RESAMPLES)
+    ]
+    yield "| human-normalised | score | 95 % interval |"
+    yield "| --- | --- | --- |"
+    for name, aggregate in AGGREGATES.items():
+        values = sorted(aggregate(scores) for scores in resampled)
+        low, high = values[RESAMPLES // 40], values[-RESAMPLES // 40]
+        score = aggregate([game["score"] for game in games])
+        yield f"| {name} | {score:.3f} | {low:.3f} to {high:.3f} |"
+
+
+def game_lines(games):
+    yield "| game | agent | standard error | random player | human | human-normalised | CleanRL's PPO, one agent a game |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for game in sorted(games, key=lambda game: -game["score"]):
+        cells = [game["name"], *(f"{game[key]:.1f}" for key in ("mean", "error", "random", "human"))]
+        published = "-" if game["published"] is None else f"{game['published']:.1f}"
+        yield f"| {' | '.join(cells)} | {game['score']:.3f} | {published} |"
+
+
+def load(program):
+    """Returns the games with their scores."""
+    scores = json.loads((RUN / "scores.json").read_text(encoding="utf-8"))
+    listed = json.loads(subprocess.run([program, "games", "--json"], capture_output=True, check=True).stdout)
+    known = {game["id"]: game for game in listed}
+    published = tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))["scores"]
+    players = {player["game"]: player["returns"] for player in scores["random"]}
+    games = []
+    for entry in scores["agent"]:
+        name, returns, others = entry["game"], entry["returns"], players[entry["game"]]
+        low, high = known[name]["random_score"], known[name]["human_score"]
+        normalise = lambda score, low=low, high=high: (score - low) / (high - low)
+        mean, error = statistics.fmean(returns), standard_error(returns)
+        difference = mean - statistics.fmean(others)
+        spread = (error**2 + standard_error(others) ** 2) ** 0.5
+        games.append({
+            "name": name, "agent": returns, "mean": mean, "error": error, "human": high,
+            "random": statistics.fmean(others), "normalise": normalise, "score": normalise(mean),
+            "above": difference > 2 * spread, "below": difference < -2 * spread,
+            "published": published.get(name, {}).get("ppo_cleanrl"),
+        })
+    return games
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "target/release/ale-train", help="the path of ale-train")
+    parser.add_argument("--check", action="store_true", help="only compare")
+    options = parser.parse_args()
+    games = load(options.program)
+    named = lambda key: ", ".join(sorted(game["name"] for game in games if game[key]))
+    count = lambda key: sum(game[key] for game in games)
+    lines = [
+        *aggregate_lines(games), "",
+        f"Above the random player: {count('above')} of {len(games)} games. Below it: {count('below')} ({named('below')}).",
+        "", *game_lines(games),
+    ]
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, after = text.split(MARK)
+    updated = f"{before}{MARK}\n\n" + "\n".join(lines) + f"\n\n{MARK}{after}"
+    if options.check and updated != text:
+        sys.exit(f"{PAGE} differs from the run: benches/results/evidence.py writes it")
+    if not options.check:
+        PAGE.write_text(updated, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
