@@ -70,9 +70,9 @@ PAGES = [
     (
         "frameworks.md",
         "Adapters for frameworks",
-        "Each is imported from its own module and requires the framework: `ale_train.stable_baselines3`, "
-        "`ale_train.torchrl`.",
-        ["stable_baselines3:AtariVecEnv", "torchrl:AtariTorchEnv"],
+        "Each is imported from its own module: `ale_train.stable_baselines3` and `ale_train.torchrl`, which require "
+        "the framework, and `ale_train.cleanrl`.",
+        ["stable_baselines3:AtariVecEnv", "torchrl:AtariTorchEnv", "cleanrl:CleanRLVectorEnv"],
     ),
     (
         "registration.md",

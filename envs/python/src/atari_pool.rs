@@ -56,7 +56,8 @@ impl AtariPool {
         })?;
         let action_codes = settings.action_codes(&games);
         let envs = Arc::new(Environments::new(env, settings.first_seeds, settings.extra_info));
-        Ok(Self { opened: xla::open(&envs), envs, spares: Arc::default(), action_codes })
+        let spares = Arc::new(Spares::new(settings.pinned));
+        Ok(Self { opened: xla::open(&envs), envs, spares, action_codes })
     }
 
     /// The number of threads that step environments.
@@ -232,7 +233,7 @@ impl AtariPool {
         env: &mut AtariVectorEnv,
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
         let form = &env.batch().observations;
-        let spare = self.spares.take(form.rows(), form.row_bytes());
+        let spare = self.spares.take(py, form.rows(), form.row_bytes())?;
         let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         received::share(py, observations, &self.envs.shape, &self.spares)
     }

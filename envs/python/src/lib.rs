@@ -13,6 +13,7 @@ mod environments;
 mod errors;
 mod info;
 mod machine;
+mod pinned;
 mod received;
 mod settings;
 mod tasks;

@@ -8,25 +8,50 @@ use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use rl_env::ObservationBuffer;
 
+use crate::pinned::PinnedMemory;
+
 /// The maximal number of spare buffers. More are never used at the same time: one is the next to be handed over while
 /// another is still being read.
 const SPARES: usize = 2;
 
-/// Observation buffers that Python no longer uses.
+/// Observation buffers that Python no longer uses. Those in page-locked memory are returned to PyTorch instead, which reuses
+/// them after all copies to a GPU have been completed.
 #[derive(Debug, Default)]
-pub(crate) struct Spares(Mutex<Vec<ObservationBuffer>>);
+pub(crate) struct Spares {
+    pinned: Option<PinnedMemory>,
+    buffers: Mutex<Vec<ObservationBuffer>>,
+}
 
 impl Spares {
+    /// No spares yet. Buffers are in page-locked memory if there is `pinned`.
+    pub(crate) fn new(pinned: Option<PinnedMemory>) -> Self {
+        Self { pinned, buffers: Mutex::default() }
+    }
+
     /// Returns a buffer of this shape with arbitrary contents.
-    pub(crate) fn take(&self, rows: usize, row_bytes: usize) -> ObservationBuffer {
-        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes))
+    pub(crate) fn take(&self, py: Python<'_>, rows: usize, row_bytes: usize) -> PyResult<ObservationBuffer> {
+        if let Some(pinned) = &self.pinned {
+            return pinned.buffer(py, rows, row_bytes);
+        }
+        let spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Ok(spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes)))
+    }
+
+    /// Returns the buffer, or if it should be page-locked and is not, a copy that is. The environments are created with
+    /// buffers that are not.
+    fn pin(&self, py: Python<'_>, buffer: ObservationBuffer) -> PyResult<ObservationBuffer> {
+        if self.pinned.is_none() || buffer.is_lent() {
+            return Ok(buffer);
+        }
+        let mut copy = self.take(py, buffer.rows(), buffer.row_bytes())?;
+        copy.rows_mut().enumerate().for_each(|(index, row)| row.copy_from_slice(buffer.row(index)));
+        Ok(copy)
     }
 
     fn put(&self, buffer: ObservationBuffer) {
-        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.len() < SPARES {
-            spares.push(buffer);
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.pinned.is_none() && buffers.len() < SPARES {
+            buffers.push(buffer);
         }
     }
 }
@@ -51,7 +76,7 @@ impl Drop for ObservationMemory {
 /// contiguous. `T` is the element type of the observation space.
 pub(crate) fn share<'py, T: Element + Pod>(
     py: Python<'py>,
-    mut buffer: ObservationBuffer,
+    buffer: ObservationBuffer,
     shape: &[usize],
     spares: &Arc<Spares>,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
@@ -60,6 +85,7 @@ pub(crate) fn share<'py, T: Element + Pod>(
         spares.put(buffer);
         return Ok(array);
     }
+    let mut buffer = spares.pin(py, buffer)?;
     assert_eq!(
         shape.iter().product::<usize>() * size_of::<T>(),
         buffer.row_bytes(),

@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use rl_env::AutoresetMode;
 use vector::{AtariGroup, BatchOrder, PoolOptions};
 
+use crate::pinned::PinnedMemory;
+
 /// The settings of a vector environment, read from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -44,6 +46,9 @@ pub(crate) struct Settings {
     full_action_space: bool,
     continuous: bool,
     continuous_action_threshold: f32,
+    fire_after_lost_life: bool,
+    /// Allocates the memory of observations, if it is page-locked.
+    pub(crate) pinned: Option<PinnedMemory>,
 }
 
 impl Settings {
@@ -113,7 +118,7 @@ impl Settings {
             life_loss_info: self.life_loss_info,
             reward_clipping: self.reward_clipping,
             use_fire_reset: self.use_fire_reset,
-            fire_after_lost_life: false,
+            fire_after_lost_life: self.fire_after_lost_life,
             max_num_frames_per_episode: self.max_num_frames_per_episode,
             repeat_action_probability: self.repeat_action_probability,
             full_action_space: self.full_action_space,

@@ -72,10 +72,14 @@ def test_thousands_of_steps_are_equal(id, mode):
     assert compare(*pair(id, 4, mode, **limit), 2500) >= 8
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("id", MUJOCO)
-def test_a_thousand_steps_of_mujoco_are_equal(id, mode):
-    assert compare(*pair(id, 2, mode), 1010) >= 2
+def test_a_thousand_steps_of_mujoco_are_equal(id):
+    assert compare(*pair(id, 2, AutoresetMode.NEXT_STEP), 1010) >= 2
+
+
+@pytest.mark.parametrize("id", MUJOCO)
+def test_mujoco_is_reset_in_the_same_step(id):
+    assert compare(*pair(id, 2, AutoresetMode.SAME_STEP, max_episode_steps=100), 250) >= 4
 
 
 @pytest.mark.parametrize(("id", "arguments"), ARGUMENTS)

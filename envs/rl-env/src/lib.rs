@@ -21,6 +21,7 @@ mod space;
 mod time_limit;
 mod vector_env;
 mod vector_error;
+mod words;
 mod ziggurat;
 
 pub use autoreset::AutoresetMode;

@@ -1,10 +1,15 @@
+use std::any::Any;
+use std::ptr::NonNull;
+
+use crate::words::{LentWords, Words};
+
 /// Rows of equal length in one allocation, each aligned to eight bytes.
 ///
 /// A row holds one observation as the bytes that its [`Space`](crate::Space) describes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationBuffer {
     /// Words rather than bytes, so that every row starts at a multiple of eight bytes.
-    words: Vec<u64>,
+    words: Words,
     row_bytes: usize,
     rows: usize,
 }
@@ -12,7 +17,31 @@ pub struct ObservationBuffer {
 impl ObservationBuffer {
     /// Creates `rows` rows of `row_bytes` zero bytes each.
     pub fn new(rows: usize, row_bytes: usize) -> Self {
-        Self { words: vec![0; rows * row_bytes.div_ceil(size_of::<u64>())], row_bytes, rows }
+        Self { words: Words::Own(vec![0; words_of(rows, row_bytes)]), row_bytes, rows }
+    }
+
+    /// Creates rows in memory that `owner` keeps allocated, such as page-locked memory. Dropping the buffer drops `owner`. A
+    /// clone of the buffer has an allocation of its own.
+    ///
+    /// # Safety
+    ///
+    /// `start` is aligned to eight bytes. Until `owner` is dropped, the `rows` rows from `start` on, each `row_bytes` rounded
+    /// up to a multiple of eight, are allocated, initialized and do not move, and only this buffer accesses them.
+    #[allow(unsafe_code)]
+    pub unsafe fn lent(
+        start: NonNull<u64>,
+        rows: usize,
+        row_bytes: usize,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        let words = unsafe { LentWords::new(start, words_of(rows, row_bytes), owner) };
+        Self { words: Words::Lent(words), row_bytes, rows }
+    }
+
+    /// Returns true if the rows are in the memory of an owner.
+    pub fn is_lent(&self) -> bool {
+        matches!(self.words, Words::Lent(_))
     }
 
     /// Returns the number of rows.
@@ -64,8 +93,15 @@ impl ObservationBuffer {
     }
 }
 
+/// The number of words in rows that are multiples of a word.
+fn words_of(rows: usize, row_bytes: usize) -> usize {
+    rows * row_bytes.div_ceil(size_of::<u64>())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -82,5 +118,25 @@ mod tests {
         buffer.row_mut(1)[0] = 9;
         assert_eq!(buffer.row(0), [1; 12]);
         assert_eq!(buffer.row(1)[0], 9);
+    }
+
+    #[test]
+    fn lent_rows_are_those_of_the_owner() {
+        let (owner, mut memory) = (Arc::new(()), [7_u64; 4]);
+        let start = NonNull::from(&mut memory).cast();
+        // SAFETY: the array is aligned, has room for two rows of 12 bytes, and is used again only after the buffer was dropped.
+        #[allow(unsafe_code)]
+        let mut buffer = unsafe { ObservationBuffer::lent(start, 2, 12, Box::new(Arc::clone(&owner))) };
+        assert!(buffer.is_lent() && buffer.as_mut_ptr() == start.as_ptr().cast());
+        assert_eq!(buffer.row(1)[8..], 7_u64.to_ne_bytes()[..4]);
+        buffer.row_mut(1).fill(1);
+        let clone = buffer.clone();
+        assert!(clone == buffer && !clone.is_lent());
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(buffer);
+        assert_eq!(Arc::strong_count(&owner), 1);
+        assert_eq!(bytemuck::cast_slice::<u64, u8>(&memory)[16..28], [1; 12]);
+        assert_eq!(memory[..2], [7, 7]);
+        assert_eq!(clone.row(1), [1; 12]);
     }
 }

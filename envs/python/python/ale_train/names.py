@@ -19,12 +19,13 @@ def camel_case(game: str) -> str:
 def game_of(name: str) -> str:
     """Returns the id of a game given in any common spelling.
 
-    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"`` and ``"ALE/MsPacman-v5"`` are equivalent.
+    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"``, ``"ALE/MsPacman-v5"`` and ``"MsPacmanNoFrameskip-v4"`` are
+    equivalent.
 
     Raises:
         GameError: The game is unknown.
     """
-    bare = name.removeprefix("ALE/").removesuffix("-v5")
+    bare = name.removeprefix("ALE/").removesuffix("-v5").removesuffix("NoFrameskip-v4")
     found = _games().get(bare.replace("_", "").lower())
     if found is None:
         raise unknown(name, bare)

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
 from ale_train import arguments
+from ale_train.names import game_of
 from ale_train.vector_env import AtariVectorEnv
 
 __all__ = ["AtariVecEnv"]
@@ -20,27 +21,32 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
 
     Observations are stacks of frames ``(num_envs, 4, 84, 84)``, so that ``VecFrameStack`` and ``VecTransposeImage`` are
     not needed. Neither is ``VecMonitor``: ``infos[i]["episode"]`` has the return and length of whole games. With
-    ``life_loss_info=True`` a lost life is a ``done`` and the game continues, as with Stable-Baselines3's
-    ``AtariWrapper``.
+    ``life_loss_info=True`` a lost life is a ``done`` and the game continues, with ``fire_after_lost_life=True`` as with
+    Stable-Baselines3's ``AtariWrapper``.
     """
 
-    def __init__(self, game: str, num_envs: int, **options: Any) -> None:
+    def __init__(self, game: str, num_envs: int, *, seed: int | None = None, **options: Any) -> None:
         """Creates the environments.
 
         Args:
-            game: Id of the game, such as ``"ms_pacman"``.
+            game: ``"ms_pacman"``, ``"ALE/MsPacman-v5"`` or ``"MsPacmanNoFrameskip-v4"``.
             num_envs: Number of environments.
+            seed: ``s`` gives environment ``i`` the seed ``s + i`` for its first reset, as ``env.seed(s)`` does.
             options: Other parameters of ``AtariVectorEnv``, except those of asynchronous batches and autoreset, which
                 Stable-Baselines3 determines.
         """
         self.envs = AtariVectorEnv(
-            game, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **{"extra_info": True, **options}
+            game_of(game), num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **{"extra_info": True, **options}
         )
         if self.envs.batch_size != num_envs:
             raise ValueError("batch_size must be 0: Stable-Baselines3 steps all environments together")
         self.render_mode: str | None = "rgb_array"
         self._actions = np.zeros(num_envs, np.int64)
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
+        # The names of Gym's vector environments, which had the same interface.
+        self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
+        if seed is not None:
+            self.seed(seed)
 
     def reset(self) -> np.ndarray:
         """Starts new episodes, with the seeds of ``seed`` if it was called before, and returns the observations."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ale_train import _native, arguments, xla
+from ale_train import _native, arguments, pinned, xla
 from ale_train.actions import Action
 from ale_train.ale_vector import ALEVectorInterface
 
@@ -32,7 +33,8 @@ class AtariVectorEnv(VectorEnv):
 
     **Memory.** The caller owns every returned array: it is writable and never changes afterwards. Observations are
     nevertheless not copied: the memory to which the environments wrote becomes the array, and is reused when no array
-    refers to it any more. (Observations whose size in bytes is not a multiple of eight are copied.)
+    refers to it any more. (Observations whose size in bytes is not a multiple of eight are copied.) With ``pin_memory``
+    the memory is PyTorch's and page-locked.
     """
 
     #: None if the games have different numbers of actions.
@@ -72,6 +74,8 @@ class AtariVectorEnv(VectorEnv):
         fill_stack: bool = False,
         rules: str = "ale_py",
         extra_info: bool | None = None,
+        fire_after_lost_life: bool = False,
+        pin_memory: bool = False,
     ) -> None:
         """Creates the environments. Missing ROMs are downloaded with pip.
 
@@ -108,6 +112,11 @@ class AtariVectorEnv(VectorEnv):
             rules: Whose rules govern how episodes begin and end, ``"ale_py"`` or ``"envpool"``: the order of FIRE and
                 no-ops, the last observation, and ``episodic_life``, after which EnvPool's games continue.
             extra_info: Add entries to info that ale-py does not have (see README); by default only with ``games``.
+            fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action,
+                as the wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do, in games with FIRE.
+            pin_memory: Return observations in page-locked memory, from which
+                ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. Requires PyTorch with
+                CUDA, which allocates the memory, and observations whose size in bytes is a multiple of eight.
 
         Raises:
             GameError: The id of a game is unknown.
@@ -115,6 +124,7 @@ class AtariVectorEnv(VectorEnv):
             TypeError: An option has the wrong type.
             gymnasium.error.Error: ``frameskip`` is not a positive ``int``.
             OSError: A ROM is missing and cannot be downloaded.
+            RuntimeError: ``pin_memory`` is true, but PyTorch is missing or finds no GPU with CUDA.
         """
         if (game is None) == (games is None):
             raise TypeError("AtariVectorEnv requires either game= or games=")
@@ -161,6 +171,8 @@ class AtariVectorEnv(VectorEnv):
             "full_action_space": bool(full_action_space),
             "continuous": self.continuous,
             "continuous_action_threshold": self.continuous_action_threshold,
+            "fire_after_lost_life": bool(fire_after_lost_life),
+            "pinned": pinned.allocator() if pin_memory else None,
         }
         self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)
 
@@ -170,6 +182,11 @@ class AtariVectorEnv(VectorEnv):
         #: The number of actions of each environment.
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
+        if pin_memory and math.prod(self._pool.observation_shape) % 8:
+            raise ValueError(
+                f"pin_memory=True requires observations whose size in bytes is a multiple of 8, but their shape is "
+                f"{self.single_observation_space.shape}"
+            )
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
         #: The counterpart of ale-py's ``ALEVectorInterface``.
         self.ale = ALEVectorInterface(self)

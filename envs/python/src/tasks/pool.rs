@@ -258,7 +258,7 @@ impl TaskPool {
             return arrays(py, env.single_observation_space(), &env.batch().observations);
         }
         let form = &env.batch().observations;
-        let spare = self.spares.take(form.rows(), form.row_bytes());
+        let spare = self.spares.take(py, form.rows(), form.row_bytes())?;
         let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         let (shape, spares) = (&self.envs.shape, &self.spares);
         Ok(match dtype {
