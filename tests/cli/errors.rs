@@ -174,3 +174,14 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
     let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");
     assert_eq!(checkpoints.count(), 1, "the run is complete");
 }
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_is_not_one_of_several_processes() {
+    let error = crate::program::fail(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "4"), 2);
+    assert!(
+        error.starts_with("error: a launcher has started 4 processes, but this build trains in one"),
+        "{error}"
+    );
+    crate::program::succeed(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "1"));
+}
