@@ -2,28 +2,26 @@ use std::io::Write;
 use std::mem;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use rl_env::{ActionBuffer, Actions, Batch, ObservationBuffer};
 
-use super::loss::{self, PolicyChange};
-use super::metrics::{DetailPlaces, Explained, LearnedRow, task_metrics};
-use super::minibatch::{Minibatch, Targets, scale_by_task};
+use super::loss::PolicyChange;
+use super::metrics::{Explained, LearnedRow, task_metrics};
+use super::minibatch::{Targets, scale_by_task};
 use super::policy::Evaluation;
 use super::recurrent::{RecurrentRollout, RecurrentState};
-use super::row_actions::Terms;
 use super::row_policy::{ChosenAction, RowPolicy};
 use super::{Policy, PpoConfig, PpoMetrics, state};
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
-use crate::gradient::{Gradient, ShardGradient};
-use crate::halt::{self, Halt, halt_if};
+use crate::halt::{self, Halt};
 use crate::networks::{
     ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
     TransferError, Transferred, transfer,
 };
-use crate::observation_statistics::{Normalizer, ObservationStatistics};
+use crate::observation_statistics::ObservationStatistics;
 use crate::on_policy::OnPolicy;
-use crate::optimizer_step::{Details, OptimizerStep, StepResult};
+use crate::optimizer_step::{OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
 use crate::state_bytes::bad;
@@ -33,9 +31,6 @@ use crate::{Learner, LearnerError, SpecError, Task, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
-
-/// The names of the terms of the loss.
-const TERMS: [&str; 3] = ["the policy loss", "the value loss", "the entropy"];
 
 /// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Ppo {
@@ -335,7 +330,7 @@ impl Ppo {
 
     /// Returns the entries of a minibatch: `part` itself, or for a recurrent network the steps of the
     /// environments in `part`, step by step.
-    fn rows(&self, part: &[usize]) -> Vec<usize> {
+    pub(super) fn rows(&self, part: &[usize]) -> Vec<usize> {
         if !self.recurrent.is_recurrent() {
             return part.to_vec();
         }
@@ -359,102 +354,6 @@ impl Ppo {
             ("log_probs", &|entry| rollout.log_prob(entry)),
         ];
         self.on_policy.diagnose(error, entries, &columns, step_size.learning_rate)
-    }
-
-    /// Takes one step of the optimiser on the minibatch `part` with the given rows, unless `stop` returns true. On an error
-    /// nothing has changed.
-    fn learn(
-        &mut self,
-        part: &[usize],
-        rows: &[usize],
-        targets: &Targets,
-        normalizer: Option<&Normalizer>,
-        step_size: StepSize,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<OptimizerStep, Halt> {
-        let rollout = &self.on_policy.rollout;
-        let transitions: Vec<usize> =
-            rows.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
-        let advantages = targets.advantages_of(&transitions, self.config.norm_adv);
-        let gradient = |part: &[usize], rows: &[usize], weight| {
-            halt_if(stop)?;
-            let sequences = self.recurrent.sequences(part, &self.on_policy.training.device);
-            let minibatch = Minibatch::gather(
-                &self.on_policy,
-                normalizer,
-                targets,
-                &advantages,
-                rows,
-                sequences,
-                &self.config,
-            );
-            self.gradient(minibatch, weight, stop)
-        };
-        let gradient = if self.on_policy.cluster.is_whole() {
-            gradient(part, rows, 1.0)?
-        } else {
-            self.sum_of_shards(part, rows, &transitions, gradient)?
-        };
-        Ok(self.on_policy.training.apply(gradient, step_size)?)
-    }
-
-    /// Computes the gradient of a minibatch from those of its shards. `gradient` returns that of a part of the minibatch with
-    /// the given rows, times a weight.
-    fn sum_of_shards(
-        &self,
-        part: &[usize],
-        rows: &[usize],
-        transitions: &[usize],
-        gradient: impl Fn(&[usize], &[usize], f32) -> Result<Gradient, Halt>,
-    ) -> Result<Gradient, Halt> {
-        let OnPolicy { rollout, spec, .. } = &self.on_policy;
-        let env = |item| if self.recurrent.is_recurrent() { item } else { rollout.env(item) };
-        let places = DetailPlaces::new(rows, transitions, spec.tasks.len());
-        self.on_policy.gradient(part, env, (&TERMS, places.len()), |part| {
-            let rows = self.rows(part);
-            let own: Vec<usize> =
-                rows.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
-            if own.is_empty() {
-                return Ok(None);
-            }
-            let gradient = gradient(part, &rows, own.len() as f32 / transitions.len() as f32)?;
-            Ok(Some(ShardGradient { gradient, places: places.of(&rows, &own) }))
-        })
-    }
-
-    /// Computes the gradient of a minibatch with its loss times `weight`, unless `stop` returns true.
-    fn gradient(&self, minibatch: Minibatch, weight: f32, stop: &dyn Fn() -> bool) -> Result<Gradient, Halt> {
-        // A minibatch of many environments takes seconds.
-        halt_if(stop)?;
-        let config = &self.config;
-        let Minibatch { observations, rows, sequences, .. } = &minibatch;
-        let OnPolicy { spec, training, .. } = &self.on_policy;
-        let (features, _) = training.network.features(observations.clone(), rows, sequences.clone());
-        // The gradient of a zero that is added to the features is the gradient of the features.
-        let probe =
-            (spec.tasks.len() > 1).then(|| Tensor::zeros(features.shape(), &training.device).require_grad());
-        let features = probe.iter().fold(features, |features, probe| features + probe.clone());
-        let outputs = minibatch.transitions(training.network.outputs(features, rows));
-        let Terms { log_probs, entropies } = minibatch.actions.terms(&outputs);
-        let log_ratio = log_probs - minibatch.log_probs;
-        let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
-        let value_errors = if config.clip_vloss {
-            let old_values = minibatch.values;
-            loss::clipped_value_errors(outputs.values, old_values, minibatch.returns, config.clip_coef)
-        } else {
-            loss::value_errors(outputs.values, minibatch.returns)
-        };
-        let value_loss = loss::value_loss(value_errors.clone());
-        let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
-        let entropy = entropies.clone().mean();
-        let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
-            + value_loss.clone().mul_scalar(config.vf_coef);
-        let terms = [policy_loss, value_loss, entropy].map(|term| term.mul_scalar(weight));
-        let columns =
-            if probe.is_some() { vec![log_ratio, entropies, value_errors] } else { vec![log_ratio] };
-        let details = Details { values: Tensor::cat(columns, 0), probe };
-        halt_if(stop)?;
-        Ok(training.gradient(&total.mul_scalar(weight), TERMS.into_iter().zip(terms).collect(), details))
     }
 }
 
