@@ -7,8 +7,8 @@ use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::Bus;
 use crate::riot::Riot;
-use crate::tia::Tia;
-use crate::tia::registers::WSYNC;
+use crate::tia::registers::{VBLANK, WSYNC};
+use crate::tia::{PINS, Tia};
 
 /// Size of RAM in bytes.
 pub const RAM: usize = 128;
@@ -27,6 +27,9 @@ pub(crate) struct Machine {
     pub(crate) cartridge: Cartridge,
     pub(crate) wiring: Wiring,
     pub(crate) inputs: Inputs,
+    /// For each of the registers from INPT0 on the CPU cycle from which its pin is set. Valid while a frame runs.
+    #[serde(skip)]
+    pub(crate) pins_set_from: [u32; PINS],
 }
 
 impl Machine {
@@ -61,6 +64,13 @@ impl Machine {
         self.riot.read(address, now, || self.wiring.ports(&self.inputs))
     }
 
+    /// Derives the times at which pins are set, after a change of the inputs, the time's origin or the paddles'
+    /// discharge.
+    pub(crate) fn refresh_pins(&mut self) {
+        self.pins_set_from =
+            std::array::from_fn(|pin| self.tia.pin_set_from(pin as u16, self.wiring, &self.inputs));
+    }
+
     #[inline(never)]
     fn write_anywhere(&mut self, address: u16, value: u8) {
         self.open_bus = value;
@@ -69,7 +79,12 @@ impl Machine {
         }
         match Device::at(address) {
             Device::Cartridge => self.cartridge.write(address, value),
-            Device::Tia => self.tia.write(address, value, self.cycles),
+            Device::Tia => {
+                self.tia.write(address, value, self.cycles);
+                if address & 0x3F == VBLANK {
+                    self.refresh_pins();
+                }
+            }
             Device::Ram => self.ram[usize::from(address) % RAM] = value,
             Device::Riot => self.riot.write(address, value, self.cycles),
         }

@@ -69,6 +69,7 @@ pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
+pub(crate) use read::PINS;
 
 /// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
