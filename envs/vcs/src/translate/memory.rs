@@ -179,7 +179,7 @@ impl Emitter<'_> {
     }
 
     /// Emits a read of a fixed address. The last byte on the bus is the operand's last byte.
-    fn read_known(&mut self, address: u16, mode: Mode) -> Value {
+    pub(super) fn read_known(&mut self, address: u16, mode: Mode) -> Value {
         if let Some(byte) = self.unit.constant(self.rom, address) {
             return self.byte(byte);
         }
@@ -281,7 +281,7 @@ impl Emitter<'_> {
         self.code.block_params(after)[0]
     }
 
-    fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
+    pub(super) fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
         if is_ram_address(address) {
             self.code.ins().store(TRUSTED, value, self.machine, Self::ram_offset(address));
             return;
