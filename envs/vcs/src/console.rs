@@ -147,6 +147,7 @@ impl Console {
             cartridge,
             wiring: options.wiring,
             inputs: Inputs::default(),
+            pins_set_from: Default::default(),
         };
         let mut console = Self {
             cpu: Cpu::default(),
@@ -352,6 +353,7 @@ impl Console {
             machine.rebase();
             machine.tia.start_frame(phase, drawing, unwanted);
         }
+        machine.refresh_pins();
         match &self.translation {
             // Where access times matter, the interpreter accounts for all of them.
             Some(translation) if machine.tia.is_logging() => {

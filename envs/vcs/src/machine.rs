@@ -7,8 +7,8 @@ use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
 use crate::cpu::Bus;
 use crate::riot::Riot;
-use crate::tia::Tia;
-use crate::tia::registers::WSYNC;
+use crate::tia::registers::{VBLANK, WSYNC};
+use crate::tia::{PINS, Tia};
 
 /// Size of RAM in bytes.
 pub const RAM: usize = 128;
@@ -27,6 +27,9 @@ pub(crate) struct Machine {
     pub(crate) cartridge: Cartridge,
     pub(crate) wiring: Wiring,
     pub(crate) inputs: Inputs,
+    /// For each of the registers from INPT0 on the CPU cycle from which its pin is set. Valid while a frame runs.
+    #[serde(skip)]
+    pub(crate) pins_set_from: [u32; PINS],
 }
 
 impl Machine {
@@ -61,6 +64,24 @@ impl Machine {
         self.riot.read(address, now, || self.wiring.ports(&self.inputs))
     }
 
+    /// Derives the times at which pins are set, after a change of the inputs, the time's origin or the paddles'
+    /// discharge.
+    pub(crate) fn refresh_pins(&mut self) {
+        self.pins_set_from =
+            std::array::from_fn(|pin| self.tia.pin_set_from(pin as u16, self.wiring, &self.inputs));
+    }
+
+    /// Returns the three bytes from `address` on if they are in RAM and the instruction, if any begins there, reads
+    /// all of its bytes before it writes. JSR does not.
+    fn code_in_ram(&self, address: u16) -> Option<[u8; 3]> {
+        const JSR: u8 = 0x20;
+        if Device::at(address) != Device::Ram || self.cartridge.snoops() {
+            return None;
+        }
+        let code = self.ram[usize::from(address) % RAM..].first_chunk()?;
+        (code[0] != JSR).then_some(*code)
+    }
+
     #[inline(never)]
     fn write_anywhere(&mut self, address: u16, value: u8) {
         self.open_bus = value;
@@ -69,7 +90,12 @@ impl Machine {
         }
         match Device::at(address) {
             Device::Cartridge => self.cartridge.write(address, value),
-            Device::Tia => self.tia.write(address, value, self.cycles),
+            Device::Tia => {
+                self.tia.write(address, value, self.cycles);
+                if address & 0x3F == VBLANK {
+                    self.refresh_pins();
+                }
+            }
             Device::Ram => self.ram[usize::from(address) % RAM] = value,
             Device::Riot => self.riot.write(address, value, self.cycles),
         }
@@ -151,7 +177,7 @@ impl Bus for Machine {
     #[inline(always)]
     #[allow(clippy::inline_always)]
     fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {
-        if address & 0x1000 == 0 { None } else { self.cartridge.plain_code(address) }
+        if address & 0x1000 == 0 { self.code_in_ram(address) } else { self.cartridge.plain_code(address) }
     }
 
     #[inline]
@@ -167,5 +193,35 @@ impl Bus for Machine {
     #[inline]
     fn tick(&mut self, cycles: u32) {
         self.cycles = self.cycles.wrapping_add(cycles);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cartridge, Console, ConsoleOptions, TvFormat};
+
+    /// JSR pushes its return address before it reads the upper byte of its target. In RAM it can overwrite that byte.
+    #[test]
+    fn a_call_in_ram_may_change_its_own_target() {
+        #[rustfmt::skip]
+        let program = [
+            0xA9, 0x20, 0x85, 0xF0, // LDA #$20, STA $F0: JSR ...
+            0xA9, 0x34, 0x85, 0xF1, // ... $F334
+            0xA9, 0xF3, 0x85, 0xF2,
+            0xA2, 0xF3, 0x9A,       // LDX #$F3, TXS: the return address $00F2 goes to $F3 and $F2
+            0x4C, 0xF0, 0x00,       // JMP $00F0
+        ];
+        let mut rom = vec![0xEA; 4096];
+        rom[..program.len()].copy_from_slice(&program);
+        // LDA #1 or #2, STA $80, and a loop that waits forever.
+        for (place, value) in [(0x234, 1), (0x334, 2)] {
+            rom[place..place + 7].copy_from_slice(&[0xA9, value, 0x85, 0x80, 0x4C, place as u8 + 4, 0xF2]);
+        }
+        rom[0xFFC..0xFFE].copy_from_slice(&[0x00, 0xF0]);
+        let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
+        let cartridge = Cartridge::detect(rom.into()).expect("the image has 4 KB");
+        let mut console = Console::new(cartridge, &options);
+        console.run_frame();
+        assert_eq!(console.ram()[0], 1);
     }
 }

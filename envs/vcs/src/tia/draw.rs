@@ -96,6 +96,7 @@ impl Tia {
     pub(super) fn mark_stale(&mut self, object: Object) {
         let bit = 1 << object as u8;
         self.stale |= bit;
+        self.line.above = None;
         if self.is_on(object) {
             self.active |= bit;
             self.line.active |= bit;

@@ -23,6 +23,9 @@ pub(super) struct Line {
     pub(super) active: u8,
     /// HMOVE blanks the start of the line.
     combed: bool,
+    /// `combed` of the line above, if that was drawn at once and nothing that it shows has changed since. This line then
+    /// has the same pixels, and its collisions are latched.
+    pub(super) above: Option<bool>,
 }
 
 /// Drawing by lines.
@@ -246,6 +249,14 @@ impl Tia {
         self.line.drawn = end;
         self.line.active = self.active;
         let painted = self.drawing == Drawing::Lines;
+        let at_once = start == 0 && end == WIDTH && changed == 0 && !self.is_blanked();
+        if at_once && self.line.above == Some(self.line.combed) {
+            if painted {
+                self.repeat_row(1);
+            }
+            return;
+        }
+        self.line.above = at_once.then_some(self.line.combed);
         if self.is_blanked() {
             if let Some(row) = self.row().filter(|_| painted) {
                 row[start..end].fill(0);

@@ -23,6 +23,8 @@
 //! * Most writes change nothing. Translated code does not log them (`log`).
 //! * Most masks remain the same from line to line. A change of an object's register makes its mask *stale*, and
 //!   the next flush that needs the mask refreshes it (`draw`).
+//! * Many lines show the same as the line above, although something was written in between. They are copied
+//!   (`Line::above`).
 //! * Programs read few of the fifteen collision latches. The others stay *open* (`debt`).
 //! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the
 //!   frame if the screen is needed after all (`crate::replay`).
@@ -69,6 +71,7 @@ pub(crate) use mask::WIDTH;
 use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
+pub(crate) use read::PINS;
 
 /// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
@@ -352,6 +355,7 @@ impl Tia {
         if drawing != Drawing::CollisionsOnly && screen.is_empty() {
             *screen = spare::take(self.geometry.pixels());
         }
+        self.line.above = None;
         if drawing != Drawing::Spans {
             self.start_line();
         }

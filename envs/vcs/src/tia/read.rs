@@ -5,6 +5,13 @@ use super::spans::BySpans;
 use super::{Tia, collision};
 use crate::controllers::{AnaloguePin, Inputs, Wiring};
 
+/// Number of registers from INPT0 on, which show the pins of four paddles and two fire buttons. The last two show none.
+pub(crate) const PINS: usize = 8;
+const FIRST_BUTTON: usize = 4;
+const UNCONNECTED: usize = 6;
+/// A CPU cycle that is never reached.
+const NEVER: u32 = u32::MAX;
+
 impl Tia {
     /// Reads register `address & 0x0F` at CPU cycle `now`. Bits 0 to 5 and unused addresses return the last
     /// byte on the bus (breakout and atlantis read $0E in almost every frame).
@@ -27,23 +34,32 @@ impl Tia {
                 self.debt.ask_for(collision::latches_of(register) & !self.collisions);
                 collision::register(self.collisions, register)
             }
-            8..=11 => bit(self.charged(wiring.analogue(usize::from(register - 8), inputs), now)),
-            12 | 13 => bit(!wiring.fire(usize::from(register - 12), inputs)),
-            _ => 0,
+            _ => bit(now >= self.pin_set_from(register - 8, wiring, inputs)),
         };
         driven | open_bus & 0x3F
     }
 
-    /// Returns true if a paddle's capacitor has charged since the last discharge.
-    fn charged(&self, pin: AnaloguePin, now: u32) -> bool {
+    /// Returns the CPU cycle from which the pin of a register from INPT0 on is set, until the discharge of the paddles
+    /// begins or ends.
+    pub(crate) fn pin_set_from(&self, pin: u16, wiring: Wiring, inputs: &Inputs) -> u32 {
+        let pin = usize::from(pin);
         match pin {
-            AnaloguePin::Paddle(0) => true,
-            AnaloguePin::Open => false,
-            AnaloguePin::Paddle(_) if self.dump => false,
+            0..FIRST_BUTTON => self.charged_from(wiring.analogue(pin, inputs)),
+            FIRST_BUTTON..UNCONNECTED if !wiring.fire(pin - FIRST_BUTTON, inputs) => 0,
+            _ => NEVER,
+        }
+    }
+
+    /// Returns the CPU cycle from which a paddle's capacitor is charged.
+    fn charged_from(&self, pin: AnaloguePin) -> u32 {
+        match pin {
+            AnaloguePin::Paddle(0) => 0,
+            AnaloguePin::Open => NEVER,
+            AnaloguePin::Paddle(_) if self.dump => NEVER,
             AnaloguePin::Paddle(resistance) => {
                 let cycles = 1.6 * f64::from(resistance) * 0.01e-6 * 1.19e6;
-                // Unsigned: a discharge that ended in an earlier frame wraps to a distant cycle.
-                now > self.dump_end.wrapping_add(cycles as u32)
+                // A discharge that ended in an earlier frame wraps to a distant cycle.
+                self.dump_end.wrapping_add(cycles as u32).saturating_add(1)
             }
         }
     }

@@ -79,6 +79,7 @@ impl Tia {
                     let objects = self.coloured(index);
                     D::flush_coloured(self, objects);
                     self.colours[index] = colour;
+                    self.line.above = None;
                 }
             }
             CTRLPF => self.write_ctrlpf::<D>(value, clock),
@@ -125,6 +126,7 @@ impl Tia {
             CXCLR => {
                 D::flush(self);
                 self.collisions = 0;
+                self.line.above = None;
                 self.debt.forgive();
             }
             // VSYNC has had its effect. WSYNC holds the CPU, which the machine does. RSYNC and the sound

@@ -179,7 +179,7 @@ impl Emitter<'_> {
     }
 
     /// Emits a read of a fixed address. The last byte on the bus is the operand's last byte.
-    fn read_known(&mut self, address: u16, mode: Mode) -> Value {
+    pub(super) fn read_known(&mut self, address: u16, mode: Mode) -> Value {
         if let Some(byte) = self.unit.constant(self.rom, address) {
             return self.byte(byte);
         }
@@ -191,6 +191,10 @@ impl Emitter<'_> {
             return self.read_timer(address);
         }
         let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
+        if address & 0x1080 == 0 && address & 0x08 != 0 {
+            let (address, open_bus) = (self.int(address.into()), self.byte(open_bus));
+            return self.read_pin(address, open_bus);
+        }
         let function = if is_riot { callbacks::read_riot } else { callbacks::read };
         let (address, open_bus) = (self.int(address.into()), self.int(open_bus.into()));
         self.read_chip(function, address, open_bus)
@@ -223,6 +227,38 @@ impl Emitter<'_> {
         self.code.block_params(after)[0]
     }
 
+    /// Emits a read of a register of the TIA from INPT0 on. Its highest bit is a pin.
+    fn read_pin(&mut self, address: Value, open_bus: Value) -> Value {
+        let pin = self.code.ins().band_imm_s(address, 0x07);
+        let place = self.code.ins().ishl_imm_u(pin, 2);
+        let place = self.code.ins().uextend(I64, place);
+        let place = self.code.ins().iadd(self.machine, place);
+        let set_from = self.code.ins().load(I32, TRUSTED, place, offset_of!(Machine, pins_set_from) as i32);
+        let now = self.now();
+        let set = self.code.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, now, set_from);
+        let set = self.code.ins().ishl_imm_u(set, 7);
+        let lower = self.code.ins().band_imm_s(open_bus, 0x3F);
+        self.code.ins().bor(set, lower)
+    }
+
+    /// Emits a read of a chip's address known at run time only.
+    fn read_any_chip(&mut self, address: Value, open_bus: Value) -> Value {
+        let [pin, other, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(after, I8);
+        let lines = self.code.ins().band_imm_s(address, 0x88);
+        let is_pin = self.code.ins().icmp_imm_s(IntCC::Equal, lines, 0x08);
+        self.code.ins().brif(is_pin, pin, &[], other, &[]);
+        self.code.switch_to_block(pin);
+        let last = self.code.ins().ireduce(I8, open_bus);
+        let value = self.read_pin(address, last);
+        self.code.ins().jump(after, &[value.into()]);
+        self.code.switch_to_block(other);
+        let value = self.read_chip(callbacks::read, address, open_bus);
+        self.code.ins().jump(after, &[value.into()]);
+        self.code.switch_to_block(after);
+        self.code.block_params(after)[0]
+    }
+
     fn read_chip(&mut self, function: callbacks::Access, address: Value, open_bus: Value) -> Value {
         let value = self.call_access(function, address, open_bus);
         self.code.ins().ireduce(I8, value)
@@ -239,13 +275,13 @@ impl Emitter<'_> {
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(tia);
         let address = self.zero_extend(address);
-        let value = self.read_chip(callbacks::read, address, open_bus);
+        let value = self.read_any_chip(address, open_bus);
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(after);
         self.code.block_params(after)[0]
     }
 
-    fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
+    pub(super) fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
         if is_ram_address(address) {
             self.code.ins().store(TRUSTED, value, self.machine, Self::ram_offset(address));
             return;
@@ -350,7 +386,7 @@ impl Emitter<'_> {
         let value = self.load_ram(place);
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(chip);
-        let value = self.read_chip(callbacks::read, address, open_bus);
+        let value = self.read_any_chip(address, open_bus);
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(after);
         self.code.block_params(after)[0]

@@ -189,7 +189,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Emits a read-modify-write instruction on the accumulator or RAM.
+    /// Emits a read-modify-write instruction.
     fn modify(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
         let Instruction { opcode, operand, .. } = instruction;
         let address = match opcode.mode {
@@ -206,10 +206,9 @@ impl Emitter<'_> {
                 address
             }
             Mode::ZeroPage | Mode::Absolute => {
-                let place = Self::ram_offset(operand);
-                let value = self.code.ins().load(I8, TRUSTED, self.machine, place);
+                let value = self.read_known(operand, opcode.mode);
                 let value = self.modified(opcode, value)?;
-                self.code.ins().store(TRUSTED, value, self.machine, place);
+                self.write_known(instruction, operand, value);
                 return Ok(());
             }
             _ => return Err(Unsupported(opcode)),

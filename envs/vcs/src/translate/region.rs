@@ -128,6 +128,7 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
     let is_ram = |address: u16| address & 0x1280 == 0x0080;
+    let is_tia = |address: u16| address & 0x1080 == 0;
     let is_chip = |address: u16| address & 0x1000 == 0;
     // A pointer whose two bytes are in RAM.
     let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
@@ -146,7 +147,8 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
             _ => true,
         },
         O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => match opcode.mode {
-            Mode::ZeroPage | Mode::Absolute => is_ram(operand),
+            // Alien increments an address of the TIA to wait.
+            Mode::ZeroPage | Mode::Absolute => is_ram(operand) || is_tia(operand),
             Mode::Accumulator | Mode::ZeroPageX => true,
             _ => false,
         },

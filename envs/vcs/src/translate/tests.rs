@@ -14,7 +14,10 @@ use super::region::{BasicBlock, Region};
 use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, OPCODES, Operation};
 use crate::machine::RAM;
-use crate::{Cartridge, Console, ConsoleOptions, Execution, Inputs, Joystick, Scheme, TvFormat};
+use crate::{
+    Cartridge, Console, ConsoleOptions, Controller, Execution, Inputs, Joystick, Paddle, Scheme, TvFormat,
+    Wiring,
+};
 
 fn is_documented(operation: Operation) -> bool {
     operation as u8 <= Operation::Tya as u8
@@ -75,7 +78,12 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
     (0..frames)
         .map(|_| {
             let stick = Joystick { up: random.random(), fire: random.random(), ..Joystick::default() };
-            console.set_inputs(Inputs { joysticks: [stick, Joystick::default()], ..Inputs::default() });
+            let paddle = Paddle { resistance: random.random_range(0..2_000_000), fire: random.random() };
+            console.set_inputs(Inputs {
+                joysticks: [stick, Joystick::default()],
+                paddles: [paddle, Paddle::default()],
+                ..Inputs::default()
+            });
             if random.random() {
                 console.run_frame();
             } else {
@@ -94,8 +102,9 @@ fn random_cartridge(random: &mut StdRng) -> Cartridge {
     Cartridge::new(image(random, scheme), scheme).expect("the image has the scheme's size")
 }
 
-fn console(cartridge: &Cartridge, execution: Execution) -> Console {
-    let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), execution, ..ConsoleOptions::default() };
+fn console(cartridge: &Cartridge, left: Controller, execution: Execution) -> Console {
+    let wiring = Wiring { left, ..Wiring::default() };
+    let options = ConsoleOptions { wiring, tv: Some(TvFormat::Ntsc), execution, ..ConsoleOptions::default() };
     Console::new(cartridge.clone(), &options)
 }
 
@@ -109,11 +118,13 @@ fn every_execution_mode_leaves_the_same_machine() {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let cartridge = random_cartridge(&mut random);
-        let mut interpreted = console(&cartridge, Execution::Interpreted);
+        let left =
+            *[Controller::Joystick, Controller::Paddles].choose(&mut random).expect("the list is not empty");
+        let mut interpreted = console(&cartridge, left, Execution::Interpreted);
         let expected = play(&mut interpreted, seed, FRAMES);
         assert_eq!((interpreted.natively_executed(), interpreted.compiled_regions()), (0, 0));
         for (execution, executed) in [Execution::WhenHot, Execution::Eager].into_iter().zip(&mut executed) {
-            let mut translated = console(&cartridge, execution);
+            let mut translated = console(&cartridge, left, execution);
             let frames = play(&mut translated, seed, FRAMES);
             *executed += translated.natively_executed();
             for (frame, (got, expected)) in frames.iter().zip(&expected).enumerate() {
@@ -136,7 +147,8 @@ fn native_code_stays_within_its_memory() {
     let mut regions = 0;
     for seed in 0..10 {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut console = Box::new(console(&random_cartridge(&mut random), Execution::Eager));
+        let cartridge = random_cartridge(&mut random);
+        let mut console = Box::new(console(&cartridge, Controller::Paddles, Execution::Eager));
         play(&mut console, seed, 2);
         regions += console.compiled_regions();
     }
