@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/src/explanation/evidence.md from the kept run of one network on 57 games.
+"""Writes the tables of docs/src/explanation/evidence.md from the kept runs of one network on 57 games.
 
     benches/results/evidence.py --program target/release/ale-train [--check]
 
@@ -18,7 +18,13 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
-RUN = RESULTS / "runs/many-ppo-seed11"
+RUNS = RESULTS / "runs"
+RUN = "many-ppo-seed11"
+# Runs of a quarter of its frames.
+QUARTERS = {
+    "own advantages and value scales of each game (the default)": "atari57-quarter-balanced",
+    "one scale of advantages, none of values": "atari57-quarter-unbalanced",
+}
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
 RESAMPLES = 2000
@@ -69,9 +75,19 @@ def game_lines(games):
         yield f"| {' | '.join(cells)} | {game['score']:.3f} | {published} |"
 
 
-def load(program):
-    """Returns the games with their scores."""
-    scores = json.loads((RUN / "scores.json").read_text(encoding="utf-8"))
+def quarter_lines(program):
+    """Returns a row for each comparison of settings."""
+    yield "| balance of the games | median | interquartile mean | optimality gap | above the random player |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, run in QUARTERS.items():
+        games = load(program, run)
+        cells = [f"{aggregate([game['score'] for game in games]):.3f}" for aggregate in AGGREGATES.values()]
+        yield f"| {name} | {' | '.join(cells)} | {sum(game['above'] for game in games)} |"
+
+
+def load(program, run):
+    """Returns the games with their scores in a run."""
+    scores = json.loads((RUNS / run / "scores.json").read_text(encoding="utf-8"))
     listed = json.loads(subprocess.run([program, "games", "--json"], capture_output=True, check=True).stdout)
     known = {game["id"]: game for game in listed}
     published = tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))["scores"]
@@ -98,7 +114,7 @@ def main():
     parser.add_argument("--program", default=ROOT / "target/release/ale-train", help="the path of ale-train")
     parser.add_argument("--check", action="store_true", help="only compare")
     options = parser.parse_args()
-    games = load(options.program)
+    games = load(options.program, RUN)
     named = lambda key: ", ".join(sorted(game["name"] for game in games if game[key]))
     count = lambda key: sum(game[key] for game in games)
     lines = [
@@ -107,8 +123,9 @@ def main():
         "", *game_lines(games),
     ]
     text = PAGE.read_text(encoding="utf-8")
-    before, _, after = text.split(MARK)
-    updated = f"{before}{MARK}\n\n" + "\n".join(lines) + f"\n\n{MARK}{after}"
+    before, _, between, _, after = text.split(MARK)
+    tables = ["\n".join(part) for part in (lines, quarter_lines(options.program))]
+    updated = f"{before}{MARK}\n\n{tables[0]}\n\n{MARK}{between}{MARK}\n\n{tables[1]}\n\n{MARK}{after}"
     if options.check and updated != text:
         sys.exit(f"{PAGE} differs from the run: benches/results/evidence.py writes it")
     if not options.check:
