@@ -37,3 +37,11 @@ def test_it_prints_json():
 def test_unknown_commands_are_errors():
     done = run("train")
     assert done.returncode == 2 and "invalid choice: 'train'" in done.stderr
+
+
+def test_a_closed_pipe_is_no_traceback():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as pipe:
+        done = subprocess.run([sys.executable, "-m", "ale_train"], stdout=pipe, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and not done.stderr

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ale_train.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, such as ``head``, has enough. Python would flush the closed pipe again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
