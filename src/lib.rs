@@ -6,6 +6,7 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod agent;
+mod allocator;
 mod bench;
 mod cards;
 mod checkpoint;
@@ -66,6 +67,7 @@ use output::StandardOutput;
 /// Runs the command of the program's arguments. Returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
+    allocator::keep_freed_memory();
     cli::complete::answer();
     let listening = interrupt::listen();
     let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::ContinuousActions;
+use crate::networks::TrainedNetwork;
 use crate::observation_statistics::ObservationStatistics;
-use crate::testing::spec_of_numbers;
+use crate::testing::{assert_stopped_updates_are_undone, simulate_device, spec_of_numbers};
 
 fn numbers(mode: AutoresetMode) -> VectorSpec {
     spec_of_numbers(Space::floats(3, -1.0, 1.0), mode)

@@ -1,17 +1,17 @@
 //! The whole learner, on batches of random environments.
 
 use burn::tensor::Device;
-use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Policy, Ppo, PpoConfig, PpoMetrics, TaskMetrics};
-use crate::networks::{HeadKind, PolicyConfig, TrainedNetwork, weights};
-use crate::testing::{
-    RandomEnvs, assert_legal, assert_stopped_updates_are_undone, simulate_device, spec, spec_of_choices,
-};
-use crate::{Learner, LearnerError, SpecError, Task, ValueScale, VectorSpec};
+use crate::networks::{HeadKind, PolicyConfig, weights};
+use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
+use crate::{Learner, SpecError, Task, VectorSpec};
 
 mod continuous;
+mod refusals;
+mod scales;
+mod states;
 
 fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
@@ -42,16 +42,6 @@ fn train(spec: VectorSpec, steps: usize) -> (PpoMetrics, Vec<u8>) {
         metrics = step(&mut ppo, &mut envs).or(metrics);
     }
     (metrics.unwrap(), ppo.state().unwrap())
-}
-
-#[test]
-fn the_same_seed_gives_the_same_bytes() {
-    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
-        assert_eq!(train(spec.clone(), 35).1, train(spec, 35).1);
-    }
-    let other = Ppo::new(config(), PolicyConfig::default(), vectors(), &Device::flex(), 8).unwrap();
-    assert_ne!(other.state().unwrap(), learner(vectors()).state().unwrap());
 }
 
 #[test]
@@ -88,160 +78,6 @@ fn one_task_has_no_metrics_of_its_own() {
     spec.tasks.truncate(1);
     spec.task_ids = vec![0; 4];
     assert_eq!(train(spec, 16).0.tasks, []);
-}
-
-#[test]
-fn results_do_not_depend_on_the_number_of_threads() {
-    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
-    let with_threads = |num_threads| {
-        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-        pool.install(|| train(images.clone(), 16).1)
-    };
-    assert_eq!(with_threads(1), with_threads(2));
-}
-
-#[test]
-fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
-    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
-        // At the start, within a rollout, just after an update, and within the next rollout.
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec.clone()));
-            for _ in 0..pause {
-                step(&mut ppo, &mut envs);
-            }
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert_eq!(ppo.updates(), 2);
-            assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-        }
-    }
-}
-
-/// Trains to the end.
-fn complete(ppo: &mut Ppo, envs: &mut RandomEnvs) {
-    while !ppo.is_complete() {
-        step(ppo, envs);
-    }
-}
-
-/// Returns the learner with other settings.
-fn continued(ppo: &Ppo, config: PpoConfig, policy: PolicyConfig) -> Result<Ppo, LearnerError> {
-    Ppo::from_state_with(&ppo.state().unwrap(), config, policy, &Device::flex())
-}
-
-#[test]
-fn an_extended_training_equals_a_longer_one() {
-    let constant = |total_steps| PpoConfig { total_steps, anneal_lr: false, ..config() };
-    let new =
-        |total| Ppo::new(constant(total), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
-    let (mut whole, mut envs) = (new(320), RandomEnvs::new(vectors()));
-    complete(&mut whole, &mut envs);
-    let (mut part, mut envs) = (new(192), RandomEnvs::new(vectors()));
-    complete(&mut part, &mut envs);
-    assert_eq!((part.updates(), whole.updates()), (3, 5));
-    let mut extended = continued(&part, constant(320), PolicyConfig::default()).unwrap();
-    complete(&mut extended, &mut envs);
-    assert!(extended.state().unwrap() == whole.state().unwrap());
-}
-
-#[test]
-fn annealed_learning_rates_follow_the_new_total() {
-    let of = |total_steps| PpoConfig { total_steps, ..config() };
-    let mut part = Ppo::new(of(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
-    let mut envs = RandomEnvs::new(vectors());
-    complete(&mut part, &mut envs);
-    // Three of six updates are made: half of the way from 0.01 to 0 is left.
-    let mut extended = continued(&part, of(384), PolicyConfig::default()).unwrap();
-    let metrics = std::iter::repeat_with(|| step(&mut extended, &mut envs)).flatten().next().unwrap();
-    assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");
-}
-
-#[test]
-fn settings_that_shape_the_state_are_fixed() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    complete(&mut ppo, &mut envs);
-    let policy = PolicyConfig::default;
-    let fixed = |outcome: Result<Ppo, LearnerError>| match outcome.err() {
-        Some(LearnerError::Fixed(error)) => error.field,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(fixed(continued(&ppo, PpoConfig { num_steps: 8, ..config() }, policy())), "num_steps");
-    let wider = PolicyConfig { hidden_size: Some(65), ..policy() };
-    assert_eq!(fixed(continued(&ppo, config(), wider)), "hidden_size");
-    let shorter = continued(&ppo, PpoConfig { total_steps: 256, ..config() }, policy()).err();
-    let allowed = "total_steps = 256 is not possible: it must be 320 or more, which have been made already";
-    assert_eq!(shorter.map(|error| error.to_string()).as_deref(), Some(allowed));
-    let free = PpoConfig { gamma: 0.5, clip_coef: 0.3, num_minibatches: 2, learning_rate: 1.0, ..config() };
-    assert_eq!(continued(&ppo, free.clone(), policy()).unwrap().config(), &free);
-}
-
-#[test]
-fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_one() {
-    let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
-    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
-        let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
-            for _ in 0..pause {
-                step(&mut ppo, &mut envs);
-            }
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert!(ppo.state().unwrap() == restored.state().unwrap());
-        }
-        // The recurrent states while acting equal those of the sequences, in later rollouts too.
-        let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
-        let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
-        for _ in 0..48 {
-            if let Some(metrics) = step(&mut ppo, &mut envs) {
-                assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
-            }
-        }
-    }
-    let many = PpoConfig { num_minibatches: 5, ..config() };
-    let refused = Ppo::new(many, policy, vectors(), &Device::flex(), 7).err().unwrap();
-    assert!(refused.to_string().contains("lstm = 6 is not possible"), "{refused}");
-}
-
-#[test]
-fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-    while !ppo.is_ready() {
-        ppo.act(&envs.batch).unwrap();
-        let mut restored = restore(&ppo);
-        envs.step();
-        ppo.observe(&envs.batch).unwrap();
-        restored.observe(&envs.batch).unwrap();
-        assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-    }
-    let mut restored = restore(&ppo);
-    assert_eq!(ppo.update().unwrap(), restored.update().unwrap());
-    assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-}
-
-#[test]
-fn a_stopped_update_is_undone_at_every_moment() {
-    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
-    let plain = PolicyConfig::default();
-    let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
-    let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
-    let check = |policy: &PolicyConfig| {
-        let learner = || Ppo::new(config.clone(), policy.clone(), vectors(), &Device::flex(), 7).unwrap();
-        let learners = [&mut learner(), &mut learner()];
-        // Three moments for each of six minibatches.
-        assert_stopped_updates_are_undone(learners, Ppo::update_unless, 18);
-    };
-    [&plain, &recurrent, &scaled].into_iter().for_each(check);
-    simulate_device(|| check(&scaled));
 }
 
 #[test]
@@ -364,52 +200,6 @@ fn the_learning_rate_is_annealed_to_zero_over_the_planned_updates() {
 }
 
 #[test]
-fn updated_value_scales_preserve_predictions() {
-    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
-    // The learning rate is too small to change anything.
-    let config = PpoConfig { learning_rate: 1e-30, ..config() };
-    let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
-    let mut envs = RandomEnvs::new(vectors());
-    let values = |ppo: &Ppo, envs: &RandomEnvs| ppo.policy(ppo.spec()).unwrap().values(&envs.batch).unwrap();
-    for update in 0..4 {
-        envs.act_until_ready(&mut ppo, 1000.0);
-        let (before, scales) = (values(&ppo, &envs), ppo.actor.scales.clone());
-        ppo.update().unwrap();
-        assert_ne!(ppo.actor.scales, scales);
-        // The first returns of a task do not preserve predictions.
-        if update == 0 {
-            continue;
-        }
-        for (before, after) in before.iter().zip(values(&ppo, &envs)) {
-            assert!((before - after).abs() < 1e-3 * before.abs().max(1.0), "{before} and {after}");
-        }
-    }
-    let restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-    assert_eq!(values(&restored, &envs), values(&ppo, &envs));
-}
-
-#[test]
-fn old_values_have_the_scale_of_the_outputs_also_in_the_first_update() {
-    let losses = |clip_vloss: bool| {
-        let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
-        // The only minibatch of an update has the network that acted, whose values are the old values: clipping a change
-        // has no effect, however narrow the range. The learning rate is too small to change anything.
-        let once = PpoConfig { num_minibatches: 1, update_epochs: 1, learning_rate: 1e-30, ..config() };
-        let config = PpoConfig { clip_vloss, clip_coef: 1e-4, ..once };
-        let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
-        let mut envs = RandomEnvs::new(vectors());
-        [(); 3].map(|()| {
-            envs.act_until_ready(&mut ppo, 1000.0);
-            ppo.update().unwrap().value_loss
-        })
-    };
-    let (clipped, plain) = (losses(true), losses(false));
-    for (clipped, plain) in clipped.iter().zip(plain) {
-        assert!(plain > 0.1 && (clipped - plain).abs() < 1e-3 * plain, "{clipped} and {plain}");
-    }
-}
-
-#[test]
 fn a_divergence_beyond_target_kl_ends_the_update() {
     let config = PpoConfig { target_kl: Some(1e-9), ..config() };
     let mut ppo = Ppo::new(config, PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
@@ -420,61 +210,6 @@ fn a_divergence_beyond_target_kl_ends_the_update() {
         }
     };
     assert_eq!(metrics.epochs, 1);
-}
-
-#[test]
-fn non_finite_values_are_reported_and_never_reach_the_weights() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    let mut broken = envs.batch.clone();
-    broken.observations.row_mut(2)[..4].copy_from_slice(&f32::NAN.to_ne_bytes());
-    let message = ppo.act(&broken).unwrap_err().to_string();
-    assert!(message.starts_with("a logit of environment 2 is not finite after 0 updates"), "{message}");
-    assert!(message.contains("NaN in `observations`, row 2, of five"), "{message}");
-
-    ppo.act(&envs.batch).unwrap();
-    envs.step();
-    let mut broken = envs.batch.clone();
-    broken.rewards[3] = f32::INFINITY;
-    assert_eq!(ppo.observe(&broken).unwrap_err().to_string(), "the reward of environment 3 is not finite");
-
-    broken.rewards[3] = f32::MAX;
-    broken.autoreset[3] = false;
-    ppo.observe(&broken).unwrap();
-    while !ppo.is_ready() {
-        ppo.act(&envs.batch).unwrap();
-        envs.step();
-        ppo.observe(&envs.batch).unwrap();
-    }
-    let LearnerError::Diverged(divergence) = ppo.update().unwrap_err() else { panic!("nothing was found") };
-    // The reward belongs to the fourth environment, whose returns overflow.
-    let message = divergence.to_string();
-    assert!(message.contains("is not finite after 0 updates, at learning rate 1e-2"), "{message}");
-    assert!(message.contains(", of two;") && message.contains("five ("), "{message}");
-    let shape =
-        |name: &str| divergence.batch.iter().find(|tensor| tensor.name == name).unwrap().shape.clone();
-    assert_eq!((shape("returns").len(), shape("observations")[1]), (1, 3));
-    let weights = weights(&ppo.on_policy.training.network).unwrap();
-    assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
-}
-
-#[test]
-fn calls_out_of_order_and_foreign_batches_are_errors() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    assert!(matches!(ppo.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    assert!(matches!(ppo.update(), Err(LearnerError::OutOfOrder(_))));
-    ppo.act(&envs.batch).unwrap();
-    assert!(matches!(ppo.act(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
-    assert!(matches!(
-        ppo.observe(&foreign(5, 12)),
-        Err(LearnerError::ForeignBatch { what: "environments", got: 5, expected: 4 })
-    ));
-    let mut disordered = envs.batch.clone();
-    disordered.env_ids.swap(1, 2);
-    assert_eq!(ppo.observe(&disordered), Err(LearnerError::DisorderedBatch));
-    assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
-    envs.step();
-    ppo.observe(&envs.batch).unwrap();
 }
 
 #[test]
@@ -501,23 +236,4 @@ fn a_policy_matches_tasks_of_other_environments_by_name() {
     assert!(matches!(ppo.policy(&unknown), Err(SpecError::UnknownTask { .. })));
     let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
     assert!(matches!(ppo.policy(&images), Err(SpecError::OtherObservations { .. })));
-}
-
-#[test]
-fn damaged_states_are_errors() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    step(&mut ppo, &mut envs);
-    let state = ppo.state().unwrap();
-    let refused = |bytes: &[u8]| match Ppo::from_state(bytes, &Device::flex()) {
-        Err(LearnerError::BadState(problem)) => problem,
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("{} bytes were accepted", bytes.len()),
-    };
-    assert_eq!(refused(b"something else"), "it has the wrong first bytes");
-    assert_eq!(refused(&state[..9]), "it is truncated");
-    refused(&state[..state.len() / 2]);
-    assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
-    let mut newer = state;
-    newer[8] = 10;
-    assert_eq!(refused(&newer), "it has version 10, but this build reads version 9");
 }

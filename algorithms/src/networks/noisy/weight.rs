@@ -1,0 +1,129 @@
+//! Weights with noise as an extension of burn's flex backend, with its own backward pass. One pass over the weights takes the
+//! place of a second matrix product.
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::FlexTensor;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use burn::tensor::Tensor;
+use pulp::Arch;
+use rayon::prelude::*;
+
+use crate::networks::flex::{slice, tensor};
+
+/// Returns `weight + sigma * outer(inputs, outputs)` on flex. Tracks gradients of `weight` and `sigma`, both
+/// `[inputs, columns]`, if they do. The noise of the outputs, `[1, outputs]`, repeats over the columns; that of the inputs is
+/// `[1, inputs]`.
+pub(super) fn noisy_weight(
+    weight: Tensor<2>,
+    sigma: Tensor<2>,
+    inputs: Tensor<2>,
+    outputs: Tensor<2>,
+) -> Tensor<2> {
+    let [weight, sigma, inputs, outputs] = [weight, sigma, inputs, outputs].map(Tensor::into_dispatch);
+    Tensor::from_dispatch(<Dispatch as NoisyWeight>::noisy_weight(weight, sigma, inputs, outputs))
+}
+
+/// Backends with weights with noise.
+#[backend_extension(Flex, Autodiff)]
+trait NoisyWeight: Backend {
+    /// [`noisy_weight`](fn@noisy_weight).
+    fn noisy_weight(
+        weight: FloatTensor<Self>,
+        sigma: FloatTensor<Self>,
+        inputs: FloatTensor<Self>,
+        outputs: FloatTensor<Self>,
+    ) -> FloatTensor<Self>;
+}
+
+impl NoisyWeight for Flex {
+    fn noisy_weight(
+        weight: FlexTensor,
+        sigma: FlexTensor,
+        inputs: FlexTensor,
+        outputs: FlexTensor,
+    ) -> FlexTensor {
+        let shape: [usize; 2] = weight.shape().dims();
+        let (weight, sigma) = (weight.to_contiguous(), sigma.to_contiguous());
+        let noise = Noise::new(&inputs, &outputs);
+        let mut result = slice(&weight).to_vec();
+        noise.for_each(&mut result, slice(&sigma), |result, sigma, noise| *result += sigma * noise);
+        tensor(result, shape)
+    }
+}
+
+impl<C: CheckpointStrategy> NoisyWeight for Autodiff<Flex, C> {
+    fn noisy_weight(
+        weight: FloatTensor<Self>,
+        sigma: FloatTensor<Self>,
+        inputs: FloatTensor<Self>,
+        outputs: FloatTensor<Self>,
+    ) -> FloatTensor<Self> {
+        let [(weight, weight_node), (sigma, sigma_node), (inputs, _), (outputs, _)] =
+            [weight, sigma, inputs, outputs].map(FloatTensor::<Self>::into_parts);
+        let result = Flex::noisy_weight(weight, sigma, inputs.clone(), outputs.clone());
+        match NoisyWeightBackward.prepare::<C>([weight_node, sigma_node]).compute_bound().stateful() {
+            OpsKind::Tracked(preparation) => preparation.finish(Noise::new(&inputs, &outputs), result),
+            OpsKind::UnTracked(preparation) => preparation.finish(result),
+        }
+    }
+}
+
+/// The noise of a layer.
+#[derive(Clone, Debug)]
+struct Noise {
+    inputs: FlexTensor,
+    outputs: FlexTensor,
+}
+
+impl Noise {
+    fn new(inputs: &FlexTensor, outputs: &FlexTensor) -> Self {
+        Self { inputs: inputs.to_contiguous(), outputs: outputs.to_contiguous() }
+    }
+
+    /// Calls a function with each element of two weights of the layer and its noise.
+    fn for_each(&self, result: &mut [f32], other: &[f32], change: impl Fn(&mut f32, f32, f32) + Copy + Sync) {
+        let (inputs, outputs) = (slice(&self.inputs), slice(&self.outputs));
+        let columns = result.len() / inputs.len();
+        let arch = Arch::new();
+        result.par_chunks_mut(columns).zip(other.par_chunks(columns)).zip(inputs).for_each(
+            |((result, other), input)| {
+                arch.dispatch(|| {
+                    let layers =
+                        result.chunks_exact_mut(outputs.len()).zip(other.chunks_exact(outputs.len()));
+                    for (result, other) in layers {
+                        for ((result, other), output) in result.iter_mut().zip(other).zip(outputs) {
+                            change(result, *other, input * output);
+                        }
+                    }
+                });
+            },
+        );
+    }
+}
+
+#[derive(Debug)]
+struct NoisyWeightBackward;
+
+impl Backward<Flex, 2> for NoisyWeightBackward {
+    type State = Noise;
+
+    fn backward(self, ops: Ops<Noise, 2>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let [weight_node, sigma_node] = ops.parents;
+        if let Some(node) = sigma_node {
+            let shape: [usize; 2] = gradient.shape().dims();
+            let mut result = vec![0.0; shape[0] * shape[1]];
+            ops.state.for_each(&mut result, slice(&gradient), |result, gradient, noise| {
+                *result = gradient * noise;
+            });
+            gradients.register::<Flex>(node.id, tensor(result, shape));
+        }
+        if let Some(node) = weight_node {
+            gradients.register::<Flex>(node.id, gradient);
+        }
+    }
+}

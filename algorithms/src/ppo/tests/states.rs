@@ -1,0 +1,175 @@
+//! States: the same bytes for the same seed, restored learners, changed settings, undone updates.
+
+use burn::tensor::Device;
+use rayon::ThreadPoolBuilder;
+use rl_env::{AutoresetMode, Space};
+
+use super::{config, learner, step, train, vectors};
+use crate::networks::PolicyConfig;
+use crate::ppo::{Ppo, PpoConfig};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, simulate_device, spec};
+use crate::{Learner, LearnerError, ValueScale};
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        assert_eq!(train(spec.clone(), 35).1, train(spec, 35).1);
+    }
+    let other = Ppo::new(config(), PolicyConfig::default(), vectors(), &Device::flex(), 8).unwrap();
+    assert_ne!(other.state().unwrap(), learner(vectors()).state().unwrap());
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
+    let with_threads = |num_threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+        pool.install(|| train(images.clone(), 16).1)
+    };
+    assert_eq!(with_threads(1), with_threads(2));
+}
+
+#[test]
+fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        // At the start, within a rollout, just after an update, and within the next rollout.
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec.clone()));
+            for _ in 0..pause {
+                step(&mut ppo, &mut envs);
+            }
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = envs.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
+            }
+            assert_eq!(ppo.updates(), 2);
+            assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+        }
+    }
+}
+
+/// Trains to the end.
+fn complete(ppo: &mut Ppo, envs: &mut RandomEnvs) {
+    while !ppo.is_complete() {
+        step(ppo, envs);
+    }
+}
+
+/// Returns the learner with other settings.
+fn continued(ppo: &Ppo, config: PpoConfig, policy: PolicyConfig) -> Result<Ppo, LearnerError> {
+    Ppo::from_state_with(&ppo.state().unwrap(), config, policy, &Device::flex())
+}
+
+#[test]
+fn an_extended_training_equals_a_longer_one() {
+    let constant = |total_steps| PpoConfig { total_steps, anneal_lr: false, ..config() };
+    let new =
+        |total| Ppo::new(constant(total), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
+    let (mut whole, mut envs) = (new(320), RandomEnvs::new(vectors()));
+    complete(&mut whole, &mut envs);
+    let (mut part, mut envs) = (new(192), RandomEnvs::new(vectors()));
+    complete(&mut part, &mut envs);
+    assert_eq!((part.updates(), whole.updates()), (3, 5));
+    let mut extended = continued(&part, constant(320), PolicyConfig::default()).unwrap();
+    complete(&mut extended, &mut envs);
+    assert!(extended.state().unwrap() == whole.state().unwrap());
+}
+
+#[test]
+fn annealed_learning_rates_follow_the_new_total() {
+    let of = |total_steps| PpoConfig { total_steps, ..config() };
+    let mut part = Ppo::new(of(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
+    let mut envs = RandomEnvs::new(vectors());
+    complete(&mut part, &mut envs);
+    // Three of six updates are made: half of the way from 0.01 to 0 is left.
+    let mut extended = continued(&part, of(384), PolicyConfig::default()).unwrap();
+    let metrics = std::iter::repeat_with(|| step(&mut extended, &mut envs)).flatten().next().unwrap();
+    assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");
+}
+
+#[test]
+fn settings_that_shape_the_state_are_fixed() {
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    complete(&mut ppo, &mut envs);
+    let policy = PolicyConfig::default;
+    let fixed = |outcome: Result<Ppo, LearnerError>| match outcome.err() {
+        Some(LearnerError::Fixed(error)) => error.field,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fixed(continued(&ppo, PpoConfig { num_steps: 8, ..config() }, policy())), "num_steps");
+    let wider = PolicyConfig { hidden_size: Some(65), ..policy() };
+    assert_eq!(fixed(continued(&ppo, config(), wider)), "hidden_size");
+    let shorter = continued(&ppo, PpoConfig { total_steps: 256, ..config() }, policy()).err();
+    let allowed = "total_steps = 256 is not possible: it must be 320 or more, which have been made already";
+    assert_eq!(shorter.map(|error| error.to_string()).as_deref(), Some(allowed));
+    let free = PpoConfig { gamma: 0.5, clip_coef: 0.3, num_minibatches: 2, learning_rate: 1.0, ..config() };
+    assert_eq!(continued(&ppo, free.clone(), policy()).unwrap().config(), &free);
+}
+
+#[test]
+fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_one() {
+    let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
+        let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+        for pause in [0, 5, 16, 20] {
+            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
+            for _ in 0..pause {
+                step(&mut ppo, &mut envs);
+            }
+            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+            let mut copy = envs.clone();
+            for _ in pause..40 {
+                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
+            }
+            assert!(ppo.state().unwrap() == restored.state().unwrap());
+        }
+        // The recurrent states while acting equal those of the sequences, in later rollouts too.
+        let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+        let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
+        for _ in 0..48 {
+            if let Some(metrics) = step(&mut ppo, &mut envs) {
+                assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
+            }
+        }
+    }
+    let many = PpoConfig { num_minibatches: 5, ..config() };
+    let refused = Ppo::new(many, policy, vectors(), &Device::flex(), 7).err().unwrap();
+    assert!(refused.to_string().contains("lstm = 6 is not possible"), "{refused}");
+}
+
+#[test]
+fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
+    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
+    let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
+    while !ppo.is_ready() {
+        ppo.act(&envs.batch).unwrap();
+        let mut restored = restore(&ppo);
+        envs.step();
+        ppo.observe(&envs.batch).unwrap();
+        restored.observe(&envs.batch).unwrap();
+        assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+    }
+    let mut restored = restore(&ppo);
+    assert_eq!(ppo.update().unwrap(), restored.update().unwrap());
+    assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
+}
+
+#[test]
+fn a_stopped_update_is_undone_at_every_moment() {
+    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
+    let plain = PolicyConfig::default();
+    let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
+    let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
+    let check = |policy: &PolicyConfig| {
+        let learner = || Ppo::new(config.clone(), policy.clone(), vectors(), &Device::flex(), 7).unwrap();
+        let learners = [&mut learner(), &mut learner()];
+        // Three moments for each of six minibatches.
+        assert_stopped_updates_are_undone(learners, Ppo::update_unless, 18);
+    };
+    [&plain, &recurrent, &scaled].into_iter().for_each(check);
+    simulate_device(|| check(&scaled));
+}
