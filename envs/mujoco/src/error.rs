@@ -1,9 +1,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use downloads::PipError;
 use thiserror::Error;
 
-use crate::pip::PACKAGES;
+use crate::fetch::PACKAGES;
 
 /// An error between the id of a task and its environment. Each message is one sentence.
 #[derive(Debug, Error)]
@@ -90,32 +91,9 @@ pub enum MujocoError {
         "there is no directory for MuJoCo because none of ALE_TRAIN_MUJOCO, XDG_DATA_HOME and HOME is set"
     )]
     NoDirectory,
-    /// There is no Python interpreter to run pip.
-    #[error("fetching MuJoCo needs Python 3 with pip, but none of {tried} can be started")]
-    NoPython {
-        /// The names of the interpreters tried.
-        tried: String,
-    },
-    /// The Python interpreter has no pip.
-    #[error(
-        "fetching MuJoCo needs pip, but `{python} -m pip` does not work; install it (Debian: python3-pip)"
-    )]
-    NoPip {
-        /// The interpreter.
-        python: String,
-    },
-    /// pip could not reach the package index.
-    #[error("pip cannot reach the package index to download MuJoCo ({detail}); check the network")]
-    NoNetwork {
-        /// The message of pip.
-        detail: String,
-    },
-    /// pip failed for another reason.
-    #[error("pip cannot install {}: {detail}", PACKAGES.join(" "))]
-    PipFailed {
-        /// The message of pip.
-        detail: String,
-    },
+    /// pip cannot install the packages.
+    #[error("cannot install {packages}: {0}", packages = PACKAGES.join(" and "))]
+    Download(#[from] PipError),
     /// The task is unknown.
     #[error("there is no MuJoCo task {id:?}{}", nearest.map_or_else(String::new, |id| format!(
         "; the nearest is {id:?}"

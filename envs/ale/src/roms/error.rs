@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use downloads::PipError;
 use thiserror::Error;
 
 use super::digest::Md5Sum;
@@ -75,36 +76,9 @@ pub enum RomError {
         /// The number of files examined.
         files: usize,
     },
-    /// There is no Python interpreter to run pip.
-    #[error(
-        "fetching ROMs needs Python 3 with pip, but none of {tried} can be started; install Python 3, or use `ale-train roms import` with your own files"
-    )]
-    NoPython {
-        /// The names of the interpreters tried.
-        tried: String,
-    },
-    /// The Python interpreter has no pip.
-    #[error(
-        "fetching ROMs needs pip, but `{python} -m pip` does not work; install it (Debian: python3-pip), or use `ale-train roms import` with your own files"
-    )]
-    NoPip {
-        /// The interpreter.
-        python: String,
-    },
-    /// pip could not reach the package index.
-    #[error(
-        "pip cannot reach the package index to download {WHEEL} ({detail}); check the network, or use `ale-train roms import` with your own files"
-    )]
-    NoNetwork {
-        /// The message of pip.
-        detail: String,
-    },
-    /// pip failed for another reason.
-    #[error("pip cannot download {WHEEL}: {detail}")]
-    PipFailed {
-        /// The message of pip.
-        detail: String,
-    },
+    /// pip cannot download the wheel.
+    #[error("cannot download {WHEEL}: {0}; `ale-train roms import` takes your own files instead")]
+    Download(#[from] PipError),
     /// The downloaded wheel lacks ROMs of the manifest.
     #[error("the downloaded {WHEEL} lacks {} of {expected} ROMs: {}", missing.len(), missing.join(", "))]
     IncompleteWheel {

@@ -2,11 +2,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use downloads::Pip;
+
 use super::builtin::built_in;
 use super::error::RomError;
 use super::import::Imported;
-use super::pip::Pip;
 use super::store::{RomState, RomStore};
+use super::wheel::Wheel;
 
 impl RomStore {
     /// Returns the image of a game, fetching it first if it is missing and `pip` is given. A damaged image is an error,
@@ -40,7 +42,7 @@ impl RomStore {
         if self.absent()?.is_empty() {
             return Ok(Imported { already_present: self.manifest().len(), ..Imported::default() });
         }
-        let wheel = pip.download()?;
+        let wheel = Wheel::download(pip)?;
         let imported = self.import(wheel.path())?;
         let missing = self.absent()?;
         if missing.is_empty() {

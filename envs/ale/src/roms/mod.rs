@@ -14,7 +14,6 @@ mod error;
 mod fetch;
 mod import;
 mod manifest;
-mod pip;
 mod store;
 #[cfg(feature = "testing")]
 mod testing;
@@ -24,10 +23,10 @@ mod wheel;
 
 pub use builtin::built_in;
 pub use digest::Md5Sum;
+pub use downloads::{Pip, PipError};
 pub use error::RomError;
 pub use import::Imported;
 pub use manifest::{Manifest, RomEntry};
-pub use pip::Pip;
 pub use store::{RomState, RomStore};
 #[cfg(feature = "testing")]
 pub use testing::{WITHOUT_ROMS, for_tests};

@@ -1,7 +1,8 @@
 use std::env;
 use std::sync::Arc;
 
-use super::pip::Pip;
+use downloads::Pip;
+
 use super::store::RomStore;
 
 /// If this environment variable is `1`, tests whose ROM is missing are skipped instead of failing.

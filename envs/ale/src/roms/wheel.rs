@@ -1,9 +1,22 @@
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use downloads::{Pip, PipError};
 use tempfile::TempDir;
+
+use super::error::RomError;
 
 /// The package that ships the ROMs, at the version of the manifest.
 pub const WHEEL: &str = "ale-py==0.12.1";
+
+/// The options for the wheel of another platform, if there is none for the user's. Its ROMs are the same.
+const ANY_PLATFORM: [&str; 5] = [
+    "--only-binary=:all:",
+    "--platform=manylinux_2_28_x86_64",
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--abi=cp311",
+];
 
 /// A downloaded wheel in a temporary directory, which is deleted when this value is dropped.
 pub(super) struct Wheel {
@@ -12,8 +25,25 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
+    /// Downloads the wheel into a temporary directory.
+    pub(super) fn download(pip: &Pip) -> Result<Self, RomError> {
+        let directory = tempfile::tempdir()
+            .map_err(|reason| RomError::Unwritable { path: std::env::temp_dir(), reason })?;
+        pip.announce(&format!("downloading {WHEEL} with pip for its ROMs"));
+        let run = |choice: &[&str]| {
+            let destination = [OsStr::new("--dest"), directory.path().as_os_str(), OsStr::new(WHEEL)];
+            pip.run("download", choice.iter().map(OsStr::new).chain(destination))
+        };
+        match run(&[]) {
+            Err(PipError::Failed { .. }) => run(&ANY_PLATFORM)?,
+            outcome => outcome?,
+        }
+        let missing = || PipError::Failed { detail: "pip reported success but left no wheel".to_owned() };
+        Self::find(directory).ok_or_else(|| missing().into())
+    }
+
     /// Finds the wheel in a directory.
-    pub(super) fn find(directory: TempDir) -> Option<Self> {
+    fn find(directory: TempDir) -> Option<Self> {
         let mut files = directory.path().read_dir().ok()?.filter_map(Result::ok).map(|entry| entry.path());
         let path = files.find(|path| path.extension().is_some_and(|extension| extension == "whl"))?;
         Some(Self { path, _directory: directory })

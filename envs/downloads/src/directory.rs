@@ -1,0 +1,54 @@
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Returns the directory of a kind of data: the value of an environment variable, else `ale-train/KIND` in the user's data
+/// directory. Accesses no file. Returns `None` if nothing names a directory.
+///
+/// The data directory is `XDG_DATA_HOME`, else `~/.local/share`, following the XDG base directory specification, or
+/// `LOCALAPPDATA` on Windows.
+pub fn data_directory(kind: &str, variable: &str) -> Option<PathBuf> {
+    from(kind, variable, |name| env::var_os(name).filter(|value| !value.is_empty()))
+}
+
+fn from(kind: &str, variable: &str, value: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    if let Some(directory) = value(variable) {
+        return Some(directory.into());
+    }
+    // The specification: "relative paths are invalid and must be ignored".
+    let data = value("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|directory| directory.is_absolute())
+        .or_else(|| value("HOME").map(|home| Path::new(&home).join(".local/share")))
+        .or_else(|| value("LOCALAPPDATA").map(PathBuf::from));
+    data.map(|directory| directory.join("ale-train").join(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &[(&str, &str)]) -> Option<String> {
+        let value = |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let directory = from("roms", "ALE_TRAIN_ROMS", value)?;
+        Some(directory.to_str().unwrap().replace('\\', "/"))
+    }
+
+    #[test]
+    fn prefers_the_variable_then_xdg_then_home() {
+        let all = [("ALE_TRAIN_ROMS", "/a"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(with(&all).unwrap(), "/a");
+        assert_eq!(with(&all[1..]).unwrap(), "/x/ale-train/roms");
+        assert_eq!(with(&all[2..]).unwrap(), "/h/.local/share/ale-train/roms");
+        assert_eq!(with(&[]), None);
+    }
+
+    #[test]
+    fn ignores_a_relative_xdg_directory() {
+        let variables = [("XDG_DATA_HOME", "data"), ("HOME", "/h")];
+        assert_eq!(with(&variables).unwrap(), "/h/.local/share/ale-train/roms");
+    }
+}

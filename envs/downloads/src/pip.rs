@@ -1,0 +1,154 @@
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::process::{Command, Output, Stdio};
+
+use thiserror::Error;
+
+/// The words in pip's output if it cannot reach the index.
+const NETWORK_SIGNS: [&str; 6] = [
+    "NewConnectionError",
+    "NameResolutionError",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "ProxyError",
+    "Max retries exceeded",
+];
+
+/// The user's pip.
+#[derive(Clone, Debug)]
+pub struct Pip {
+    interpreters: Vec<OsString>,
+    announce: fn(&str),
+}
+
+/// A failure of pip, as the end of a sentence.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PipError {
+    /// There is no Python interpreter to run pip.
+    #[error("this needs Python 3 with pip, but none of {tried} can be started")]
+    NoPython {
+        /// The names of the interpreters tried.
+        tried: String,
+    },
+    /// The Python interpreter has no pip.
+    #[error("`{python} -m pip` does not work; install pip (Debian: python3-pip)")]
+    NoPip {
+        /// The interpreter.
+        python: String,
+    },
+    /// pip could not reach the package index.
+    #[error("pip cannot reach the package index ({detail}); check the network")]
+    NoNetwork {
+        /// The message of pip.
+        detail: String,
+    },
+    /// pip failed for another reason.
+    #[error("{detail}")]
+    Failed {
+        /// The message of pip.
+        detail: String,
+    },
+}
+
+impl Pip {
+    /// Returns the pip of `python3`, else of `python`. `announce` is called with one line before a download.
+    pub fn new(announce: fn(&str)) -> Self {
+        Self { interpreters: ["python3", "python"].map(OsString::from).to_vec(), announce }
+    }
+
+    /// Returns the same with the given interpreter instead of `python3` and `python`.
+    #[must_use]
+    pub fn with_interpreter(mut self, interpreter: impl Into<OsString>) -> Self {
+        self.interpreters = vec![interpreter.into()];
+        self
+    }
+
+    /// Announces a download.
+    pub fn announce(&self, line: &str) {
+        (self.announce)(line);
+    }
+
+    /// Runs a command of pip with its arguments, without its output and without the packages that a package depends on.
+    pub fn run<A: AsRef<OsStr>>(
+        &self,
+        command: &str,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<(), PipError> {
+        let arguments: Vec<A> = arguments.into_iter().collect();
+        for interpreter in &self.interpreters {
+            let name = interpreter.to_string_lossy();
+            let mut python = Command::new(interpreter);
+            python.args(["-m", "pip", command, "--no-deps", "--disable-pip-version-check"]);
+            match python.args(&arguments).stdin(Stdio::null()).output() {
+                Ok(output) if output.status.success() => return Ok(()),
+                Ok(output) => return Err(explain(&name, &output)),
+                // Try the next name.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    return Err(PipError::Failed { detail: format!("{name} cannot be started: {error}") });
+                }
+            }
+        }
+        let tried: Vec<_> = self.interpreters.iter().map(|name| name.to_string_lossy()).collect();
+        Err(PipError::NoPython { tried: tried.join(", ") })
+    }
+}
+
+/// Classifies a failure of pip by its output.
+fn explain(python: &str, output: &Output) -> PipError {
+    let words = String::from_utf8_lossy(&output.stderr);
+    if words.contains("No module named pip") {
+        return PipError::NoPip { python: python.to_owned() };
+    }
+    if let Some(sign) = NETWORK_SIGNS.into_iter().find(|sign| words.contains(sign)) {
+        return PipError::NoNetwork { detail: sign.to_owned() };
+    }
+    let last = words.lines().rev().find(|line| !line.trim().is_empty());
+    let detail = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
+    PipError::Failed { detail }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::path::Path;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Runs pip as a script.
+    ///
+    /// Another process writes the file. If it were open here while a parallel test starts a child, the child would
+    /// inherit it and running it would fail with "text file busy".
+    fn run(script: &str) -> Result<(), PipError> {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("python3");
+        let write = "printf '#!/bin/sh\n%s\n' \"$2\" > \"$1\" && chmod +x \"$1\"";
+        let mut shell = Command::new("sh");
+        assert!(shell.args(["-c", write, "sh"]).arg(&path).arg(script).status().unwrap().success());
+        let arguments = [OsStr::new("--dest"), Path::new("a directory").as_os_str()];
+        Pip::new(|_| ()).with_interpreter(path).run("download", arguments)
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let failure = |words: &str| run(&format!("echo \"{words}\" >&2; exit 1")).unwrap_err();
+        assert!(matches!(failure("/usr/bin/python3: No module named pip"), PipError::NoPip { .. }));
+        let network = failure("WARNING: Retrying after NewConnectionError(...)");
+        assert_eq!(network, PipError::NoNetwork { detail: "NewConnectionError".to_owned() });
+        assert_eq!(failure("first\nERROR: no space").to_string(), "ERROR: no space");
+        assert_eq!(run("exit 3").unwrap_err().to_string(), "exit status: 3");
+    }
+
+    #[test]
+    fn arguments_follow_the_command() {
+        let expected = "-m pip download --no-deps --disable-pip-version-check --dest a directory";
+        assert_eq!(run(&format!("test \"$*\" = '{expected}'")), Ok(()));
+    }
+
+    #[test]
+    fn the_interpreters_tried_are_named() {
+        let error = Pip::new(|_| ()).with_interpreter("no-such-python").run("list", [""; 0]).unwrap_err();
+        assert_eq!(error, PipError::NoPython { tried: "no-such-python".to_owned() });
+    }
+}
