@@ -156,8 +156,8 @@ fn measure(
     let (mut environments, spec) = builder.build_share(&cluster)?;
     let (num_envs, device) = (spec.num_envs() as u64, experiment.device.open()?);
     let seed = experiment.run.seed;
-    let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &device, seed)?;
-    learner.join(cluster.clone())?;
+    let policy = experiment.policy.clone();
+    let mut learner = experiment.algorithm.create(policy, spec, cluster.clone(), &device, seed)?;
     environments.reset(ResetSeeds::From(seed))?;
     update(environments.as_mut(), learner.as_mut())?;
     timed.restart();

@@ -167,6 +167,11 @@ impl Log {
         self.batches += 1;
     }
 
+    /// Returns the number of batches.
+    pub(super) fn batches(&self) -> u64 {
+        self.batches
+    }
+
     /// Joins the logs of several processes in which all environments stepped together, as if one process had kept it.
     pub(super) fn join(logs: impl Iterator<Item = Self>) -> Self {
         let mut all = Self::default();

@@ -1,27 +1,35 @@
-//! The exchange between the processes that train a run together: once per update, so that they stop, write checkpoints and
+//! The meetings of the processes that train a run together: before every update, so that they stop, write checkpoints and
 //! count episodes as one.
+
+use std::cell::Cell;
+use std::io::{self, Write};
 
 use anyhow::Result;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Log;
+use crate::checkpoint::LearnerState;
 use crate::cluster::{self, Peers};
 use crate::environments::Environments;
 use crate::interrupt::Interrupt;
+use crate::learner::Learner;
 use crate::signal::Signal;
+
+/// The number of batches between two meetings before learning starts.
+const PATIENCE: u64 = 100;
 
 /// This process among those that train a run.
 pub(super) struct Team {
     /// `None` if this process trains alone.
     peers: Option<&'static dyn Peers>,
-    /// The batches since the last exchange.
+    /// The batches since the last meeting.
     log: Log,
     /// The request to stop that all processes agree on.
     agreed: Interrupt,
 }
 
-/// The news of a process before an update.
+/// The news of a process since the last meeting.
 #[derive(Serialize, Deserialize)]
 struct News {
     log: Log,
@@ -29,7 +37,7 @@ struct News {
     signal: Option<u8>,
 }
 
-/// The decision of the leader after an update.
+/// The decision of the leader at a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Decision {
     /// True if a checkpoint is written now.
@@ -55,12 +63,19 @@ impl Team {
         &self.agreed
     }
 
-    /// Notes a batch of the own environments for the next exchange.
+    /// Notes a batch of the own environments for the next meeting.
     pub(super) fn note(&mut self, batch: &Batch) {
         self.log.add(batch);
     }
 
-    /// Exchanges the news since the last update, with the signal that this process `heard`. Returns the log of all processes.
+    /// Returns true if the processes meet now: they [exchange](Self::exchange) news, update the learner if it is ready, and
+    /// learn the decision of the leader. All of them get the same answer.
+    pub(super) fn meets(&self, learner: &dyn Learner) -> bool {
+        let is_time = learner.is_idle() && self.log.batches() >= PATIENCE;
+        !self.is_alone() && (learner.is_ready() || learner.is_complete() || is_time)
+    }
+
+    /// Exchanges the news since the last meeting, with the signal that this process `heard`. Returns the log of all processes.
     pub(super) fn exchange(&mut self, heard: &Interrupt) -> Result<Log> {
         let signal = heard.signal().map(|signal| signal as u8);
         let own = News { log: std::mem::take(&mut self.log), signal };
@@ -89,5 +104,29 @@ impl Team {
         let own = own.snapshot()?;
         let Some(peers) = self.peers else { return Ok(own) };
         Ok(vector::join_snapshots(&peers.gather(&own)?)?)
+    }
+}
+
+/// The learner in a checkpoint, which all processes write together although the leader alone has the file.
+pub(super) struct SharedState<'a> {
+    learner: &'a dyn Learner,
+    is_written: Cell<bool>,
+}
+
+impl<'a> SharedState<'a> {
+    pub(super) fn new(learner: &'a dyn Learner) -> Self {
+        Self { learner, is_written: Cell::new(false) }
+    }
+
+    /// Takes part in the writing, unless this process has.
+    pub(super) fn take_part(&self) -> Result<()> {
+        if self.is_written.get() { Ok(()) } else { self.write(&mut io::sink()) }
+    }
+}
+
+impl LearnerState for SharedState<'_> {
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        self.is_written.set(true);
+        Ok(self.learner.write_state(out)?)
     }
 }

@@ -93,6 +93,12 @@ impl Cluster {
         ConfigError::unless(is_possible, "shards", &shards, allowed)
     }
 
+    /// Fails if there are more shards than environments.
+    pub(crate) fn check_envs(&self, num_envs: usize) -> Result<(), ConfigError> {
+        let allowed = format!("at most {num_envs}, one for each environment");
+        ConfigError::unless(self.shards <= num_envs, "shards", &self.shards, allowed)
+    }
+
     /// Returns the index of this process, from 0.
     pub fn rank(&self) -> usize {
         self.communicator.as_ref().map_or(0, |communicator| communicator.rank())
