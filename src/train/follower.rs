@@ -1,5 +1,7 @@
 //! The training of a process that follows the leader of its job.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 
 use super::clock::Phases;
@@ -44,9 +46,10 @@ impl Run {
                     return Ok(());
                 }
             }
+            let began = Instant::now();
             let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
             if let Some(batch) = collection.step(environments, learner, &mut phases, false)? {
-                team.note(batch);
+                team.note(batch, began.elapsed());
             }
         }
     }

@@ -292,6 +292,7 @@ impl Run {
     ) -> Result<()> {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
         let stops = team.interrupt().is_requested();
+        let began = Instant::now();
         let batch = collection.step(environments, learner, &mut clock.phases, stops);
         let batch = batch.map_err(|error| match error.downcast() {
             Ok(error) => divergence::report(error, &self.directory),
@@ -303,7 +304,7 @@ impl Run {
                 let samples = clock.count(tally, batch);
                 record_episodes(samples, clock, health, telemetry);
             }
-            Some(batch) => team.note(batch),
+            Some(batch) => team.note(batch, began.elapsed()),
         }
         Ok(())
     }
@@ -312,7 +313,7 @@ impl Run {
     /// still due. A team completes it.
     fn update(
         &mut self,
-        team: &Team,
+        team: &mut Team,
         clock: &mut Clock,
         tally: &mut Tally,
         health: &mut Health,
@@ -328,6 +329,9 @@ impl Run {
         if !samples.is_empty() {
             samples.extend(clock.samples());
             samples.extend(clock.phases.take_samples());
+            if self.experiment.distributed.report_ranks {
+                samples.extend(team.take_speeds());
+            }
             samples.extend(tally.recent_samples(&self.experiment.games));
             samples.extend(tally.frames(self.experiment.frames_per_step()));
             let flags = health.check(clock.moment.updates, &samples);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{DQN, GAMES, PQN, checkpoints, mpirun, outcome, text, training};
+use super::{ALE_TRAIN, DQN, GAMES, PQN, checkpoints, mpirun, mpirun_of, outcome, text, training};
 use crate::program::{is_alive, succeed};
 
 /// The time in which a job must end after the failure of a process.
@@ -135,4 +135,31 @@ fn an_error_of_all_processes_is_reported_once() {
         "environments.halves = true is not possible with several processes",
     );
     assert!(!run.exists());
+}
+
+#[test]
+fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, full] = ["whole", "full"].map(|name| temp.path().join(name));
+    let settings = [&DQN[..], &["--set", "checkpoints.interval_frames=500"]].concat();
+    succeed(training(&mut mpirun(2), &whole, &settings));
+
+    // Writing beyond the limit of a file's size fails then, and does not end the process.
+    let mut job = mpirun_of(2, &["bash", "-c", "trap '' XFSZ; exec \"$0\" \"$@\"", ALE_TRAIN]);
+    let mut job = training(&mut job, &full, &settings).spawn().expect("a job");
+    wait_for_update(&mut job, &full);
+    let leader = processes(job.id())[0].to_string();
+    succeed(Command::new("prlimit").args(["--pid", &leader, "--fsize=16:unlimited"]));
+    let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+    let stderr = text(&stderr);
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    let errors: Vec<&str> = stderr.lines().filter(|line| line.contains("error: ")).collect();
+    let expected = "error: rank 0 of 2: training failed: cannot write the checkpoint";
+    assert!(errors.len() == 1 && errors[0].contains(expected), "{stderr}");
+    assert!(stderr.matches("; training continues").count() > 1, "{stderr}");
+
+    // All processes went on together, so the run continues from its last checkpoint.
+    succeed(mpirun(4).arg("resume").arg(&full));
+    let (expected, resumed) = (outcome(&whole), outcome(&full));
+    assert!((resumed.0, resumed.1) == (expected.0, expected.1), "the runs differ");
 }

@@ -95,9 +95,14 @@ const NORMALISED: [&str; 7] = ["ppo", "--games", "Pendulum-v1", "--num-envs", "8
 
 /// Returns the launcher of `processes` processes, to which a command line is added.
 fn mpirun(processes: usize) -> Command {
+    mpirun_of(processes, &[ALE_TRAIN])
+}
+
+/// Returns the launcher of `processes` processes with the given program.
+fn mpirun_of(processes: usize, program: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
     // Tests may run as root, and on fewer cores than processes.
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).arg(ALE_TRAIN);
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).args(program);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -206,4 +211,24 @@ fn inexact_training_needs_no_fixed_shards() {
     // Three processes have shards of different sizes.
     succeed(training(&mut mpirun(3), &run, &settings));
     assert!(!outcome(&run).2.is_empty());
+}
+
+#[test]
+fn the_speed_of_each_process_is_recorded_on_request() {
+    let temp = TempDir::new().expect("a directory");
+    for (name, settings) in [("pqn", &PQN[..]), ("dqn", &DQN)] {
+        let run = temp.path().join(name);
+        let settings = [settings, &["--set", "distributed.report_ranks=true"]].concat();
+        succeed(training(&mut mpirun(2), &run, &settings));
+        let (_, _, records) = outcome(&run);
+        let updates: Vec<&Value> =
+            records.iter().filter(|record| record.get("losses/td_loss").is_some()).collect();
+        assert!(!updates.is_empty());
+        for record in updates {
+            for tag in ["charts/rank_SPS/0", "charts/rank_SPS/1"] {
+                assert!(record[tag].as_f64().is_some_and(|speed| speed > 0.0), "{record}");
+            }
+            assert!(record.get("charts/rank_SPS/2").is_none(), "{record}");
+        }
+    }
 }
