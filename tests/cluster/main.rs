@@ -206,11 +206,13 @@ fn a_stopped_run_continues_with_another_number_of_processes() {
 #[test]
 fn inexact_training_needs_no_fixed_shards() {
     let temp = TempDir::new().expect("a directory");
-    let run = temp.path().join("run");
-    let settings = [&PQN[..], &["--set", "distributed.exact=false"]].concat();
-    // Three processes have shards of different sizes.
-    succeed(training(&mut mpirun(3), &run, &settings));
-    assert!(!outcome(&run).2.is_empty());
+    for settings in [&PQN[..], &DQN] {
+        let run = temp.path().join(settings[0]);
+        let settings = [settings, &["--set", "distributed.exact=false"]].concat();
+        // Three processes have shards of different sizes.
+        succeed(training(&mut mpirun(3), &run, &settings));
+        assert!(!outcome(&run).2.is_empty());
+    }
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn main() -> ExitCode {
 
 /// Panics after the first updates of a run.
 fn panic_in(run: &Path) {
-    let updates = || fs::read_to_string(run.join("metrics.jsonl")).is_ok_and(|curves| curves.contains("_loss"));
+    let updates =
+        || fs::read_to_string(run.join("metrics.jsonl")).is_ok_and(|curves| curves.contains("_loss"));
     while !updates() {
         thread::sleep(Duration::from_millis(2));
     }
