@@ -1,5 +1,7 @@
 //! Learners that several processes train together, here threads.
 
+use std::io::{self, Write};
+
 use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
 
@@ -318,6 +320,45 @@ fn a_replay_is_restored_in_a_cluster_of_another_size() {
         let states = together(size, |communicator| continued(Cluster::new(Some(communicator), 8).unwrap()));
         assert!(states.into_iter().all(|state| state == expected), "{size}");
     }
+}
+
+/// A file on a disk with space for some bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_process_that_cannot_write_the_state_does_not_hinder_the_others() {
+    let images = many(spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep));
+    let device = Device::flex();
+    let results = together(4, |communicator| {
+        let cluster = Cluster::new(Some(communicator), 4).unwrap();
+        let (own, rank) = (cluster.own_envs(NUM_ENVS), cluster.rank());
+        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
+        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), cluster, storage, &device, 7).unwrap();
+        let mut envs = RandomEnvs::new(images.clone());
+        dqn.act(&rows_of(&envs.batch, own.clone())).unwrap();
+        assert!(matches!(dqn.state(), Err(LearnerError::OutOfOrder(_))));
+        envs.step();
+        dqn.observe(&rows_of(&envs.batch, own)).unwrap();
+        let len = dqn.state().unwrap().len();
+        // The disk is full before the network, or between two frames.
+        for space in [100, len - 3000] {
+            let written = dqn.write_state(&mut Full(if rank == 0 { space } else { len }));
+            assert_eq!(matches!(written, Err(LearnerError::Unwritten(_))), rank == 0, "{written:?}");
+        }
+        dqn.state().unwrap()
+    });
+    assert!(results.iter().all(|state| *state == results[0]));
 }
 
 #[test]
