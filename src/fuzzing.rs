@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use algorithms::VectorSpec;
+use algorithms::cluster::Cluster;
 use anyhow::Result;
 use burn::tensor::Device;
 use rl_env::ResetSeeds;
@@ -87,7 +88,13 @@ fn base(experiment: &str) -> Result<Files> {
     let experiment = config::from_toml(&format!("[experiment]\n{experiment}"))?.resolve()?;
     let mut environments = builder(&experiment)?.build()?;
     let spec = VectorSpec::of(environments.as_ref())?;
-    let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &Device::flex(), 1)?;
+    let mut learner = experiment.algorithm.create(
+        experiment.policy.clone(),
+        spec,
+        Cluster::default(),
+        &Device::flex(),
+        1,
+    )?;
     environments.reset(ResetSeeds::From(1))?;
     for _ in 0..6 {
         let actions = learner.act(environments.batch())?;
@@ -121,7 +128,8 @@ fn open(mut files: Files) -> Result<()> {
     let spec = VectorSpec::of(environments.as_ref())?;
     let algorithm = &agent.experiment.algorithm;
     let policy = agent.experiment.policy.clone();
-    let mut learner = algorithm.restore(&agent.checkpoint.learner, policy, &spec, &Device::flex())?;
+    let state = &agent.checkpoint.learner;
+    let mut learner = algorithm.restore(state, policy, &spec, Cluster::default(), &Device::flex())?;
     anyhow::ensure!(*learner.spec() == spec, "another specification");
     environments.restore(&agent.checkpoint.environments)?;
     let actions = learner.act(environments.batch())?;

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
@@ -65,13 +67,14 @@ impl BatchReader {
         Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, ..self.clone() })
     }
 
-    /// Fails unless a batch holds all environments, each once and in order.
-    pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
-        let [got, expected] = [batch.len(), self.task_ids.len()];
-        if got != expected {
-            return Err(LearnerError::ForeignBatch { what: "rows", got, expected });
+    /// Fails unless a batch holds all environments of `own`, each once and in order.
+    pub(crate) fn check_complete(&self, batch: &Batch, own: &Range<usize>) -> Result<(), LearnerError> {
+        let expected = own.len();
+        let of_own = batch.env_ids.iter().filter(|env| own.contains(env)).count();
+        match [batch.len(), of_own].into_iter().find(|&got| got != expected) {
+            Some(got) => Err(LearnerError::ForeignBatch { what: "rows", got, expected }),
+            None => self.check(batch),
         }
-        self.check(batch)
     }
 
     /// Fails unless a batch holds some of the environments, each at most once and in order.

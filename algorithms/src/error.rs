@@ -50,13 +50,15 @@ pub enum LearnerError {
     /// The state could not be written.
     #[error("the learner's state cannot be written: {0}")]
     Unwritten(String),
-    /// The algorithm has no shards.
-    #[error("this algorithm learns from one shard of environments in a single process")]
-    NoCluster,
     /// Another process cannot be reached.
     #[error(transparent)]
     Communication(#[from] CommunicationError),
     /// The device failed.
     #[error("the device failed: {0}")]
     Device(String),
+}
+
+/// Fails with `problem` unless the order of calls is possible.
+pub(crate) fn in_order(possible: bool, problem: &'static str) -> Result<(), LearnerError> {
+    if possible { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
 }

@@ -2,7 +2,6 @@ use std::io::Write;
 
 use rl_env::{Actions, Batch};
 
-use crate::cluster::Cluster;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
 
@@ -13,14 +12,6 @@ use crate::{LearnerError, VectorSpec};
 pub trait Learner {
     /// Returns the description of the environments that the learner was made for.
     fn spec(&self) -> &VectorSpec;
-
-    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
-    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
-    /// same updates. Before an update the state of a single process is not that of the learner. Not available for all
-    /// algorithms.
-    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
-        if cluster.shards() == 1 { Ok(()) } else { Err(LearnerError::NoCluster) }
-    }
 
     /// Returns an action for each row of `batch`, which `reset` or the last [`observe`](Self::observe) returned or was
     /// given.
@@ -47,7 +38,8 @@ pub trait Learner {
     /// Returns true once the planned training is done.
     fn is_complete(&self) -> bool;
 
-    /// Writes the complete state, from which the learner's `from_state` continues bit for bit. Writes in small pieces.
+    /// Writes the complete state, from which the learner's `from_state` continues bit for bit. Writes in small pieces. Each
+    /// process of a cluster calls this, at the same moment, and gets the same bytes.
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError>;
 
     /// Returns what [`write_state`](Self::write_state) writes.

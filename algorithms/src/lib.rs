@@ -33,6 +33,7 @@ mod joint_actions;
 mod learner;
 pub mod networks;
 mod observation_statistics;
+mod off_policy;
 mod on_policy;
 mod optimizer;
 mod optimizer_step;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch_reader::{BatchRow, check_rewards, rows};
 use crate::cluster::Cluster;
 use crate::device_rollout::DeviceRollout;
+use crate::error::in_order;
 use crate::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::halt::Halt;
 use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
@@ -102,9 +103,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Joins a cluster: from now on only the environments of this process act here.
     pub(crate) fn join(&mut self, cluster: Cluster) -> Result<(), ConfigError> {
-        let num_envs = self.spec.num_envs();
-        let allowed = format!("at most {num_envs}, one for each environment");
-        ConfigError::unless(cluster.shards() <= num_envs, "shards", &cluster.shards(), allowed)?;
+        cluster.check_envs(self.spec.num_envs())?;
         self.rollout.restrict(cluster.own_envs(self.spec.num_envs()));
         self.cluster = cluster;
         self.upload_again();
@@ -398,8 +397,4 @@ impl<N: Module> OnPolicy<N> {
         uploaded.clear();
         uploaded.push(entries.into_iter(), rows);
     }
-}
-
-fn in_order(possible: bool, problem: &'static str) -> Result<(), LearnerError> {
-    if possible { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
 }

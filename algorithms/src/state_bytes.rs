@@ -30,6 +30,16 @@ impl Header {
 
     /// Decodes what [`write`](Self::write) has written.
     pub(crate) fn decode<S: DeserializeOwned>(&self, bytes: &[u8]) -> Result<S, LearnerError> {
+        let (state, rest) = self.decode_first(bytes)?;
+        end(rest)?;
+        Ok(state)
+    }
+
+    /// Decodes what [`write`](Self::write) has written at the beginning of `bytes`. Also returns the rest.
+    pub(crate) fn decode_first<'a, S: DeserializeOwned>(
+        &self,
+        bytes: &'a [u8],
+    ) -> Result<(S, &'a [u8]), LearnerError> {
         let rest =
             bytes.strip_prefix(self.magic.as_slice()).ok_or_else(|| bad("it has the wrong first bytes"))?;
         let (version, rest) = rest.split_first_chunk().ok_or_else(|| bad("it is truncated"))?;
@@ -38,12 +48,13 @@ impl Header {
             let expected = self.version;
             return Err(bad(&format!("it has version {version}, but this build reads version {expected}")));
         }
-        let (state, rest) = postcard::take_from_bytes(rest).map_err(|error| bad(&error.to_string()))?;
-        if !rest.is_empty() {
-            return Err(bad(&format!("it has {} extra bytes", rest.len())));
-        }
-        Ok(state)
+        postcard::take_from_bytes(rest).map_err(|error| bad(&error.to_string()))
     }
+}
+
+/// Fails if bytes are left after a state.
+pub(crate) fn end(rest: &[u8]) -> Result<(), LearnerError> {
+    if rest.is_empty() { Ok(()) } else { Err(bad(&format!("it has {} extra bytes", rest.len()))) }
 }
 
 /// Bytes that are written as a whole rather than one by one.

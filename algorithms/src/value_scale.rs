@@ -81,7 +81,7 @@ struct Statistics {
 }
 
 /// A return of a task.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TaskReturn {
     pub(crate) task: usize,
     pub(crate) value: f32,
@@ -147,6 +147,11 @@ impl TaskScales {
     pub(crate) fn new(kind: ValueScale, beta: f64, num_tasks: usize) -> Self {
         let count = if kind == ValueScale::PopArt { num_tasks } else { 0 };
         Self { kind, beta, statistics: vec![Statistics::NONE; count] }
+    }
+
+    /// Returns true if the scales depend on returns.
+    pub(crate) fn are_learned(&self) -> bool {
+        !self.statistics.is_empty()
     }
 
     /// Scales a return of a task.

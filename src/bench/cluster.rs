@@ -156,14 +156,14 @@ fn measure(
     let (mut environments, spec) = builder.build_share(&cluster)?;
     let (num_envs, device) = (spec.num_envs() as u64, experiment.device.open()?);
     let seed = experiment.run.seed;
-    let mut learner = experiment.algorithm.create(experiment.policy.clone(), spec, &device, seed)?;
-    learner.join(cluster.clone())?;
+    let policy = experiment.policy.clone();
+    let mut learner = experiment.algorithm.create(policy, spec, cluster.clone(), &device, seed)?;
     environments.reset(ResetSeeds::From(seed))?;
     update(environments.as_mut(), learner.as_mut())?;
     timed.restart();
-    let (began, mut updates) = (Instant::now(), 0);
+    let (began, mut updates, mut rounds) = (Instant::now(), 0, 0);
     loop {
-        update(environments.as_mut(), learner.as_mut())?;
+        rounds += update(environments.as_mut(), learner.as_mut())?;
         updates += 1;
         // The leader decides for all.
         let is_over = began.elapsed() >= duration;
@@ -173,8 +173,7 @@ fn measure(
     }
     let seconds_per_update = began.elapsed().as_secs_f64() / f64::from(updates);
     let per_update = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / f64::from(updates);
-    let steps = (experiment.algorithm.steps_per_update() * num_envs) as f64;
-    let steps_per_second = steps / seconds_per_update;
+    let steps_per_second = (rounds * num_envs) as f64 / f64::from(updates) / seconds_per_update;
     let processes = cluster.num_processes();
     Ok(Point {
         processes,
@@ -188,13 +187,15 @@ fn measure(
     })
 }
 
-/// Completes a rollout and learns from it.
-fn update(environments: &mut dyn Environments, learner: &mut dyn Learner) -> Result<()> {
+/// Steps all environments until an update is due, and makes it. Returns the number of steps of each environment.
+fn update(environments: &mut dyn Environments, learner: &mut dyn Learner) -> Result<u64> {
+    let mut rounds = 0;
     while !learner.is_ready() {
+        rounds += 1;
         let actions = learner.act(environments.batch())?;
         environments.step(actions)?;
         learner.observe(environments.batch())?;
     }
     learner.update_unless(&|| false)?;
-    Ok(())
+    Ok(rounds)
 }

@@ -16,7 +16,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::learner::Learner;
 use crate::telemetry::{FilePositions, Moment};
 
 use manifest::Manifest;
@@ -86,7 +85,7 @@ pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
     manifest::Manifest::parse(bytes).map(drop)
 }
 
-/// The state of a learner, in bytes or as the learner itself: a replay or a rollout would double the memory in use.
+/// The state of a learner, in bytes or written by the learner itself: a replay or a rollout would double the memory in use.
 pub(crate) trait LearnerState {
     fn write(&self, out: &mut dyn Write) -> Result<()>;
 }
@@ -97,9 +96,9 @@ impl LearnerState for Vec<u8> {
     }
 }
 
-impl LearnerState for &dyn Learner {
+impl<S: LearnerState> LearnerState for &S {
     fn write(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(self.write_state(out)?)
+        (*self).write(out)
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result};
 
 use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
@@ -155,7 +155,7 @@ pub(crate) fn settle_shards(experiment: &mut Experiment) {
     let has_launcher = PEERS.get().is_some();
     let shards = &mut experiment.distributed.shards;
     if *shards == 0 {
-        *shards = if has_launcher && experiment.algorithm.is_on_policy() { 1 << most.ilog2() } else { 1 };
+        *shards = if has_launcher { 1 << most.ilog2() } else { 1 };
     }
 }
 
@@ -163,11 +163,6 @@ pub(crate) fn settle_shards(experiment: &mut Experiment) {
 pub(crate) fn of(experiment: &Experiment) -> Result<Cluster> {
     let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
     let settings = &experiment.distributed;
-    ensure!(
-        peers().is_none() || experiment.algorithm.is_on_policy(),
-        "{} cannot be trained by several processes; use ppo or pqn",
-        experiment.run.algorithm
-    );
     if !settings.exact {
         return Ok(Cluster::inexact(communicator));
     }

@@ -147,6 +147,9 @@ settings! {
         /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process are one
         /// shard, which is faster, and `shards` has no effect.
         pub(crate) exact: bool = true,
+        /// True if the curves have the speed of each process, `charts/rank_SPS/0` and so on: its steps per second while it
+        /// acts and its environments step. A slow machine shows there.
+        pub(crate) report_ranks: bool = false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use algorithms::cluster::Cluster;
 use algorithms::networks::{PolicyConfig, TrainedNetwork, Transferred};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
 use anyhow::{Context, Result, ensure};
@@ -130,11 +131,12 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Returns a clause that says how to use less memory.
     fn memory_remedy(&self) -> &'static str;
 
-    /// Creates a new learner.
+    /// Creates a new learner, which the processes of a cluster train together.
     fn create(
         &self,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>>;
@@ -146,6 +148,7 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         state: &[u8],
         policy: PolicyConfig,
         spec: &VectorSpec,
+        cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>>;
 
@@ -162,7 +165,7 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
         // Without the memory of training.
-        let mut learner = self.trial(&spec).config.create(policy, spec, device, 0)?;
+        let mut learner = self.trial(&spec).config.create(policy, spec, Cluster::default(), device, 0)?;
         let Transferred { tensors, of, .. } = learner.start_from(network)?;
         ensure!(tensors == of, "{tensors} of {of} tensors have weights");
         Ok(learner)

@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use algorithms::cluster::Cluster;
 use algorithms::dqn::{Distribution, Dqn, DqnConfig, DqnMetrics};
 use algorithms::networks::PolicyConfig;
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
@@ -82,7 +83,7 @@ impl AlgorithmConfig for Sections {
     }
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
-        let size = Dqn::replay_size(&self.dqn, spec)?;
+        let size = Dqn::replay_size(&self.dqn, spec, &Cluster::default())?;
         Ok(Workload {
             samples_per_step: self.dqn.train_ratio * self.dqn.batch_size as f64,
             minibatch: self.dqn.batch_size,
@@ -112,11 +113,14 @@ impl AlgorithmConfig for Sections {
         &self,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, Dqn::replay_size(&self.dqn, &spec)?)?;
-        Ok(self.learner(Dqn::with_storage(self.dqn.clone(), policy, spec, storage, device, seed)?))
+        let size = Dqn::replay_size(&self.dqn, &spec, &cluster)?;
+        let storage = replay_storage::of(&self.replay, size)?;
+        let config = self.dqn.clone();
+        Ok(self.learner(Dqn::in_cluster(config, policy, spec, cluster, storage, device, seed)?))
     }
 
     fn restore(
@@ -124,10 +128,13 @@ impl AlgorithmConfig for Sections {
         state: &[u8],
         policy: PolicyConfig,
         spec: &VectorSpec,
+        cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, Dqn::replay_size(&self.dqn, spec)?)?;
-        Ok(self.learner(Dqn::from_state_with(state, self.dqn.clone(), policy, storage, device)?))
+        let size = Dqn::replay_size(&self.dqn, spec, &cluster)?;
+        let storage = replay_storage::of(&self.replay, size)?;
+        let config = self.dqn.clone();
+        Ok(self.learner(Dqn::from_state_with(state, config, policy, cluster, storage, device)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

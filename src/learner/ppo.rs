@@ -1,3 +1,4 @@
+use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Policy, Ppo, PpoConfig, PpoMetrics, RecurrentState};
 use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
@@ -103,10 +104,13 @@ impl AlgorithmConfig for Sections {
         &self,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Ppo::new(self.ppo.clone(), policy, spec, device, seed)?))
+        let mut learner = Ppo::new(self.ppo.clone(), policy, spec, device, seed)?;
+        learner.join(cluster)?;
+        Ok(Box::new(learner))
     }
 
     fn restore(
@@ -114,9 +118,12 @@ impl AlgorithmConfig for Sections {
         state: &[u8],
         policy: PolicyConfig,
         _: &VectorSpec,
+        cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Ppo::from_state_with(state, self.ppo.clone(), policy, device)?))
+        let mut learner = Ppo::from_state_with(state, self.ppo.clone(), policy, device)?;
+        learner.join(cluster)?;
+        Ok(Box::new(learner))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

@@ -1,3 +1,4 @@
+use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::pqn::{Pqn, PqnConfig, PqnMetrics};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
@@ -87,10 +88,13 @@ impl AlgorithmConfig for Sections {
         &self,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Pqn::new(self.pqn.clone(), policy, spec, device, seed)?))
+        let mut learner = Pqn::new(self.pqn.clone(), policy, spec, device, seed)?;
+        learner.join(cluster)?;
+        Ok(Box::new(learner))
     }
 
     fn restore(
@@ -98,9 +102,12 @@ impl AlgorithmConfig for Sections {
         state: &[u8],
         policy: PolicyConfig,
         _: &VectorSpec,
+        cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Pqn::from_state_with(state, self.pqn.clone(), policy, device)?))
+        let mut learner = Pqn::from_state_with(state, self.pqn.clone(), policy, device)?;
+        learner.join(cluster)?;
+        Ok(Box::new(learner))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::sac::{Policy, Sac, SacConfig, SacMetrics};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
@@ -77,7 +78,7 @@ impl AlgorithmConfig for Sections {
     }
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
-        let size = Sac::replay_size(&self.sac, spec)?;
+        let size = Sac::replay_size(&self.sac, spec, &Cluster::default())?;
         Ok(Workload {
             samples_per_step: self.sac.train_ratio * self.sac.batch_size as f64,
             minibatch: self.sac.batch_size,
@@ -107,11 +108,14 @@ impl AlgorithmConfig for Sections {
         &self,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, Sac::replay_size(&self.sac, &spec)?)?;
-        Ok(self.learner(Sac::with_storage(self.sac.clone(), policy, spec, storage, device, seed)?))
+        let size = Sac::replay_size(&self.sac, &spec, &cluster)?;
+        let storage = replay_storage::of(&self.replay, size)?;
+        let config = self.sac.clone();
+        Ok(self.learner(Sac::in_cluster(config, policy, spec, cluster, storage, device, seed)?))
     }
 
     fn restore(
@@ -119,10 +123,13 @@ impl AlgorithmConfig for Sections {
         state: &[u8],
         policy: PolicyConfig,
         spec: &VectorSpec,
+        cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        let storage = replay_storage::of(&self.replay, Sac::replay_size(&self.sac, spec)?)?;
-        Ok(self.learner(Sac::from_state_with(state, self.sac.clone(), policy, storage, device)?))
+        let size = Sac::replay_size(&self.sac, spec, &cluster)?;
+        let storage = replay_storage::of(&self.replay, size)?;
+        let config = self.sac.clone();
+        Ok(self.learner(Sac::from_state_with(state, config, policy, cluster, storage, device)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

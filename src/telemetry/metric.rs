@@ -9,6 +9,8 @@ pub(crate) enum Metric {
     RecentReturn,
     /// Steps per second over all environments, including learning.
     Sps,
+    /// Steps per second of one process while it acts and its environments step.
+    RankSps,
     /// Emulated frames so far, over all environments.
     Frames,
     /// Seconds spent choosing actions since the last update.
@@ -108,6 +110,7 @@ impl Metric {
             Self::EpisodicLength => ("charts/episodic_length", ""),
             Self::RecentReturn => ("charts/recent_return", "return"),
             Self::Sps => ("charts/SPS", "SPS"),
+            Self::RankSps => ("charts/rank_SPS", ""),
             Self::Frames => ("charts/frames", ""),
             Self::ActingTime => ("time/acting", "acting [s]"),
             Self::EnvironmentTime => ("time/environments", "environments [s]"),

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::hyperparameters;
 use super::run::{InitialState, Run};
+use super::team::SharedState;
 use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
 use crate::cli::ResumeArgs;
@@ -65,7 +66,7 @@ impl Run {
                 writer.write(&Checkpoint {
                     config: self.experiment.to_toml()?,
                     progress: self.progress.clone(),
-                    learner: self.learner.as_ref(),
+                    learner: &SharedState::new(self.learner.as_ref()),
                     environments: environments.clone(),
                 })?;
             }

@@ -1,10 +1,12 @@
 //! The training of a process that follows the leader of its job.
 
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 
 use super::clock::Phases;
 use super::run::{InitialState, Run, STOPPING};
-use super::team::Team;
+use super::team::{SharedState, Team};
 use crate::failure::AtWork;
 use crate::interrupt::Interrupt;
 use crate::telemetry::Printer;
@@ -17,31 +19,44 @@ impl Run {
     }
 
     fn follow_until_the_end(&mut self, heard: &Interrupt) -> Result<()> {
+        if !self.changes.is_empty() && matches!(self.initial_state, InitialState::Restored(_)) {
+            // The leader records them in a checkpoint.
+            SharedState::new(self.learner.as_ref()).take_part()?;
+        }
         if self.learner.is_complete() {
             return Ok(());
         }
         let mut team = Team::new(heard);
         let mut collection = self.start_environments()?;
         if matches!(self.initial_state, InitialState::Transferred) {
-            team.snapshot(self.environments.as_ref())?;
+            self.take_part_in_checkpoint(&team)?;
         }
         let mut phases = Phases::default();
         loop {
-            if self.learner.is_ready() {
+            if team.meets(self.learner.as_ref()) {
                 team.exchange(heard)?;
-                self.learner.update_unless(&|| false)?;
+                if self.learner.is_ready() {
+                    self.learner.update_unless(&|| false)?;
+                }
                 let decision = team.listen()?;
                 if decision.saves {
-                    team.snapshot(self.environments.as_ref())?;
+                    self.take_part_in_checkpoint(&team)?;
                 }
                 if decision.ends {
                     return Ok(());
                 }
             }
+            let began = Instant::now();
             let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
             if let Some(batch) = collection.step(environments, learner, &mut phases, false)? {
-                team.note(batch);
+                team.note(batch, began.elapsed());
             }
         }
+    }
+
+    /// Hands over the own environments and the part of the learner that this process holds.
+    fn take_part_in_checkpoint(&self, team: &Team) -> Result<()> {
+        team.snapshot(self.environments.as_ref())?;
+        SharedState::new(self.learner.as_ref()).take_part()
     }
 }

@@ -20,7 +20,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use algorithms::cluster::Cluster;
 use anyhow::{Context, Result, ensure};
 
 use crate::agent::StoredAgent;
@@ -32,7 +31,6 @@ use crate::device::DeviceName;
 use crate::environments::{Builder, Overrides};
 use crate::failure::sentence;
 use crate::initial_weights;
-use crate::learner::Learner;
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
@@ -87,8 +85,7 @@ fn fresh(
     let builder = cluster::leader_first(|| Builder::new(&experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let (policy, device, seed) = (experiment.policy.clone(), device.open()?, experiment.run.seed);
-    let mut learner = experiment.algorithm.create(policy, spec, &device, seed)?;
-    join(learner.as_mut(), cluster, &experiment)?;
+    let learner = experiment.algorithm.create(policy, spec, cluster, &device, seed)?;
     Ok(Run {
         experiment,
         directory,
@@ -100,13 +97,6 @@ fn fresh(
         progress: Progress::default(),
         changes: Vec::new(),
         scores: Vec::new(),
-    })
-}
-
-/// Lets a learner train with the other processes of a cluster.
-fn join(learner: &mut dyn Learner, cluster: Cluster, experiment: &Experiment) -> Result<()> {
-    learner.join(cluster).with_context(|| {
-        format!("{} cannot be trained in shards", experiment.run.algorithm.descriptor().title)
     })
 }
 
@@ -140,14 +130,13 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let builder = cluster::leader_first(|| Builder::new(&agent.experiment, &overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let Experiment { algorithm, policy, .. } = &agent.experiment;
-    let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, &device);
-    let mut learner = learner.with_context(|| agent.unusable())?;
+    let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, cluster, &device);
+    let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
         "{}: its learner was trained in other environments than those of its configuration",
         agent.unusable()
     );
-    join(learner.as_mut(), cluster, &agent.experiment)?;
     let StoredAgent { checkpoint, experiment, .. } = agent;
     let run = Run {
         experiment,

@@ -1,6 +1,7 @@
 //! The plan of a run, printed before it starts: environments, frames, memory and time.
 
 use algorithms::VectorSpec;
+use algorithms::cluster::Cluster;
 use anyhow::Result;
 use burn::tensor::Device;
 
@@ -125,7 +126,8 @@ impl Subject<'_> {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Speed>> {
         let (policy, spec) = (self.experiment.policy.clone(), self.learner.spec().clone());
-        let mut learner = trial.config.create(policy, spec, self.device, self.experiment.run.seed)?;
+        let (cluster, seed) = (Cluster::default(), self.experiment.run.seed);
+        let mut learner = trial.config.create(policy, spec, cluster, self.device, seed)?;
         measure(environments, learner.as_mut(), trial.samples, max_steps, stop)
     }
 

@@ -14,7 +14,7 @@ use super::health::Health;
 use super::hyperparameters;
 use super::plan::Subject;
 use super::tally::Tally;
-use super::team::{Decision, Team};
+use super::team::{Decision, SharedState, Team};
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
 use crate::cluster;
 use crate::config::{Change, Experiment};
@@ -205,6 +205,11 @@ impl Run {
         }
         let mut evaluations = self.evaluations();
         loop {
+            let meets = team.meets(self.learner.as_ref());
+            if meets {
+                let samples = clock.count_log(&mut tally, &team.exchange(heard)?);
+                record_episodes(samples, &clock, &mut health, telemetry);
+            }
             // First, because a run may have stopped before an update.
             let has_updated = self.learner.is_ready()
                 && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?;
@@ -217,10 +222,12 @@ impl Run {
             let is_due = (has_updated && writer.is_due(clock.moment.frames))
                 || (self.learner.is_idle() && writer.is_due_by_time())
                 || was_lost;
+            let is_due = is_due && (meets || team.is_alone());
             // An agent with non-finite outputs fails in its next step, with a more detailed error.
             let saves = is_due && !is_over && self.check_agent().is_ok();
-            if has_updated {
-                team.tell(Decision { saves: saves || is_over, ends: is_over })?;
+            if meets {
+                let saves = saves || (is_over && !writer.has(&clock.moment));
+                team.tell(Decision { saves, ends: is_over })?;
             }
             if saves {
                 self.show_weights(&clock.moment, telemetry)?;
@@ -285,6 +292,7 @@ impl Run {
     ) -> Result<()> {
         let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
         let stops = team.interrupt().is_requested();
+        let began = Instant::now();
         let batch = collection.step(environments, learner, &mut clock.phases, stops);
         let batch = batch.map_err(|error| match error.downcast() {
             Ok(error) => divergence::report(error, &self.directory),
@@ -296,7 +304,7 @@ impl Run {
                 let samples = clock.count(tally, batch);
                 record_episodes(samples, clock, health, telemetry);
             }
-            Some(batch) => team.note(batch),
+            Some(batch) => team.note(batch, began.elapsed()),
         }
         Ok(())
     }
@@ -312,10 +320,6 @@ impl Run {
         telemetry: &mut Telemetry,
         heard: &Interrupt,
     ) -> Result<bool> {
-        if !team.is_alone() {
-            let samples = clock.count_log(tally, &team.exchange(heard)?);
-            record_episodes(samples, clock, health, telemetry);
-        }
         let began = Instant::now();
         let samples = self.learner.update_unless(&|| team.is_alone() && heard.is_requested());
         let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
@@ -325,6 +329,9 @@ impl Run {
         if !samples.is_empty() {
             samples.extend(clock.samples());
             samples.extend(clock.phases.take_samples());
+            if self.experiment.distributed.report_ranks {
+                samples.extend(team.take_speeds());
+            }
             samples.extend(tally.recent_samples(&self.experiment.games));
             samples.extend(tally.frames(self.experiment.frames_per_step()));
             let flags = health.check(clock.moment.updates, &samples);
@@ -397,12 +404,18 @@ impl Run {
     }
 
     fn save(&self, team: &Team, writer: &mut CheckpointWriter) -> Result<()> {
-        writer.write(&Checkpoint {
+        let learner = SharedState::new(self.learner.as_ref());
+        let saved = writer.write(&Checkpoint {
             config: self.experiment.to_toml()?,
             progress: self.progress.clone(),
-            learner: self.learner.as_ref(),
+            learner: &learner,
             environments: team.snapshot(self.environments.as_ref())?,
-        })
+        });
+        // The others write the learner also if the disk is full before it is this one's turn.
+        if !team.is_alone() {
+            learner.take_part()?;
+        }
+        saved
     }
 
     pub(super) fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {

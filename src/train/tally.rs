@@ -54,7 +54,7 @@ impl Tally {
         }
         let ended = |ended: &Ended| self.end_episode(self.task_ids[ended.env], &ended.episode);
         let samples = log.episodes.iter().flat_map(ended).collect();
-        (log.steps.values().sum(), samples)
+        (log.steps(), samples)
     }
 
     fn end_episode(&mut self, task: usize, episode: &EpisodeStats) -> Vec<Sample> {
@@ -165,6 +165,16 @@ impl Log {
             }
         }
         self.batches += 1;
+    }
+
+    /// Returns the number of batches.
+    pub(super) fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    /// Returns the number of steps of all environments.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.values().sum()
     }
 
     /// Joins the logs of several processes in which all environments stepped together, as if one process had kept it.

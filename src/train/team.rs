@@ -1,35 +1,52 @@
-//! The exchange between the processes that train a run together: once per update, so that they stop, write checkpoints and
+//! The meetings of the processes that train a run together: before every update, so that they stop, write checkpoints and
 //! count episodes as one.
+
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::mem;
+use std::time::Duration;
 
 use anyhow::Result;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
 use super::tally::Log;
+use crate::checkpoint::LearnerState;
 use crate::cluster::{self, Peers};
 use crate::environments::Environments;
 use crate::interrupt::Interrupt;
+use crate::learner::Learner;
 use crate::signal::Signal;
+use crate::telemetry::{Metric, Sample};
+
+/// The number of batches between two meetings before learning starts.
+const PATIENCE: u64 = 100;
 
 /// This process among those that train a run.
 pub(super) struct Team {
     /// `None` if this process trains alone.
     peers: Option<&'static dyn Peers>,
-    /// The batches since the last exchange.
+    /// The batches since the last meeting.
     log: Log,
+    /// The time in which they were collected.
+    collecting: Duration,
+    /// For each process its steps since the last report, and the time in which it collected them.
+    speeds: Vec<(u64, Duration)>,
     /// The request to stop that all processes agree on.
     agreed: Interrupt,
 }
 
-/// The news of a process before an update.
+/// The news of a process since the last meeting.
 #[derive(Serialize, Deserialize)]
 struct News {
     log: Log,
+    /// The time in which its environments stepped and acted.
+    collecting: Duration,
     /// The number of the signal that it received.
     signal: Option<u8>,
 }
 
-/// The decision of the leader after an update.
+/// The decision of the leader at a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Decision {
     /// True if a checkpoint is written now.
@@ -43,7 +60,7 @@ impl Team {
     pub(super) fn new(heard: &Interrupt) -> Self {
         let peers = cluster::peers();
         let agreed = if peers.is_some() { Interrupt::default() } else { heard.clone() };
-        Self { peers, log: Log::default(), agreed }
+        Self { peers, log: Log::default(), collecting: Duration::ZERO, speeds: Vec::new(), agreed }
     }
 
     pub(super) fn is_alone(&self) -> bool {
@@ -55,18 +72,41 @@ impl Team {
         &self.agreed
     }
 
-    /// Notes a batch of the own environments for the next exchange.
-    pub(super) fn note(&mut self, batch: &Batch) {
+    /// Notes a batch of the own environments for the next meeting, which was collected in some time.
+    pub(super) fn note(&mut self, batch: &Batch, collecting: Duration) {
         self.log.add(batch);
+        self.collecting += collecting;
     }
 
-    /// Exchanges the news since the last update, with the signal that this process `heard`. Returns the log of all processes.
+    /// Returns the speed of each process since the last call; nothing if this process trains alone.
+    pub(super) fn take_speeds(&mut self) -> Vec<Sample> {
+        let speeds = mem::take(&mut self.speeds).into_iter().enumerate();
+        let sample = |(rank, (steps, time)): (usize, (u64, Duration))| {
+            let speed = steps as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
+            Sample::of_task(Metric::RankSps, &rank.to_string(), speed)
+        };
+        speeds.map(sample).collect()
+    }
+
+    /// Returns true if the processes meet now: they [exchange](Self::exchange) news, update the learner if it is ready, and
+    /// learn the decision of the leader. All of them get the same answer.
+    pub(super) fn meets(&self, learner: &dyn Learner) -> bool {
+        let is_time = learner.is_idle() && self.log.batches() >= PATIENCE;
+        !self.is_alone() && (learner.is_ready() || learner.is_complete() || is_time)
+    }
+
+    /// Exchanges the news since the last meeting, with the signal that this process `heard`. Returns the log of all processes.
     pub(super) fn exchange(&mut self, heard: &Interrupt) -> Result<Log> {
         let signal = heard.signal().map(|signal| signal as u8);
-        let own = News { log: std::mem::take(&mut self.log), signal };
+        let own = News { log: mem::take(&mut self.log), collecting: mem::take(&mut self.collecting), signal };
         let Some(peers) = self.peers else { return Ok(own.log) };
         let news = peers.gather(&postcard::to_stdvec(&own)?)?;
         let news: Vec<News> = news.iter().map(|news| postcard::from_bytes(news)).collect::<Result<_, _>>()?;
+        self.speeds.resize(news.len(), (0, Duration::ZERO));
+        for ((steps, time), news) in self.speeds.iter_mut().zip(&news) {
+            *steps += news.log.steps();
+            *time += news.collecting;
+        }
         let signals = news.iter().filter_map(|news| Signal::of_number(news.signal?.into()));
         signals.take(1).for_each(|signal| self.agreed.request(signal));
         Ok(Log::join(news.into_iter().map(|news| news.log)))
@@ -89,5 +129,29 @@ impl Team {
         let own = own.snapshot()?;
         let Some(peers) = self.peers else { return Ok(own) };
         Ok(vector::join_snapshots(&peers.gather(&own)?)?)
+    }
+}
+
+/// The learner in a checkpoint, which all processes write together although the leader alone has the file.
+pub(super) struct SharedState<'a> {
+    learner: &'a dyn Learner,
+    is_written: Cell<bool>,
+}
+
+impl<'a> SharedState<'a> {
+    pub(super) fn new(learner: &'a dyn Learner) -> Self {
+        Self { learner, is_written: Cell::new(false) }
+    }
+
+    /// Takes part in the writing, unless this process has.
+    pub(super) fn take_part(&self) -> Result<()> {
+        if self.is_written.get() { Ok(()) } else { self.write(&mut io::sink()) }
+    }
+}
+
+impl LearnerState for SharedState<'_> {
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        self.is_written.set(true);
+        Ok(self.learner.write_state(out)?)
     }
 }

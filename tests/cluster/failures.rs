@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{GAMES, PQN, checkpoints, mpirun, outcome, text, training};
-use crate::program::{ale_train, fail, is_alive, succeed};
+use super::{ALE_TRAIN, DQN, GAMES, PQN, checkpoints, mpirun, mpirun_of, outcome, text, training};
+use crate::program::{is_alive, succeed};
 
 /// The time in which a job must end after the failure of a process.
 const END: Duration = Duration::from_secs(10);
@@ -52,11 +52,21 @@ fn processes(launcher: u32) -> Vec<u32> {
 
 #[test]
 fn the_death_of_a_process_ends_the_job_and_loses_nothing() {
+    assert_deaths_lose_nothing(&GAMES, &[(1, "-KILL"), (0, "-KILL"), (1, "-ABRT")]);
+}
+
+#[test]
+fn the_death_of_a_process_loses_nothing_of_a_replay() {
+    assert_deaths_lose_nothing(&DQN, &[(1, "-KILL")]);
+}
+
+/// Sends signals to processes with the given ranks, each after a checkpoint.
+fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(usize, &str)]) {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    let settings = [&GAMES[..], &["--set", "checkpoints.interval_frames=2000"]].concat();
+    let settings = [settings, &["--set", "checkpoints.interval_frames=2000"]].concat();
     succeed(training(&mut mpirun(2), &whole, &settings));
-    for (rank, name) in [(1, "-KILL"), (0, "-KILL"), (1, "-ABRT")] {
+    for &(rank, name) in signals {
         let mut job = if parts.exists() { mpirun(2) } else { mpirun(4) };
         let command = if parts.exists() {
             job.arg("resume").arg(&parts)
@@ -125,10 +135,31 @@ fn an_error_of_all_processes_is_reported_once() {
         "environments.halves = true is not possible with several processes",
     );
     assert!(!run.exists());
-    let dqn = ["dqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "16000"];
-    says(training(&mut mpirun(2), &run, &dqn), "dqn cannot be trained by several processes; use ppo or pqn");
-    // Without a launcher too.
-    let mut alone = ale_train();
-    let shards = [&dqn[..], &["--set", "distributed.shards=2"]].concat();
-    assert!(fail(training(&mut alone, &run, &shards), 2).contains("DQN cannot be trained in shards"));
+}
+
+#[test]
+fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, full] = ["whole", "full"].map(|name| temp.path().join(name));
+    let settings = [&DQN[..], &["--set", "checkpoints.interval_frames=500"]].concat();
+    succeed(training(&mut mpirun(2), &whole, &settings));
+
+    // Writing beyond the limit of a file's size fails then, and does not end the process.
+    let mut job = mpirun_of(2, &["bash", "-c", "trap '' XFSZ; exec \"$0\" \"$@\"", ALE_TRAIN]);
+    let mut job = training(&mut job, &full, &settings).spawn().expect("a job");
+    wait_for_update(&mut job, &full);
+    let leader = processes(job.id())[0].to_string();
+    succeed(Command::new("prlimit").args(["--pid", &leader, "--fsize=16:unlimited"]));
+    let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+    let stderr = text(&stderr);
+    assert_eq!(status.code(), Some(1), "{stderr}");
+    let errors: Vec<&str> = stderr.lines().filter(|line| line.contains("error: ")).collect();
+    let expected = "error: rank 0 of 2: training failed: cannot write the checkpoint";
+    assert!(errors.len() == 1 && errors[0].contains(expected), "{stderr}");
+    assert!(stderr.matches("; training continues").count() > 1, "{stderr}");
+
+    // All processes went on together, so the run continues from its last checkpoint.
+    succeed(mpirun(4).arg("resume").arg(&full));
+    let (expected, resumed) = (outcome(&whole), outcome(&full));
+    assert!((resumed.0, resumed.1) == (expected.0, expected.1), "the runs differ");
 }

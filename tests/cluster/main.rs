@@ -41,13 +41,68 @@ const PIXELS: [&str; 9] = [
     "policy.lstm=16",
 ];
 const PQN: [&str; 7] = ["pqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "8000"];
+/// Rainbow on two games of unequal numbers of environments, whose replay is full in the end.
+const DQN: [&str; 19] = [
+    "dqn",
+    "--games",
+    "CartPole-v1,Acrobot-v1",
+    "--num-envs",
+    "5",
+    "--total-frames",
+    "6000",
+    "--set",
+    "dqn.prioritized=true",
+    "--set",
+    "dqn.noisy=true",
+    "--set",
+    "dqn.n_step=3",
+    "--set",
+    "dqn.learning_starts=1500",
+    "--set",
+    "dqn.buffer_size=4000",
+    "--set",
+    "dqn.train_ratio=0.1",
+];
+const DQN_OF_PIXELS: [&str; 11] = [
+    "dqn",
+    "--games",
+    "harvest",
+    "--total-frames",
+    "8000",
+    "--set",
+    "dqn.learning_starts=1000",
+    "--set",
+    "dqn.train_ratio=0.02",
+    "--set",
+    "dqn.buffer_size=10000",
+];
+const SAC: [&str; 13] = [
+    "sac",
+    "--games",
+    "Pendulum-v1",
+    "--num-envs",
+    "8",
+    "--total-frames",
+    "3000",
+    "--set",
+    "sac.learning_starts=1000",
+    "--set",
+    "sac.train_ratio=0.1",
+    "--set",
+    "sac.buffer_size=2000",
+];
 const NORMALISED: [&str; 7] = ["ppo", "--games", "Pendulum-v1", "--num-envs", "8", "--total-frames", "20000"];
 
 /// Returns the launcher of `processes` processes, to which a command line is added.
 fn mpirun(processes: usize) -> Command {
+    mpirun_of(processes, &[ALE_TRAIN])
+}
+
+/// Returns the launcher of `processes` processes with the given program.
+fn mpirun_of(processes: usize, program: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
     // Tests may run as root, and on fewer cores than processes.
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).arg(ALE_TRAIN);
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).args(program);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -86,7 +141,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn any_number_of_processes_learns_the_same() {
-    for settings in [&GAMES[..], &PIXELS, &PQN, &NORMALISED] {
+    for settings in [&GAMES[..], &PIXELS, &PQN, &NORMALISED, &DQN, &DQN_OF_PIXELS, &SAC] {
         let temp = TempDir::new().expect("a directory");
         let run = |name: &str| temp.path().join(name);
         for processes in [1, 2, 4] {
@@ -127,30 +182,55 @@ fn the_leader_alone_prints_and_evaluates() {
 
 #[test]
 fn a_stopped_run_continues_with_another_number_of_processes() {
-    let temp = TempDir::new().expect("a directory");
-    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    succeed(training(&mut mpirun(2), &whole, &GAMES));
+    for settings in [&GAMES[..], &DQN, &SAC] {
+        let temp = TempDir::new().expect("a directory");
+        let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+        succeed(training(&mut mpirun(2), &whole, settings));
 
-    let mut stopped = training(&mut mpirun(2), &parts, &GAMES).spawn().expect("a job");
-    failures::wait_for_update(&mut stopped, &parts);
-    // The warning of Slurm, which mpirun passes on.
-    failures::signal(stopped.id(), "-USR1");
-    let Output { status, stderr, .. } = stopped.wait_with_output().expect("the job ends");
-    assert_eq!(status.code(), Some(138), "{}", text(&stderr));
-    assert_eq!(text(&stderr).matches("stopped by a signal; continue with").count(), 1, "{}", text(&stderr));
-    assert_eq!(checkpoints(&parts).len(), 1);
+        let mut stopped = training(&mut mpirun(2), &parts, settings).spawn().expect("a job");
+        failures::wait_for_update(&mut stopped, &parts);
+        // The warning of Slurm, which mpirun passes on.
+        failures::signal(stopped.id(), "-USR1");
+        let Output { status, stderr, .. } = stopped.wait_with_output().expect("the job ends");
+        assert_eq!(status.code(), Some(138), "{}", text(&stderr));
+        let stops = text(&stderr).matches("stopped by a signal; continue with").count();
+        assert_eq!(stops, 1, "{}", text(&stderr));
+        assert_eq!(checkpoints(&parts).len(), 1);
 
-    succeed(mpirun(4).arg("resume").arg(&parts));
-    let (expected, resumed) = (outcome(&whole), outcome(&parts));
-    assert!(resumed == expected, "the runs differ");
+        succeed(mpirun(4).arg("resume").arg(&parts));
+        let (expected, resumed) = (outcome(&whole), outcome(&parts));
+        assert!(resumed == expected, "the runs differ, {settings:?}");
+    }
 }
 
 #[test]
 fn inexact_training_needs_no_fixed_shards() {
     let temp = TempDir::new().expect("a directory");
-    let run = temp.path().join("run");
-    let settings = [&PQN[..], &["--set", "distributed.exact=false"]].concat();
-    // Three processes have shards of different sizes.
-    succeed(training(&mut mpirun(3), &run, &settings));
-    assert!(!outcome(&run).2.is_empty());
+    for settings in [&PQN[..], &DQN] {
+        let run = temp.path().join(settings[0]);
+        let settings = [settings, &["--set", "distributed.exact=false"]].concat();
+        // Three processes have shards of different sizes.
+        succeed(training(&mut mpirun(3), &run, &settings));
+        assert!(!outcome(&run).2.is_empty());
+    }
+}
+
+#[test]
+fn the_speed_of_each_process_is_recorded_on_request() {
+    let temp = TempDir::new().expect("a directory");
+    for (name, settings) in [("pqn", &PQN[..]), ("dqn", &DQN)] {
+        let run = temp.path().join(name);
+        let settings = [settings, &["--set", "distributed.report_ranks=true"]].concat();
+        succeed(training(&mut mpirun(2), &run, &settings));
+        let (_, _, records) = outcome(&run);
+        let updates: Vec<&Value> =
+            records.iter().filter(|record| record.get("losses/td_loss").is_some()).collect();
+        assert!(!updates.is_empty());
+        for record in updates {
+            for tag in ["charts/rank_SPS/0", "charts/rank_SPS/1"] {
+                assert!(record[tag].as_f64().is_some_and(|speed| speed > 0.0), "{record}");
+            }
+            assert!(record.get("charts/rank_SPS/2").is_none(), "{record}");
+        }
+    }
 }

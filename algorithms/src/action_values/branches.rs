@@ -42,6 +42,19 @@ impl Branches {
         outputs.flatten::<2>(0, 1).select(0, self.outputs.clone())
     }
 
+    /// Returns the indices of the branches of some rows.
+    pub(crate) fn of_rows(&self, rows: &[usize]) -> Vec<usize> {
+        let ends: Vec<usize> = self
+            .counts
+            .iter()
+            .scan(0, |end, count| {
+                *end += count;
+                Some(*end)
+            })
+            .collect();
+        rows.iter().flat_map(|&row| ends[row] - self.counts[row]..ends[row]).collect()
+    }
+
     /// Repeats the values of each row, of which there are equally many, for its branches.
     pub(crate) fn repeat<T: Copy>(&self, of_rows: &[T]) -> Vec<T> {
         let width = of_rows.len() / self.counts.len();
@@ -90,6 +103,7 @@ mod tests {
         // The columns of row 0 are 1 and 4, that of row 1 is 3, and those of row 2 are 0 and 2.
         assert_eq!(selected, [2.0, 3.0, 8.0, 9.0, 16.0, 17.0, 20.0, 21.0, 24.0, 25.0]);
         assert_eq!(branches.repeat(&[1, 2, 3, 4, 5, 6]), [1, 2, 1, 2, 3, 4, 5, 6, 5, 6]);
+        assert_eq!(branches.of_rows(&[2, 1]), [3, 4, 2]);
         let losses = [1.0, 3.0, 10.0, 0.0, 4.0];
         assert_eq!(branches.sums(&losses), [4.0, 10.0, 4.0]);
         assert_eq!(branches.means(&losses), [2.0, 10.0, 2.0]);

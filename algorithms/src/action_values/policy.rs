@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
@@ -160,9 +162,9 @@ impl Policy {
         self.reader.check(batch)
     }
 
-    /// Fails unless a batch holds all of the policy's environments.
-    pub(crate) fn check_complete(&self, batch: &Batch) -> Result<(), LearnerError> {
-        self.reader.check_complete(batch)
+    /// Fails unless a batch holds all environments of `own`.
+    pub(crate) fn check_complete(&self, batch: &Batch, own: &Range<usize>) -> Result<(), LearnerError> {
+        self.reader.check_complete(batch, own)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Training of one learner by several processes, with the same result for any number of them.
 //!
 //! The environments are divided into a fixed number of *shards* of consecutive environments, and every process owns
-//! consecutive shards. A process steps its own environments and stores their observations. Rewards, values and the like
-//! are exchanged once per rollout, so that every process computes advantages, minibatches, schedules and statistics of the
-//! whole batch. Of a minibatch, each process computes the gradients of its own shards, one by one; the gradients of all
+//! consecutive shards. A process steps its own environments and stores their observations. Rewards, actions and the like
+//! are exchanged once per rollout, or with a replay after every step, so that every process computes advantages, minibatches,
+//! priorities, schedules and statistics of the whole batch. Of a minibatch, each process computes the gradients of its own shards, one by one; the gradients of all
 //! shards are added along a binary tree that does not depend on the number of processes.
 //!
 //! A number of shards above 1 changes rounding: a network evaluates the rows of each shard on their own, and the sums of
@@ -91,6 +91,12 @@ impl Cluster {
         let allowed =
             format!("a power of two and at most {}, one for each environment", num_envs.min(MAX_SHARDS));
         ConfigError::unless(is_possible, "shards", &shards, allowed)
+    }
+
+    /// Fails if there are more shards than environments.
+    pub(crate) fn check_envs(&self, num_envs: usize) -> Result<(), ConfigError> {
+        let allowed = format!("at most {num_envs}, one for each environment");
+        ConfigError::unless(self.shards <= num_envs, "shards", &self.shards, allowed)
     }
 
     /// Returns the index of this process, from 0.

@@ -1,17 +1,23 @@
 //! Learners that several processes train together, here threads.
 
+use std::io::{self, Write};
+
 use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::communicator::testing::together;
 use super::*;
+use crate::dqn::{Augmentation, Distribution, Dqn, DqnConfig};
 use crate::networks::{NamedWeights, PolicyConfig};
 use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
+use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, spec, spec_of_choices, spec_of_numbers};
-use crate::{Learner, ValueScale, VectorSpec};
+use crate::{ContinuousActions, Learner, ReplayStorage, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
+/// The number of updates, each of several gradient steps.
+const UPDATES: usize = 3;
 
 /// Returns a specification with more environments.
 fn many(spec: VectorSpec) -> VectorSpec {
@@ -41,16 +47,15 @@ fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
     part
 }
 
-/// Makes three updates in a cluster. `update` returns the metrics as text.
+/// Makes some updates in a cluster. `update` returns the metrics as text.
 fn train<L: Learner>(
     mut learner: L,
-    cluster: Cluster,
+    cluster: &Cluster,
     update: fn(&mut L) -> Result<String, LearnerError>,
 ) -> (Vec<String>, L) {
     let mut envs = RandomEnvs::new(learner.spec().clone());
     let own = cluster.own_envs(NUM_ENVS);
-    learner.join(cluster).unwrap();
-    let metrics = (0..3).map(|_| {
+    let metrics = (0..UPDATES).map(|_| {
         while !learner.is_ready() {
             learner.act(&rows_of(&envs.batch, own.clone())).unwrap();
             envs.step();
@@ -63,14 +68,15 @@ fn train<L: Learner>(
 
 /// Asserts that one, two, four and eight processes learn the same, and almost the same as without shards.
 fn assert_equal_in_clusters<L: Learner>(
-    learner: impl Fn() -> L + Sync,
+    learner: impl Fn(Cluster) -> L + Sync,
     update: fn(&mut L) -> Result<String, LearnerError>,
 ) {
-    let (metrics, alone) = train(learner(), Cluster::new(None, 8).unwrap(), update);
+    let train = |cluster: Cluster| train(learner(cluster.clone()), &cluster, update);
+    let (metrics, alone) = train(Cluster::new(None, 8).unwrap());
     let expected = (metrics, alone.state().unwrap());
     for size in [1, 2, 4, 8] {
         let results = together(size, |communicator| {
-            let (metrics, learner) = train(learner(), Cluster::new(Some(communicator), 8).unwrap(), update);
+            let (metrics, learner) = train(Cluster::new(Some(communicator), 8).unwrap());
             (metrics, learner.state().unwrap())
         });
         for (rank, result) in results.into_iter().enumerate() {
@@ -78,7 +84,7 @@ fn assert_equal_in_clusters<L: Learner>(
             assert!(result.1 == expected.1, "rank {rank} of {size}");
         }
     }
-    let (_, whole) = train(learner(), Cluster::default(), update);
+    let (_, whole) = train(Cluster::default());
     let (of_shards, of_whole) = (alone.torch_weights().unwrap(), whole.torch_weights().unwrap());
     let distance = |left: &NamedWeights, right: &NamedWeights| {
         let pairs = left.values.iter().zip(&right.values);
@@ -89,9 +95,13 @@ fn assert_equal_in_clusters<L: Learner>(
     }
 }
 
-fn ppo(mut config: PpoConfig, policy: PolicyConfig, spec: VectorSpec) -> impl Fn() -> Ppo + Sync {
+fn ppo(mut config: PpoConfig, policy: PolicyConfig, spec: VectorSpec) -> impl Fn(Cluster) -> Ppo + Sync {
     (config.total_steps, config.num_steps) = (16 * NUM_ENVS as u64 * 3, 16);
-    move || Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap()
+    move |cluster| {
+        let mut ppo = Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+        ppo.join(cluster).unwrap();
+        ppo
+    }
 }
 
 fn update_ppo(ppo: &mut Ppo) -> Result<String, LearnerError> {
@@ -113,7 +123,8 @@ fn ppo_learns_the_same_in_any_number_of_processes() {
 fn the_limit_of_the_divergence_holds_for_the_whole_batch() {
     let config = PpoConfig { target_kl: Some(1e-4), update_epochs: 8, ..PpoConfig::default() };
     let learner = ppo(config, PolicyConfig::default(), vectors());
-    let (metrics, _) = train(learner(), Cluster::new(None, 8).unwrap(), update_ppo);
+    let cluster = Cluster::new(None, 8).unwrap();
+    let (metrics, _) = train(learner(cluster.clone()), &cluster, update_ppo);
     assert!(metrics.iter().any(|metrics| !metrics.contains("epochs: 8")), "{metrics:?}");
     assert_equal_in_clusters(learner, update_ppo);
 }
@@ -135,8 +146,12 @@ fn normalised_observations_and_continuous_actions_are_learned_the_same() {
 fn pqn_learns_the_same_in_any_number_of_processes() {
     let config = PqnConfig { total_steps: 16 * NUM_ENVS as u64 * 3, num_steps: 16, ..PqnConfig::default() };
     for spec in [vectors(), many(spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep))] {
-        let learner =
-            || Pqn::new(config.clone(), PolicyConfig::default(), spec.clone(), &Device::flex(), 7).unwrap();
+        let learner = |cluster| {
+            let policy = PolicyConfig::default();
+            let mut pqn = Pqn::new(config.clone(), policy, spec.clone(), &Device::flex(), 7).unwrap();
+            pqn.join(cluster).unwrap();
+            pqn
+        };
         assert_equal_in_clusters(learner, |pqn| pqn.update().map(|metrics| format!("{metrics:?}")));
     }
 }
@@ -158,8 +173,7 @@ fn a_rollout_that_was_restored_is_completed_in_a_cluster() {
         ppo.update().unwrap();
         ppo.state().unwrap()
     };
-    let mut ppo = learner();
-    ppo.join(Cluster::new(None, 8).unwrap()).unwrap();
+    let mut ppo = learner(Cluster::new(None, 8).unwrap());
     let mut envs = RandomEnvs::new(ppo.spec().clone());
     for _ in 0..5 {
         ppo.act(&envs.batch).unwrap();
@@ -172,4 +186,188 @@ fn a_rollout_that_was_restored_is_completed_in_a_cluster() {
         complete(Cluster::new(Some(communicator), 8).unwrap(), &state, envs.clone())
     });
     assert!(together.into_iter().all(|state| state == alone));
+}
+
+/// Three updates of two gradient steps each, after which two steps of each environment are evicted.
+fn dqn() -> DqnConfig {
+    DqnConfig {
+        total_steps: 400,
+        learning_rate: 1e-2,
+        buffer_size: 120,
+        target_network_frequency: 2,
+        batch_size: 16,
+        learning_starts: 70,
+        train_ratio: 0.2,
+        ..DqnConfig::default()
+    }
+}
+
+fn rainbow() -> DqnConfig {
+    DqnConfig {
+        n_step: 3,
+        double: true,
+        dueling: true,
+        noisy: true,
+        prioritized: true,
+        distribution: Distribution::C51,
+        num_atoms: 11,
+        max_grad_norm: Some(10.0),
+        ..dqn()
+    }
+}
+
+fn assert_dqn_is_equal(config: &DqnConfig, policy: &PolicyConfig, spec: &VectorSpec) {
+    let learner = |cluster| {
+        let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
+        Dqn::in_cluster(config.clone(), policy.clone(), spec.clone(), cluster, storage, &device, 7).unwrap()
+    };
+    assert_equal_in_clusters(learner, |dqn| dqn.update().map(|metrics| format!("{metrics:?}")));
+}
+
+#[test]
+fn dqn_learns_the_same_in_any_number_of_processes() {
+    let policy = PolicyConfig::default();
+    let choices = many(spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep));
+    for spec in [vectors(), choices] {
+        assert_dqn_is_equal(&dqn(), &policy, &spec);
+    }
+    let quantiles = DqnConfig { distribution: Distribution::Quantile, num_atoms: 7, double: true, ..dqn() };
+    assert_dqn_is_equal(&quantiles, &policy, &vectors());
+}
+
+#[test]
+fn priorities_and_noise_are_the_same_in_any_number_of_processes() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = many(spec(Space::floats(3, -1.0, 1.0), mode));
+        assert_dqn_is_equal(&rainbow(), &PolicyConfig::default(), &spec);
+    }
+}
+
+#[test]
+fn value_scales_of_several_tasks_are_the_same_in_any_number_of_processes() {
+    let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
+    assert_dqn_is_equal(&DqnConfig { prioritized: true, ..dqn() }, &policy, &vectors());
+}
+
+#[test]
+fn images_are_stacked_and_augmented_the_same_in_any_number_of_processes() {
+    let images = many(spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep));
+    let config = DqnConfig { augmentation: Augmentation::Drq, ..dqn() };
+    assert_dqn_is_equal(&config, &PolicyConfig::default(), &images);
+}
+
+/// Environments with actions of one and of three bounded numbers.
+fn numbers() -> VectorSpec {
+    let spec = many(spec_of_numbers(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep));
+    let three = Space::float_ranges(&[(-1.0, 1.0), (-0.4, 2.0), (0.0, 9.0)]);
+    let three = Task::of_actions("three", ContinuousActions::of_space(&three).unwrap());
+    VectorSpec { tasks: vec![spec.tasks[0].clone(), three], ..spec }
+}
+
+fn sac(config: &SacConfig, cluster: Cluster) -> Sac {
+    let policy = PolicyConfig { hidden_size: Some(16), ..PolicyConfig::default() };
+    let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
+    Sac::in_cluster(config.clone(), policy, numbers(), cluster, storage, &device, 7).unwrap()
+}
+
+#[test]
+fn sac_learns_the_same_in_any_number_of_processes() {
+    let config = SacConfig {
+        total_steps: 400,
+        buffer_size: 120,
+        batch_size: 16,
+        learning_starts: 70,
+        train_ratio: 0.2,
+        ..SacConfig::default()
+    };
+    let variants = [
+        config.clone(),
+        SacConfig { autotune: false, noise_correlation: 0.5, policy_frequency: 1, ..config },
+    ];
+    for config in variants {
+        let learner = |cluster| sac(&config, cluster);
+        assert_equal_in_clusters(learner, |sac| sac.update().map(|metrics| format!("{metrics:?}")));
+    }
+}
+
+#[test]
+fn a_replay_is_restored_in_a_cluster_of_another_size() {
+    let config = DqnConfig { noisy: true, prioritized: true, ..dqn() };
+    let images = many(spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep));
+    let device = Device::flex();
+    let mut alone = Dqn::new(config.clone(), PolicyConfig::default(), images, &device, 7).unwrap();
+    // The number of shards is the same, the number of processes is not.
+    let mut envs = RandomEnvs::new(alone.spec().clone());
+    envs.act_until_ready(&mut alone, 1.0);
+    let state = alone.state().unwrap();
+    let continued = |cluster: Cluster| {
+        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
+        let (own, mut envs) = (cluster.own_envs(NUM_ENVS), envs.clone());
+        let mut dqn =
+            Dqn::from_state_with(&state, config.clone(), policy, cluster, storage, &device).unwrap();
+        assert!(dqn.state().unwrap() == state);
+        dqn.update().unwrap();
+        while !dqn.is_ready() {
+            dqn.act(&rows_of(&envs.batch, own.clone())).unwrap();
+            envs.step();
+            dqn.observe(&rows_of(&envs.batch, own.clone())).unwrap();
+        }
+        dqn.update().unwrap();
+        dqn.state().unwrap()
+    };
+    let expected = continued(Cluster::new(None, 8).unwrap());
+    for size in [2, 8] {
+        let states = together(size, |communicator| continued(Cluster::new(Some(communicator), 8).unwrap()));
+        assert!(states.into_iter().all(|state| state == expected), "{size}");
+    }
+}
+
+/// A file on a disk with space for some bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_process_that_cannot_write_the_state_does_not_hinder_the_others() {
+    let images = many(spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep));
+    let device = Device::flex();
+    let results = together(4, |communicator| {
+        let cluster = Cluster::new(Some(communicator), 4).unwrap();
+        let (own, rank) = (cluster.own_envs(NUM_ENVS), cluster.rank());
+        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
+        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), cluster, storage, &device, 7).unwrap();
+        let mut envs = RandomEnvs::new(images.clone());
+        dqn.act(&rows_of(&envs.batch, own.clone())).unwrap();
+        assert!(matches!(dqn.state(), Err(LearnerError::OutOfOrder(_))));
+        envs.step();
+        dqn.observe(&rows_of(&envs.batch, own)).unwrap();
+        let len = dqn.state().unwrap().len();
+        // The disk is full before the network, or between two frames.
+        for space in [100, len - 3000] {
+            let written = dqn.write_state(&mut Full(if rank == 0 { space } else { len }));
+            assert_eq!(matches!(written, Err(LearnerError::Unwritten(_))), rank == 0, "{written:?}");
+        }
+        dqn.state().unwrap()
+    });
+    assert!(results.iter().all(|state| *state == results[0]));
+}
+
+#[test]
+fn a_process_stores_only_the_frames_of_its_own_environments() {
+    let images = many(spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep));
+    let size = |cluster: &Cluster| Dqn::replay_size(&DqnConfig::default(), &images, cluster).unwrap();
+    let whole = size(&Cluster::default());
+    let parts = together(4, |communicator| size(&Cluster::new(Some(communicator), 4).unwrap()));
+    assert_eq!(parts.iter().map(|part| part.storage_bytes).sum::<u64>(), whole.storage_bytes);
+    assert!(parts.iter().all(|part| part.storage_bytes < whole.storage_bytes / 3));
+    assert!(parts.iter().all(|part| (part.steps, part.index_bytes) == (whole.steps, whole.index_bytes)));
 }

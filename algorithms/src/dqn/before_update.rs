@@ -1,8 +1,8 @@
 use burn::module::Module;
-use rand_chacha::ChaCha8Rng;
 
 use super::Dqn;
 use crate::networks::QNetwork;
+use crate::off_policy;
 use crate::replay::Priorities;
 use crate::training::Mark;
 use crate::value_scale::TaskScales;
@@ -13,23 +13,17 @@ pub(super) struct BeforeUpdate {
     target: QNetwork,
     scales: TaskScales,
     priorities: Priorities,
-    replay_rng: ChaCha8Rng,
-    noise_rng: ChaCha8Rng,
-    updates: u64,
-    due: f64,
+    off_policy: off_policy::BeforeUpdate,
 }
 
 impl BeforeUpdate {
-    pub(super) fn of(dqn: &Dqn) -> Self {
+    pub(super) fn of(dqn: &Dqn, off_policy: off_policy::BeforeUpdate) -> Self {
         Self {
             training: dqn.training.mark(),
             target: dqn.target.clone(),
             scales: dqn.actor.head().scales.clone(),
-            priorities: dqn.replay.priorities(),
-            replay_rng: dqn.replay_rng.clone(),
-            noise_rng: dqn.noise_rng.clone(),
-            updates: dqn.updates,
-            due: dqn.due,
+            priorities: dqn.off_policy.replay.priorities(),
+            off_policy,
         }
     }
 
@@ -38,8 +32,7 @@ impl BeforeUpdate {
         dqn.target = self.target;
         *dqn.actor.scales_mut() = self.scales;
         dqn.actor.set_network(dqn.training.network.valid());
-        dqn.replay.set_priorities(self.priorities);
-        (dqn.replay_rng, dqn.noise_rng) = (self.replay_rng, self.noise_rng);
-        (dqn.updates, dqn.due) = (self.updates, self.due);
+        dqn.off_policy.replay.set_priorities(self.priorities);
+        dqn.off_policy.undo_update(self.off_policy);
     }
 }

@@ -3,6 +3,7 @@ use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::action_values::LossKind;
 use crate::networks::{ObservationLayout, PolicyConfig};
+use crate::off_policy::ReplayPlan;
 use crate::{ConfigError, ValueScale};
 
 choices! {
@@ -127,6 +128,11 @@ impl DqnConfig {
             &self.v_max,
             format!("above {} (v_min)", self.v_min),
         )
+    }
+
+    pub(super) fn plan(&self) -> ReplayPlan {
+        let Self { total_steps, learning_starts, train_ratio, .. } = *self;
+        ReplayPlan { total_steps, learning_starts, train_ratio }
     }
 
     /// Checks that observations of `layout` can be augmented as configured.

@@ -2,54 +2,42 @@ use std::io::Write;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch};
 
 use super::augmentation::Distortion;
 use super::before_update::BeforeUpdate;
-use super::minibatch::Minibatch;
+use super::minibatch::{Minibatch, branches};
 use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy, state};
-use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, greedy, loss};
-use crate::batch_reader::{BatchReader, check_rewards};
+use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss, skip_epsilon_greedy};
+use crate::batch_reader::BatchReader;
+use crate::cluster::Cluster;
+use crate::gradient::{Gradient, ShardGradient};
 use crate::halt;
-use crate::host::to_host;
 use crate::networks::{
     NamedWeights, NetworkDescription, Noise, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions,
     TrainedNetwork, TransferError, Transferred, soft_update, transfer,
 };
+use crate::off_policy::OffPolicy;
 use crate::optimizer_step::StepResult;
-use crate::replay::{Draw, ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::schedule::LinearSchedule;
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
-use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
-/// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
-/// would be a noticeable part.
-const STOPPABLE: f64 = 8.0;
+/// The names of the terms of the loss.
+const TERMS: [&str; 1] = ["the loss"];
 
 /// A learner of action values with a replay buffer. [`dqn`](crate::dqn) shows the order of its methods.
 pub struct Dqn {
     pub(super) config: DqnConfig,
     pub(super) policy: PolicyConfig,
-    pub(super) spec: VectorSpec,
-    pub(super) layout: ObservationLayout,
+    pub(super) off_policy: OffPolicy<i32>,
     pub(super) training: Training<QNetwork>,
     /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
     /// The target network, without gradients.
     pub(super) target: QNetwork,
-    pub(super) replay: ReplayBuffer<i32>,
-    pub(super) action_rng: ChaCha8Rng,
-    pub(super) replay_rng: ChaCha8Rng,
-    pub(super) noise_rng: ChaCha8Rng,
-    /// The number of steps observed, over all environments.
-    pub(super) steps: u64,
-    /// The number of gradient steps made.
-    pub(super) updates: u64,
-    /// The number of gradient steps that are due, including a fraction.
-    pub(super) due: f64,
     /// The elements of the actions of the current step.
     actions: Vec<i32>,
 }
@@ -79,14 +67,18 @@ impl Dqn {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
-        Self::with_storage(config, policy, spec, ReplayStorage::UNLIMITED, device, seed)
+        let (cluster, storage) = (Cluster::default(), ReplayStorage::UNLIMITED);
+        Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
     }
 
-    /// Like [`new`](Self::new), with the replay buffer in `storage`.
-    pub fn with_storage(
+    /// Like [`new`](Self::new), trained together with the other processes of a cluster, and with the part of the replay buffer
+    /// that this process holds in `storage`. Of its batches only the rows of the [own](Cluster::own_envs) environments act and
+    /// are observed here. Each process makes the same calls.
+    pub fn in_cluster(
         config: DqnConfig,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         storage: ReplayStorage,
         device: &Device,
         seed: u64,
@@ -98,7 +90,6 @@ impl Dqn {
         policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         config.validate_observations(layout)?;
-        let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
         let head = Head::new(return_model(&config), policy.scales(spec.tasks.len()));
         let options = QNetworkOptions {
@@ -110,28 +101,22 @@ impl Dqn {
         let mut rng = Stream::Initialization.rng(seed);
         let network = QNetwork::new(layout, &spec, &policy, options, &mut rng, &device);
         let reader = BatchReader::new(&spec, layout, device.clone().without_autodiff());
+        let (options, place) = (replay_options(&config), (cluster, storage));
         Ok(Self {
+            off_policy: OffPolicy::new(spec, layout, options, config.plan(), place, seed)?,
             actor: Policy::new(network.valid(), head, reader),
             target: network.valid(),
             training: Training::new(network, config.adam_epsilon, policy.precision, device),
-            action_rng: Stream::Actions.rng(seed),
-            replay_rng: Stream::Minibatches.rng(seed),
-            noise_rng: Stream::Noise.rng(seed),
-            steps: 0,
-            updates: 0,
-            due: 0.0,
             actions: Vec::new(),
             config,
             policy,
-            spec,
-            layout,
-            replay,
         })
     }
 
-    /// Computes the size of the replay buffer of a learner with this configuration, without allocating it.
+    /// Computes the size of the part of the replay buffer that a process of a cluster holds, without allocating it.
     ///
     /// ```
+    /// use algorithms::cluster::Cluster;
     /// use algorithms::dqn::{Dqn, DqnConfig};
     /// use algorithms::{Task, VectorSpec};
     /// use rl_env::{AutoresetMode, Space};
@@ -143,16 +128,20 @@ impl Dqn {
     ///     shared_outputs: 6,
     ///     autoreset_mode: AutoresetMode::SameStep,
     /// };
-    /// let size = Dqn::replay_size(&DqnConfig::default(), &spec)?;
+    /// let size = Dqn::replay_size(&DqnConfig::default(), &spec, &Cluster::default())?;
     /// assert_eq!(size.steps, 1_000_000);
     /// // Each frame of 84 x 84 bytes is stored once, not once for each of the four stacks that contain it.
     /// assert!(size.total_bytes() < 2 * 1_000_000 * 84 * 84);
     /// # Ok::<(), algorithms::LearnerError>(())
     /// ```
-    pub fn replay_size(config: &DqnConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
+    pub fn replay_size(
+        config: &DqnConfig,
+        spec: &VectorSpec,
+        cluster: &Cluster,
+    ) -> Result<ReplaySize, LearnerError> {
         spec.check_choices()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
-        Ok(replay_size::<i32>(spec, layout, &replay_options(config))?)
+        Ok(replay_size::<i32>(spec, layout, &replay_options(config), cluster)?)
     }
 
     /// Returns the hyperparameters.
@@ -164,7 +153,7 @@ impl Dqn {
     pub fn epsilon(&self) -> f64 {
         let DqnConfig { start_e, end_e, exploration_fraction, total_steps, .. } = self.config;
         let steps = (f64::from(exploration_fraction) * total_steps as f64) as u64;
-        LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.steps)
+        LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.off_policy.steps)
     }
 
     /// Makes the gradient steps that are due. On an error the weights are those of the last successful step.
@@ -176,20 +165,16 @@ impl Dqn {
     /// update is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still
     /// due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<DqnMetrics>, LearnerError> {
-        if !self.is_ready() {
-            return Err(LearnerError::OutOfOrder("update was called before a gradient step was due"));
-        }
-        let mut before = (self.due >= STOPPABLE).then(|| BeforeUpdate::of(self));
+        let mut before = self.off_policy.begin_update()?.map(|before| BeforeUpdate::of(self, before));
         let mut steps = Vec::new();
-        while self.due >= 1.0 {
+        while self.off_policy.due >= 1.0 {
             if let Some(before) = before.take_if(|_| stop()) {
                 before.restore(self);
                 return Ok(None);
             }
             steps.push(self.learn()?);
-            self.due -= 1.0;
-            self.updates += 1;
-            if self.updates.is_multiple_of(self.config.target_network_frequency) {
+            self.off_policy.count_update();
+            if self.off_policy.updates.is_multiple_of(self.config.target_network_frequency) {
                 self.target =
                     soft_update(self.target.clone(), &self.training.network.valid(), self.config.tau);
             }
@@ -202,7 +187,7 @@ impl Dqn {
             grad_norm,
             dead_units,
             epsilon: self.epsilon(),
-            replay_steps: self.replay.len(),
+            replay_steps: self.off_policy.replay.len(),
             gradient_steps: steps.len(),
         }))
     }
@@ -210,7 +195,7 @@ impl Dqn {
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
     /// environments than the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
-        self.spec.check_observations(spec)?;
+        self.off_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 
@@ -218,20 +203,22 @@ impl Dqn {
     /// sampling.
     pub(super) fn per_beta(&self) -> f32 {
         let start = f64::from(self.config.per_beta);
-        LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.steps) as f32
+        LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.off_policy.steps) as f32
     }
 
     /// Makes one gradient step. On an error only the random generators and the value scales have changed, and
     /// the predictions of both networks are the same.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
-        let draws = self.replay.draw(self.config.batch_size, self.per_beta(), &mut self.replay_rng);
+        let (count, beta) = (self.config.batch_size, self.per_beta());
+        let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
+        let draws = replay.draw(count, beta, replay_rng);
         let noise = self.draw_noise();
-        self.learn_from(draws, &noise)
+        self.learn_from(&draws, &noise)
     }
 
     /// Draws the noise of a gradient step.
     fn draw_noise(&mut self) -> StepNoise {
-        let Self { training, target, noise_rng, config, .. } = self;
+        let Self { training, target, config, off_policy: OffPolicy { noise_rng, .. }, .. } = self;
         let plain = training.device.clone().without_autodiff();
         let images = if config.augmentation == Augmentation::Drq { config.batch_size } else { 0 };
         let mut distortions = || (0..images).map(|_| Distortion::draw(noise_rng)).collect();
@@ -248,41 +235,69 @@ impl Dqn {
     /// Makes one gradient step on the given draws.
     pub(super) fn learn_from(
         &mut self,
-        draws: Vec<Draw>,
+        draws: &[Draw],
         noise: &StepNoise,
     ) -> Result<StepMetrics, LearnerError> {
-        let minibatch =
-            Minibatch::gather(&self.replay, draws, &self.spec, self.layout, noise, &self.training.device);
-        let targets = self.targets(&minibatch, noise)?;
-        let head = self.actor.head();
-        let (observations, noise) = (minibatch.observations.clone(), noise.online.as_ref());
-        let outputs = self.training.network.forward(observations, &minibatch.rows, noise);
-        let branches = &minibatch.branches;
-        let predicted = branches.select(outputs);
-        let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(&targets)));
-        let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone());
-        let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
-        let details = Tensor::cat(vec![losses, predicted], 0);
+        let device = self.training.device.clone();
+        let shards = self.off_policy.shards_of(draws).into_iter();
+        let minibatches: Vec<Minibatch> =
+            shards.map(|shard| Minibatch::gather(&self.off_policy, draws, shard, noise, &device)).collect();
+        let targets = self.targets(&minibatches, noise)?;
+        let branches = branches(&self.off_policy, draws, &device);
+        let atoms = self.actor.head().num_atoms();
+        // The losses of all branches, then the outputs of all branches.
+        let details = branches.len() * (1 + atoms);
+        let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
+        let gradient = self.off_policy.gradient(&self.training, (&TERMS, details), shards, |index| {
+            let minibatch = &minibatches[index];
+            let weight = minibatch.draws.len() as f32 / draws.len() as f32;
+            let gradient = self.gradient(minibatch, &targets[index], noise.online.as_ref(), weight);
+            let own = branches.of_rows(&minibatch.shard.rows);
+            let outputs = own.iter().flat_map(|branch| (0..atoms).map(move |atom| branch * atoms + atom));
+            let places = own.iter().copied().chain(outputs.map(|place| branches.len() + place));
+            ShardGradient { gradient, places: places.collect() }
+        })?;
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
-        let step = self.training.step(&loss, vec![("the loss", loss.clone())], details, size);
+        let step = self.training.apply(gradient, size);
         let result = step.and_then(|step| self.training.read_one(step));
-        let result = result.map_err(|error| self.diagnose(error, &minibatch, targets))?;
+        let result = result.map_err(|error| self.diagnose(error, &minibatches, &targets))?;
+        let head = self.actor.head();
         let (losses, predicted) = result.details.split_at(branches.len());
-        let outputs = predicted.chunks_exact(head.num_atoms()).zip(branches.repeat(&minibatch.tasks));
+        let tasks: Vec<usize> = draws.iter().map(|draw| self.off_policy.task(draw)).collect();
+        let outputs = predicted.chunks_exact(atoms).zip(branches.repeat(&tasks));
         let values: Vec<f32> = outputs.map(|(atoms, task)| head.mean(task, atoms)).collect();
-        let q_values = branches.means(&values).iter().sum::<f32>() / minibatch.draws.len() as f32;
+        let q_values = branches.means(&values).iter().sum::<f32>() / draws.len() as f32;
         // The priority of a step comes from the sum over its branches (Tavakoli et al. 2018).
-        self.replay.set_errors(&minibatch.draws, &branches.sums(&head.errors(losses)));
+        self.off_policy.replay.set_errors(draws, &branches.sums(&head.errors(losses)));
         let StepResult { grad_norm, dead_units, .. } = result;
         Ok(StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units })
     }
 
-    /// Turns a `NonFinite` error into a report with the minibatch.
-    fn diagnose(&self, error: LearnerError, minibatch: &Minibatch, targets: Vec<f32>) -> LearnerError {
-        let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
+    /// Computes the gradient of the loss of a minibatch times `weight`.
+    fn gradient(
+        &self,
+        minibatch: &Minibatch,
+        targets: &[f32],
+        noise: Option<&Noise>,
+        weight: f32,
+    ) -> Gradient {
+        let (head, branches) = (self.actor.head(), &minibatch.branches);
+        let outputs = self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise);
+        let predicted = branches.select(outputs);
+        let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(targets)));
+        let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone()).mul_scalar(weight);
+        let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
+        let details = Tensor::cat(vec![losses, predicted], 0);
+        self.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details)
+    }
+
+    /// Turns a `NonFinite` error into a report with the minibatch, as far as this process has its observations.
+    fn diagnose(&self, error: LearnerError, minibatches: &[Minibatch], targets: &[Vec<f32>]) -> LearnerError {
+        let OffPolicy { replay, layout, spec, updates, .. } = &self.off_policy;
+        let draws: Vec<Draw> = minibatches.iter().flat_map(|minibatch| &minibatch.draws).copied().collect();
         let rows: Vec<&str> =
-            draws.iter().map(|draw| self.spec.tasks[self.spec.task_ids[draw.env]].name.as_str()).collect();
+            draws.iter().map(|draw| spec.tasks[self.off_policy.task(draw)].name.as_str()).collect();
         let column = |name: &str, values: Vec<f32>| NamedWeights {
             name: name.to_owned(),
             shape: vec![values.len()],
@@ -290,61 +305,23 @@ impl Dqn {
         };
         let columns = |name: &str, values: Vec<f32>| NamedWeights {
             name: name.to_owned(),
-            shape: vec![draws.len(), values.len() / draws.len()],
+            shape: vec![draws.len(), values.len() / draws.len().max(1)],
             values,
         };
         let actions = draws.iter().flat_map(|draw| replay.action(draw));
+        let returns = || minibatches.iter().flat_map(|minibatch| &minibatch.returns);
         let observations =
             |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
         let batch = vec![
-            column("rewards", minibatch.returns.iter().map(|of| of.rewards).collect()),
-            column("discounts", minibatch.returns.iter().map(|of| of.discount).collect()),
+            column("rewards", returns().map(|of| of.rewards).collect()),
+            column("discounts", returns().map(|of| of.discount).collect()),
             column("weights", draws.iter().map(|draw| draw.weight).collect()),
-            columns("targets", targets),
+            columns("targets", targets.concat()),
             columns("actions", actions.map(|option| option as f32).collect()),
-            observations("observations", &replay.observations(draws)),
-            observations("successors", &replay.successors(draws)),
+            observations("observations", &replay.observations(&draws)),
+            observations("successors", &replay.successors(&draws)),
         ];
-        self.training.diagnose(error, self.updates, self.config.learning_rate, &rows, batch)
-    }
-
-    /// Computes the regression targets of each row's action, row by row the outputs of an option, and updates the value scales
-    /// with the returns behind them.
-    ///
-    /// The next action is the legal one with the largest sum of values. The target is the mean over its choices.
-    pub(super) fn targets(
-        &mut self,
-        minibatch: &Minibatch,
-        noise: &StepNoise,
-    ) -> Result<Vec<f32>, LearnerError> {
-        let outputs = |network: &QNetwork, noise: &Option<Noise>| {
-            let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
-            to_host(network.forward(successors, rows, noise.as_ref()))
-        };
-        let values = outputs(&self.target, &noise.target)?;
-        let choices = if self.config.double {
-            Some(outputs(&self.training.network.valid(), &noise.selection)?)
-        } else {
-            None
-        };
-        let head = self.actor.head();
-        let atoms = head.num_atoms();
-        let width = self.spec.max_outputs() * atoms;
-        let mut returns = Vec::with_capacity(minibatch.returns.len());
-        let mut next_outputs: Vec<Vec<&[f32]>> = Vec::with_capacity(minibatch.returns.len());
-        for (row, (of, &task)) in minibatch.returns.iter().zip(&minibatch.tasks).enumerate() {
-            let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
-            let actions = self.spec.tasks[task].actions.expect_joint();
-            let options = greedy(actions, &head.values(task, judged, actions.num_outputs()));
-            let of_column = |column: usize| &values[row * width + column * atoms..][..atoms];
-            let next: Vec<&[f32]> = actions.columns(&options).map(of_column).collect();
-            returns.push(head.returns(task, of, &next));
-            next_outputs.push(next);
-        }
-        self.rescale(minibatch, &returns);
-        let head = self.actor.head();
-        let rows = minibatch.tasks.iter().zip(&returns).zip(next_outputs);
-        Ok(rows.flat_map(|((&task, returns), next)| head.target(task, returns, &next)).collect())
+        self.training.diagnose(error, *updates, self.config.learning_rate, &rows, batch)
     }
 
     /// Returns outputs of options, one after another, as `[options, num_atoms]`.
@@ -354,80 +331,68 @@ impl Dqn {
         Tensor::from_data(TensorData::new(outputs, shape), &self.training.device)
     }
 
-    /// Updates the value scales with the returns of each row, without changing the predictions of both networks. Rows that
-    /// priorities made more probable count less, so that the scales are those of the replay.
-    fn rescale(&mut self, minibatch: &Minibatch, returns: &[Vec<f32>]) {
-        let rows = minibatch.tasks.iter().zip(&minibatch.draws).zip(returns);
-        let returns = rows.flat_map(|((&task, draw), returns)| {
-            let weight = draw.correction / returns.len() as f32;
-            returns.iter().map(move |&value| TaskReturn { task, value, weight })
-        });
-        let changes = self.actor.update_scales(&returns.collect::<Vec<_>>());
-        if !changes.is_empty() {
-            self.training.network = self.training.network.clone().rescale_values(&changes);
-            self.target = self.target.clone().rescale_values(&changes);
-        }
+    /// Returns the values of the options of the own environments' choices, given the noise of all environments.
+    fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
+        self.off_policy.by_shard(batch, |rows| {
+            let noise = noise.map(|noise| noise.of_rows(&(rows[0].env..rows[rows.len() - 1].env + 1)));
+            Ok(self.actor.evaluate(&batch.observations, rows, noise.as_ref())?.0)
+        })
     }
 }
 
 impl Learner for Dqn {
     fn spec(&self) -> &VectorSpec {
-        &self.spec
+        &self.off_policy.spec
     }
 
-    /// Returns the greedy action for each environment, or a random one. Draws a random number and one per choice for each row,
-    /// in row order.
+    /// Returns the greedy action for each environment, or a random one. Draws a random number and one per choice for each
+    /// environment, in their order.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        if !self.can_act(batch) {
-            return Err(LearnerError::OutOfOrder(
-                "act was called before the last actions were observed and learned from",
-            ));
-        }
-        self.actor.check_complete(batch)?;
+        self.off_policy.check_act()?;
+        self.actor.check_complete(batch, &self.off_policy.replay.own())?;
         let device = self.training.device.clone().without_autodiff();
+        let (num_envs, num_choices) = (self.spec().num_envs(), self.spec().max_choices());
         // Each environment explores by itself.
-        let noise = self.training.network.draw_noise(batch.len(), &mut self.noise_rng, &device);
+        let noise = self.training.network.draw_noise(num_envs, &mut self.off_policy.noise_rng, &device);
         let diagnose = |error| {
-            let (rate, spec) = (self.config.learning_rate, (&self.spec, self.layout));
-            self.training.diagnose_acting(error, self.updates, rate, spec, batch)
+            let OffPolicy { spec, layout, updates, .. } = &self.off_policy;
+            let rate = self.config.learning_rate;
+            self.training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
         };
-        let values = self.actor.values_with_noise(batch, noise.as_ref()).map_err(diagnose)?;
-        let (epsilon, num_choices) = (self.epsilon(), self.spec.max_choices());
+        let values = self.values(batch, noise.as_ref()).map_err(diagnose)?;
+        let epsilon = self.epsilon();
         let mut padded = Vec::with_capacity(batch.len() * num_choices);
         self.actions.clear();
-        for (env, values) in values.iter().enumerate() {
-            let actions = self.spec.joint_actions(env);
-            let options = epsilon_greedy(actions, values, epsilon, &mut self.action_rng);
+        let of_envs = self.off_policy.of_envs(&values);
+        let OffPolicy { spec, action_rng, .. } = &mut self.off_policy;
+        for (env, values) in of_envs.enumerate() {
+            let actions = spec.joint_actions(env);
+            let Some(values) = values else {
+                skip_epsilon_greedy(actions, action_rng);
+                continue;
+            };
+            let options = epsilon_greedy(actions, values, epsilon, action_rng);
             actions.write(&options, &mut self.actions);
+            let end = padded.len() + num_choices;
             padded.extend(options);
-            padded.resize((env + 1) * num_choices, 0);
+            padded.resize(end, 0);
         }
-        self.replay.begin_step(batch, &padded);
+        self.off_policy.replay.begin_step(batch, &padded);
         Ok(Actions::Discrete(&self.actions))
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        if !self.replay.is_acting() {
-            return Err(LearnerError::OutOfOrder("observe was called without a preceding act"));
-        }
-        self.actor.check_complete(batch)?;
-        check_rewards(batch)?;
-        let steps = self.replay.end_step(batch);
-        self.steps += steps;
-        // Counts the steps in the replay buffer, so that a lost one is filled again before learning
-        // continues.
-        if self.replay.written() >= self.config.learning_starts as u64 {
-            self.due += steps as f64 * self.config.train_ratio;
-        }
-        Ok(())
+        self.off_policy.check_observe()?;
+        self.actor.check_complete(batch, &self.off_policy.replay.own())?;
+        self.off_policy.observe(batch)
     }
 
     fn is_ready(&self) -> bool {
-        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+        self.off_policy.is_ready()
     }
 
     fn can_act(&self, _: &Batch) -> bool {
-        !self.replay.is_acting() && !self.is_ready()
+        self.off_policy.can_act()
     }
 
     fn is_idle(&self) -> bool {
@@ -435,11 +400,11 @@ impl Learner for Dqn {
     }
 
     fn updates(&self) -> u64 {
-        self.updates
+        self.off_policy.updates
     }
 
     fn is_complete(&self) -> bool {
-        self.steps >= self.config.total_steps
+        self.off_policy.is_complete()
     }
 
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
@@ -454,7 +419,7 @@ impl Learner for Dqn {
         NetworkDescription::new(
             ("dqn", outputs(&self.config)),
             &self.policy,
-            &self.spec,
+            self.spec(),
             &self.actor.head().scales,
         )
     }

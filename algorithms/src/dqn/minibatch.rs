@@ -1,15 +1,16 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::augmentation::distorted;
+use super::augmentation::{Distortion, distorted};
 use super::learner::StepNoise;
 use crate::action_values::Branches;
-use crate::networks::{ObservationLayout, RowTasks};
-use crate::replay::{Draw, ReplayBuffer};
+use crate::networks::RowTasks;
+use crate::off_policy::{OffPolicy, ShardRows};
+use crate::replay::Draw;
 use crate::returns::NStepReturn;
-use crate::{Task, VectorSpec};
 
-/// Steps drawn from a replay buffer, one per row.
+/// Steps drawn from a replay buffer, one per row: those of one shard.
 pub(super) struct Minibatch {
+    pub(super) shard: ShardRows,
     pub(super) draws: Vec<Draw>,
     /// The task of each row.
     pub(super) tasks: Vec<usize>,
@@ -27,34 +28,46 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the steps of `draws`, with the `noise` of their images.
+    /// Collects the steps of a shard among those of `draws`, with the `noise` of their images.
     pub(super) fn gather(
-        replay: &ReplayBuffer<i32>,
-        draws: Vec<Draw>,
-        spec: &VectorSpec,
-        layout: ObservationLayout,
+        off_policy: &OffPolicy<i32>,
+        draws: &[Draw],
+        shard: ShardRows,
         noise: &StepNoise,
         device: &Device,
     ) -> Self {
+        let OffPolicy { replay, spec, layout, .. } = off_policy;
+        let draws = shard.select(draws);
         let plain = device.clone().without_autodiff();
-        let task_ids = || draws.iter().map(|draw| spec.task_ids[draw.env]);
-        let options: Vec<Vec<i32>> = draws.iter().map(|draw| replay.action(draw)).collect();
-        let actions =
-            draws.iter().zip(&options).map(|(draw, options)| (spec.joint_actions(draw.env), &options[..]));
-        let branches = Branches::new(actions, spec.max_outputs(), device);
+        let tasks: Vec<usize> = draws.iter().map(|draw| off_policy.task(draw)).collect();
+        let row_tasks = |device: &Device| RowTasks::new(tasks.iter().copied(), &spec.tasks, device);
+        let branches = branches(off_policy, &draws, device);
         let weights: Vec<f32> = draws.iter().map(|draw| draw.weight).collect();
         let weights = TensorData::new(branches.weights(&weights), [branches.len()]);
-        let tasks: &[Task] = &spec.tasks;
+        let images = |rows: Vec<u8>, noise: &[Distortion], device: &Device| {
+            let noise = if noise.is_empty() { Vec::new() } else { shard.select(noise) };
+            distorted(rows, &noise, *layout, device)
+        };
         Self {
-            tasks: task_ids().collect(),
             returns: draws.iter().map(|draw| replay.n_step_return(draw)).collect(),
-            observations: distorted(replay.observations(&draws), &noise.observations, layout, device),
-            rows: RowTasks::new(task_ids(), tasks, device),
+            observations: images(replay.observations(&draws), &noise.observations, device),
+            rows: row_tasks(device),
             branches,
             weights: Tensor::from_data(weights, device),
-            successors: distorted(replay.successors(&draws), &noise.successors, layout, &plain),
-            successor_rows: RowTasks::new(task_ids(), tasks, &plain),
+            successors: images(replay.successors(&draws), &noise.successors, &plain),
+            successor_rows: row_tasks(&plain),
+            tasks,
             draws,
+            shard,
         }
     }
+}
+
+/// Returns the choices of the actions of `draws`.
+pub(super) fn branches(off_policy: &OffPolicy<i32>, draws: &[Draw], device: &Device) -> Branches {
+    let OffPolicy { replay, spec, .. } = off_policy;
+    let options: Vec<Vec<i32>> = draws.iter().map(|draw| replay.action(draw)).collect();
+    let actions =
+        draws.iter().zip(&options).map(|(draw, options)| (spec.joint_actions(draw.env), &options[..]));
+    Branches::new(actions, spec.max_outputs(), device)
 }

@@ -45,6 +45,7 @@ mod minibatch;
 #[cfg(test)]
 mod recorded;
 mod state;
+mod targets;
 #[cfg(test)]
 mod tests;
 

@@ -29,11 +29,11 @@ fn assert_equals(name: &'static str) -> Dqn {
         .as_chunks()
         .0
         .iter()
-        .map(|&[env, index]| dqn.replay.draw_of(env as usize, index as usize))
+        .map(|&[env, index]| dqn.off_policy.replay.draw_of(env as usize, index as usize))
         .collect();
     let draws = if config.prioritized { draw_by_priority(&dqn, &mut recording, &drawn) } else { drawn };
     let noise = if config.noisy { noise(&dqn, &mut recording) } else { StepNoise::default() };
-    let metrics = dqn.learn_from(draws.clone(), &noise).unwrap();
+    let metrics = dqn.learn_from(&draws, &noise).unwrap();
     for (name, value) in
         [("td_loss", metrics.td_loss), ("grad_norm", metrics.grad_norm), ("q_values", metrics.q_values)]
     {
@@ -41,7 +41,7 @@ fn assert_equals(name: &'static str) -> Dqn {
     }
     if config.prioritized {
         for (draw, expected) in draws.iter().zip(recording.floats("new_priorities")) {
-            let priority = dqn.replay.priority(draw) as f32;
+            let priority = dqn.off_policy.replay.priority(draw) as f32;
             assert!((priority - expected).abs() < 1e-4 * expected, "{priority}, not {expected}");
         }
     }
@@ -54,17 +54,19 @@ fn assert_equals(name: &'static str) -> Dqn {
 fn collect(dqn: &mut Dqn, recording: &mut Recording) {
     let batches = recording.batches(1).swap_remove(0);
     let actions = recording.integers("actions");
-    let envs = dqn.spec.num_envs();
+    let envs = dqn.off_policy.spec.num_envs();
     for (step, actions) in actions.chunks_exact(envs).enumerate() {
-        dqn.replay.begin_step(&batches[step], actions);
+        dqn.off_policy.replay.begin_step(&batches[step], actions);
         dqn.observe(&batches[step + 1]).unwrap();
         if dqn.config.prioritized && step + 1 == KNOWN_AFTER {
             let errors = recording.floats("errors");
-            let known = |env| (0..dqn.replay.ready_steps_of(env)).map(move |index| (env, index));
-            let known: Vec<Draw> =
-                (0..envs).flat_map(known).map(|(env, index)| dqn.replay.draw_of(env, index)).collect();
+            let known = |env| (0..dqn.off_policy.replay.ready_steps_of(env)).map(move |index| (env, index));
+            let known: Vec<Draw> = (0..envs)
+                .flat_map(known)
+                .map(|(env, index)| dqn.off_policy.replay.draw_of(env, index))
+                .collect();
             assert_eq!(known.len(), errors.len());
-            dqn.replay.set_errors(&known, &errors);
+            dqn.off_policy.replay.set_errors(&known, &errors);
         }
     }
 }
@@ -72,7 +74,7 @@ fn collect(dqn: &mut Dqn, recording: &mut Recording) {
 /// Draws with the recorded random numbers. Asserts that the steps and their weights are those recorded.
 fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> Vec<Draw> {
     let mut numbers = recording.random_numbers("uniform");
-    let draws = dqn.replay.draw(expected.len(), dqn.per_beta(), &mut numbers);
+    let draws = dqn.off_policy.replay.draw(expected.len(), dqn.per_beta(), &mut numbers);
     numbers.finish();
     let weights = recording.floats("importance");
     for ((draw, expected), weight) in draws.iter().zip(expected).zip(&weights) {

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use rand::Rng;
@@ -44,6 +46,17 @@ struct QHeadNoise {
 pub struct Noise {
     advantage: QHeadNoise,
     value: Option<QHeadNoise>,
+}
+
+impl Noise {
+    /// Returns the noise of some of the rows for which it was drawn.
+    pub(crate) fn of_rows(&self, rows: &Range<usize>) -> Self {
+        let part = |head: &QHeadNoise| {
+            let layer = |noise: &Option<LayerNoise>| Some(noise.as_ref()?.of_rows(rows.clone()));
+            QHeadNoise { hidden: layer(&head.hidden), output: layer(&head.output) }
+        };
+        Self { advantage: part(&self.advantage), value: self.value.as_ref().map(part) }
+    }
 }
 
 /// Action values, or return distributions, of every task: the network of Mnih et al. 2015 or of Espeholt et

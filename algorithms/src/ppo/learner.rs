@@ -124,6 +124,13 @@ impl Ppo {
         Ok(ppo)
     }
 
+    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
+    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
+    /// same updates. Before an update the state of a single process is not that of the learner.
+    pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        Ok(self.on_policy.join(cluster)?)
+    }
+
     /// Returns the hyperparameters.
     pub fn config(&self) -> &PpoConfig {
         &self.config
@@ -360,10 +367,6 @@ impl Ppo {
 impl Learner for Ppo {
     fn spec(&self) -> &VectorSpec {
         &self.on_policy.spec
-    }
-
-    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
-        Ok(self.on_policy.join(cluster)?)
     }
 
     /// Samples an action for each row. Draws one random number per choice or two per component, in row order.

@@ -95,6 +95,13 @@ impl Pqn {
         Ok(Self { config, policy, on_policy, actor, actions: Vec::new() })
     }
 
+    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
+    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
+    /// same updates. Before an update the state of a single process is not that of the learner.
+    pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        Ok(self.on_policy.join(cluster)?)
+    }
+
     /// Returns the hyperparameters.
     pub fn config(&self) -> &PqnConfig {
         &self.config
@@ -326,10 +333,6 @@ impl Pqn {
 impl Learner for Pqn {
     fn spec(&self) -> &VectorSpec {
         &self.on_policy.spec
-    }
-
-    fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
-        Ok(self.on_policy.join(cluster)?)
     }
 
     /// Returns the greedy action for each row, or a random one. Draws a random number and one per choice for each row, in row

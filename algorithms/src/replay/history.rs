@@ -78,6 +78,16 @@ impl FrameRing {
         }
     }
 
+    /// Returns the number of frames so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Sets the number of frames of a ring whose frames another process stores.
+    pub(super) fn set_written(&mut self, written: u64) {
+        self.written = written;
+    }
+
     /// Returns the number of slots that were written to. These are the first ones.
     pub(super) fn used_slots(&self) -> usize {
         self.slots.min(usize::try_from(self.written).unwrap_or(usize::MAX))
@@ -101,6 +111,15 @@ pub(super) enum End {
     Terminated,
     /// The episode was truncated: its return is bootstrapped from the final observation.
     Truncated,
+}
+
+/// The result of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Outcome {
+    pub(super) reward: f32,
+    pub(super) end: End,
+    /// Position of the observation after the action. Absent after a terminated step.
+    pub(super) successor: Option<u64>,
 }
 
 /// One step of an environment.
@@ -160,17 +179,19 @@ impl<E: ActionElement> History<E> {
         self.actions.extend(action);
     }
 
-    /// Discards the step that has begun.
-    pub(super) fn discard(&mut self) {
-        self.begun = None;
-        self.actions.truncate(self.steps.len() * self.action_width);
+    /// Returns the position of the observation and the action of the step that has begun.
+    pub(super) fn begun(&self) -> Option<(u64, Vec<E>)> {
+        Some((self.begun?, self.action(self.newest_end())))
     }
 
-    /// Ends the step that has begun.
-    pub(super) fn end(&mut self, reward: f32, end: End, successor: Option<u64>) {
-        if let Some(observation) = self.begun.take() {
-            let successor = successor.unwrap_or(observation);
-            self.steps.push_back(Step { observation, successor, reward, end });
+    /// Ends the step that has begun, or discards it if it has no outcome.
+    pub(super) fn end(&mut self, outcome: Option<Outcome>) {
+        match (self.begun.take(), outcome) {
+            (Some(observation), Some(Outcome { reward, end, successor })) => {
+                let successor = successor.unwrap_or(observation);
+                self.steps.push_back(Step { observation, successor, reward, end });
+            }
+            _ => self.actions.truncate(self.steps.len() * self.action_width),
         }
     }
 

@@ -6,6 +6,7 @@
 //! * `sum_tree`: priorities, and sampling by priority
 //! * `storage`: the memory of the frames
 //! * `state`: the replay buffer as a serialisable value
+//! * `shared_step`: the steps that processes exchange. Each of them stores the frames of its own environments.
 //!
 //! Three rules hold at the ends of episodes, as in [`ppo`](crate::ppo): a row that only reset its environment
 //! is not a step; a terminated step has no successor; the successor of a truncated step is its final
@@ -13,6 +14,7 @@
 
 mod action_element;
 mod history;
+mod shared_step;
 mod state;
 mod storage;
 mod sum_tree;
@@ -24,16 +26,18 @@ use std::ops::Range;
 use rand::Rng;
 use rl_env::{AutoresetMode, Batch};
 
-use crate::VectorSpec;
+use crate::cluster::Cluster;
 use crate::networks::ObservationLayout;
 use crate::returns::NStepReturn;
+use crate::{LearnerError, VectorSpec};
 
-use history::{End, History, Stack};
+use history::{End, History, Outcome, Stack};
+use shared_step::SharedStep;
 use storage::FrameStore;
 use sum_tree::SumTree;
 
 pub(crate) use action_element::ActionElement;
-pub(crate) use state::ReplayState;
+pub(crate) use state::{ReplayState, decode_frames};
 pub use storage::{ReplayError, ReplaySize, ReplayStorage};
 
 /// Added to every error before it becomes a priority, so that every step can be drawn again.
@@ -77,7 +81,9 @@ pub(crate) struct ReplayBuffer<E> {
     stack: Stack,
     mode: AutoresetMode,
     histories: Vec<History<E>>,
-    /// The slots of each environment in `frames`, as ranges of bytes.
+    /// The environments whose frames are stored here. Everything else is the same in all processes of a cluster.
+    own: Range<usize>,
+    /// The slots of each environment in `frames`, as ranges of bytes; empty for the frames of other processes.
     regions: Vec<Range<usize>>,
     frames: FrameStore,
     /// The environments of each task.
@@ -150,11 +156,12 @@ pub(crate) fn frame_bytes(layout: ObservationLayout) -> usize {
     stack_of(layout).frame_bytes
 }
 
-/// Computes the size of a replay buffer for the given environments.
+/// Computes the size of the part of a replay buffer that a process of a cluster holds.
 pub(crate) fn replay_size<E: ActionElement>(
     spec: &VectorSpec,
     layout: ObservationLayout,
     options: &ReplayOptions,
+    cluster: &Cluster,
 ) -> Result<ReplaySize, ReplayError> {
     let stack = stack_of(layout);
     let shares = Shares::of(spec, stack, options)?;
@@ -171,31 +178,34 @@ pub(crate) fn replay_size<E: ActionElement>(
     let of_step = size_of::<history::Step>() + E::width(spec) * size_of::<E>();
     Ok(ReplaySize {
         steps,
-        storage_bytes: sum(&shares.slots).saturating_mul(stack.frame_bytes as u64),
+        storage_bytes: sum(&shares.slots[cluster.own_envs(spec.num_envs())])
+            .saturating_mul(stack.frame_bytes as u64),
         index_bytes: steps.saturating_mul(of_step as u64).saturating_add(trees),
     })
 }
 
 impl<E: ActionElement> ReplayBuffer<E> {
-    /// Creates an empty replay buffer for the environments of `spec`.
+    /// Creates an empty replay buffer for the environments of `spec`, which stores the frames of this process.
     pub(crate) fn new(
         spec: &VectorSpec,
         layout: ObservationLayout,
         options: ReplayOptions,
+        cluster: &Cluster,
         storage: ReplayStorage,
     ) -> Result<Self, ReplayError> {
         let stack = stack_of(layout);
         let shares = Shares::of(spec, stack, &options)?;
-        let frames = FrameStore::new(replay_size::<E>(spec, layout, &options)?, storage)?;
+        let frames = FrameStore::new(replay_size::<E>(spec, layout, &options, cluster)?, storage)?;
         let mut envs_of = vec![Vec::new(); spec.tasks.len()];
         let mut places = Vec::new();
         for (env, &task) in spec.task_ids.iter().enumerate() {
             places.push((task, envs_of[task].len()));
             envs_of[task].push(env);
         }
-        let ends = shares.slots.iter().scan(0, |end, slots| {
+        let own = cluster.own_envs(spec.num_envs());
+        let ends = shares.slots.iter().enumerate().scan(0, |end, (env, slots)| {
             let start = *end;
-            *end += slots * stack.frame_bytes;
+            *end += if own.contains(&env) { slots * stack.frame_bytes } else { 0 };
             Some(start..*end)
         });
         let entries = |envs: &Vec<usize>| envs.iter().map(|&env| shares.steps[env]).sum();
@@ -212,6 +222,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
                 .zip(&shares.slots)
                 .map(|(&steps, &slots)| History::new(steps, slots, E::width(spec)))
                 .collect(),
+            own,
             frames,
             envs_of,
             places,
@@ -224,6 +235,11 @@ impl<E: ActionElement> ReplayBuffer<E> {
 
     pub(crate) fn is_acting(&self) -> bool {
         self.acting
+    }
+
+    /// Returns the environments whose frames are stored here.
+    pub(crate) fn own(&self) -> Range<usize> {
+        self.own.clone()
     }
 
     /// Returns the number of steps written so far, including evicted ones.
@@ -246,35 +262,47 @@ impl<E: ActionElement> ReplayBuffer<E> {
         (self.priorities, self.max_priorities) = (trees, largest);
     }
 
-    /// Stores the observation and the action of one step for each environment. `actions` are the elements of their actions, each
-    /// padded to the largest number of any task.
+    /// Stores the observation and the action of one step for each own environment. `actions` are the elements of their actions,
+    /// each padded to the largest number of any task.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
-        for (env, action) in actions.chunks_exact(actions.len() / self.histories.len()).enumerate() {
-            let position = self.push(env, batch.observations.row(env));
+        let width = actions.len() / self.own.len();
+        for ((row, env), action) in self.own().enumerate().zip(actions.chunks_exact(width)) {
+            let position = self.push(env, batch.observations.row(row));
             self.histories[env].begin(position, action);
         }
         self.acting = true;
     }
 
-    /// Stores the result of the last step. Returns the number of environments that made one; the others only
-    /// reset.
-    pub(crate) fn end_step(&mut self, batch: &Batch) -> u64 {
-        let before = self.written;
-        for env in 0..self.histories.len() {
-            if batch.autoreset[env] {
-                self.histories[env].discard();
-            } else {
-                self.end_step_of(env, batch);
-                self.written += 1;
+    /// Stores the result of the last step, and exchanges steps with the other processes of the cluster. Returns the number of
+    /// environments that made one; the others only reset.
+    pub(crate) fn end_step(&mut self, batch: &Batch, cluster: &Cluster) -> Result<u64, LearnerError> {
+        let (own, before) = (self.own(), self.written);
+        let is_shared = cluster.num_processes() > 1;
+        let mut own_steps = Vec::new();
+        for (row, env) in own.clone().enumerate() {
+            let outcome = (!batch.autoreset[row]).then(|| self.outcome(env, row, batch));
+            if is_shared {
+                own_steps.push(SharedStep::of(&self.histories[env], outcome));
             }
+            self.end_step_of(env, outcome);
+        }
+        if is_shared {
+            let steps = cluster.gather_values(&own_steps)?.into_iter().flatten().enumerate();
+            for (env, step) in steps.filter(|(env, _)| !own.contains(env)) {
+                let outcome = step.begin(&mut self.histories[env]);
+                self.end_step_of(env, outcome);
+            }
+        }
+        for env in 0..self.histories.len() {
             self.update_entries(env);
         }
         self.acting = false;
-        self.written - before
+        Ok(self.written - before)
     }
 
-    fn end_step_of(&mut self, env: usize, batch: &Batch) {
-        let end = match (batch.terminated[env], batch.truncated[env]) {
+    /// Stores the frames after the step of an environment. Returns its result.
+    fn outcome(&mut self, env: usize, row: usize, batch: &Batch) -> Outcome {
+        let end = match (batch.terminated[row], batch.truncated[row]) {
             (true, _) => End::Terminated,
             (false, true) => End::Truncated,
             (false, false) => End::None,
@@ -284,8 +312,13 @@ impl<E: ActionElement> ReplayBuffer<E> {
             AutoresetMode::NextStep | AutoresetMode::Disabled => &batch.observations,
         };
         // The successor of a terminated step is never read.
-        let successor = (end != End::Terminated).then(|| self.push(env, observations.row(env)));
-        self.histories[env].end(batch.rewards[env], end, successor);
+        let successor = (end != End::Terminated).then(|| self.push(env, observations.row(row)));
+        Outcome { reward: batch.rewards[row], end, successor }
+    }
+
+    fn end_step_of(&mut self, env: usize, outcome: Option<Outcome>) {
+        self.histories[env].end(outcome);
+        self.written += u64::from(outcome.is_some());
     }
 
     fn push(&mut self, env: usize, row: &[u8]) -> u64 {
@@ -417,7 +450,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.histories[draw.env].n_step_return(draw.number, self.options.n_step, self.options.gamma).0
     }
 
-    /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes.
+    /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes. Draws must be of own environments.
     pub(crate) fn observations(&self, draws: &[Draw]) -> Vec<u8> {
         self.rows(draws, |history, number| history.step(number).observation)
     }

@@ -130,7 +130,14 @@ fn spec(space: Space, tasks: &[usize], mode: AutoresetMode) -> VectorSpec {
 
 fn replay(spec: &VectorSpec, options: ReplayOptions) -> ReplayBuffer<i32> {
     let layout = ObservationLayout::of(&spec.observation_space).unwrap();
-    ReplayBuffer::new(spec, layout, options, ReplayStorage::Memory { available: 1 << 30 }).unwrap()
+    ReplayBuffer::new(
+        spec,
+        layout,
+        options,
+        &Cluster::default(),
+        ReplayStorage::Memory { available: 1 << 30 },
+    )
+    .unwrap()
 }
 
 /// Runs the environments, and stores every step in the replay buffer and the naive lists.
@@ -143,7 +150,7 @@ fn play(replay: &mut ReplayBuffer<i32>, envs: &mut StackedEnvs, naive: &mut [Vec
         let seen: Vec<Vec<u8>> =
             (0..naive.len()).map(|env| envs.batch.observations.row(env).to_vec()).collect();
         envs.step();
-        let written = replay.end_step(&envs.batch);
+        let written = replay.end_step(&envs.batch, &Cluster::default()).unwrap();
         assert_eq!(written, envs.batch.autoreset.iter().filter(|&&reset| !reset).count() as u64);
         for (env, (observation, options)) in seen.into_iter().zip(actions).enumerate() {
             if !envs.batch.autoreset[env] {
@@ -184,6 +191,24 @@ fn assert_agrees(replay: &ReplayBuffer<i32>, naive: &[Vec<NaiveStep>]) {
         // A terminated step has no successor.
         assert!(discount == 0.0 || successors[row] == *successor, "{draw:?}");
     }
+}
+
+/// Returns a state with its frames.
+fn bytes<E: ActionElement>(replay: &ReplayBuffer<E>) -> Vec<u8> {
+    let mut bytes = postcard::to_stdvec(&replay.state()).unwrap();
+    replay.write_frames(&Cluster::default(), &mut bytes).unwrap();
+    bytes
+}
+
+fn restore<E: ActionElement>(
+    replay: &mut ReplayBuffer<E>,
+    spec: &VectorSpec,
+    bytes: &[u8],
+) -> Result<(), &'static str> {
+    let (state, frames) = postcard::take_from_bytes(bytes).unwrap();
+    let (frames, rest) = decode_frames(frames).unwrap();
+    assert!(rest.is_empty());
+    replay.restore(spec, state, &frames)
 }
 
 #[test]
@@ -367,14 +392,14 @@ fn evicted_steps_have_no_priority() {
 fn a_restored_replay_buffer_continues_identically() {
     for (alpha, steps) in [(None, 20), (Some(0.5), 20), (Some(0.5), 300)] {
         let (mut replay, mut envs) = filled(alpha, steps);
-        let bytes = postcard::to_stdvec(&replay.state()).unwrap();
+        let bytes = bytes(&replay);
         let (mut other, _) = filled(alpha, 0);
-        other.restore(&envs.spec, postcard::from_bytes(&bytes).unwrap()).unwrap();
+        restore(&mut other, &envs.spec, &bytes).unwrap();
         for _ in 0..50 {
             envs.step();
             for replay in [&mut replay, &mut other] {
                 replay.begin_step(&envs.batch, &[0; 8]);
-                replay.end_step(&envs.batch);
+                replay.end_step(&envs.batch, &Cluster::default()).unwrap();
             }
         }
         let mut rngs = [6, 6].map(ChaCha8Rng::seed_from_u64);
@@ -382,8 +407,7 @@ fn a_restored_replay_buffer_continues_identically() {
         assert_eq!(draws, other.draw(32, 0.4, &mut rngs[1]));
         assert_eq!(replay.observations(&draws), other.observations(&draws));
         assert_eq!(replay.successors(&draws), other.successors(&draws));
-        let state = |replay: &ReplayBuffer<i32>| postcard::to_stdvec(&replay.state()).unwrap();
-        assert!(state(&replay) == state(&other));
+        assert!(self::bytes(&replay) == self::bytes(&other));
     }
 }
 
@@ -391,10 +415,10 @@ fn a_restored_replay_buffer_continues_identically() {
 fn states_of_other_replay_buffers_are_errors() {
     let (replay, envs) = filled(None, 20);
     let (mut prioritized, _) = filled(Some(0.5), 0);
-    assert!(prioritized.restore(&envs.spec, replay.state()).unwrap_err().contains("the priorities"));
+    assert!(restore(&mut prioritized, &envs.spec, &bytes(&replay)).unwrap_err().contains("the priorities"));
     let options = ReplayOptions { buffer_size: 480, ..replay.options };
     let mut larger = self::replay(&envs.spec, options);
-    assert!(larger.restore(&envs.spec, replay.state()).unwrap_err().contains("the shape"));
+    assert!(restore(&mut larger, &envs.spec, &bytes(&replay)).unwrap_err().contains("the shape"));
 }
 
 #[test]
@@ -402,7 +426,7 @@ fn states_with_illegal_actions_are_errors() {
     let (mut replay, mut envs) = filled(None, 20);
     let refusal = |replay: &ReplayBuffer<i32>, envs: &StackedEnvs| {
         let (mut other, _) = filled(None, 0);
-        other.restore(&envs.spec, replay.state()).err()
+        restore(&mut other, &envs.spec, &bytes(replay)).err()
     };
     assert_eq!(refusal(&replay, &envs), None);
     // The second choice of environment 2 has three options.
@@ -414,7 +438,7 @@ fn states_with_illegal_actions_are_errors() {
     replay.begin_step(&envs.batch, &actions);
     assert!(refusal(&replay, &envs).unwrap().contains("illegal action"));
     envs.step();
-    replay.end_step(&envs.batch);
+    replay.end_step(&envs.batch, &Cluster::default()).unwrap();
     assert!(refusal(&replay, &envs).unwrap().contains("illegal action"));
 }
 
@@ -423,15 +447,20 @@ fn sizes_are_known_before_allocation() {
     let pong = spec(Space::bytes([4, 84, 84]), &[0; 8], AutoresetMode::SameStep);
     let options = ReplayOptions { buffer_size: 1_000_000, n_step: 1, gamma: 0.99, alpha: None };
     let layout = ObservationLayout::of(&pong.observation_space).unwrap();
-    let size = replay_size::<i32>(&pong, layout, &options).unwrap();
+    let size = replay_size::<i32>(&pong, layout, &options, &Cluster::default()).unwrap();
     assert_eq!(size.steps, 1_000_000);
     // About 7 KB per step, plus one sixteenth.
     assert_eq!(size.storage_bytes, 8 * (125_000 + 1953 * 4 + 10) * 7056);
-    let refused =
-        ReplayBuffer::<i32>::new(&pong, layout, options, ReplayStorage::Memory { available: 1 << 30 });
+    let refused = ReplayBuffer::<i32>::new(
+        &pong,
+        layout,
+        options,
+        &Cluster::default(),
+        ReplayStorage::Memory { available: 1 << 30 },
+    );
     assert!(matches!(refused.err(), Some(ReplayError::TooLarge { steps: 1_000_000, .. })));
     let small = ReplayOptions { buffer_size: 15, n_step: 1, ..options };
-    let refused = replay_size::<i32>(&pong, layout, &small).unwrap_err();
+    let refused = replay_size::<i32>(&pong, layout, &small, &Cluster::default()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "buffer_size = 15 leaves 1 steps for each environment of 0; at least 2 are needed"
@@ -447,27 +476,29 @@ fn continuous_actions_are_stored_and_checked() {
     spec.shared_outputs = 2;
     let layout = ObservationLayout::of(&spec.observation_space).unwrap();
     let options = ReplayOptions { buffer_size: 20, n_step: 1, gamma: 0.9, alpha: None };
-    let empty = || ReplayBuffer::<f32>::new(&spec, layout, options, ReplayStorage::UNLIMITED).unwrap();
+    let empty = || {
+        ReplayBuffer::<f32>::new(&spec, layout, options, &Cluster::default(), ReplayStorage::UNLIMITED)
+            .unwrap()
+    };
     let mut replay = empty();
     let batch = Batch::new(2, 4, false);
     for step in 0..15 {
         let value = step as f32 / 20.0;
         replay.begin_step(&batch, &[value, -value, value, 1.0]);
-        replay.end_step(&batch);
+        replay.end_step(&batch, &Cluster::default()).unwrap();
     }
     // Ten steps of each environment are left: numbers 5 to 14.
     assert_eq!(replay.action(&replay.draw_of(0, 0)), [0.25, -0.25]);
     assert_eq!(replay.action(&replay.draw_of(1, 9)), [0.7, 1.0]);
-    let bytes = postcard::to_stdvec(&replay.state()).unwrap();
     let mut other = empty();
-    other.restore(&spec, postcard::from_bytes(&bytes).unwrap()).unwrap();
+    restore(&mut other, &spec, &bytes(&replay)).unwrap();
     assert_eq!(other.action(&other.draw_of(1, 9)), [0.7, 1.0]);
     for illegal in [1.5, f32::NAN] {
         let mut replay = empty();
         replay.begin_step(&batch, &[0.0, illegal, 0.0, 0.0]);
-        assert!(empty().restore(&spec, replay.state()).unwrap_err().contains("illegal action"));
+        assert!(restore(&mut empty(), &spec, &bytes(&replay)).unwrap_err().contains("illegal action"));
     }
     // Each step has room for two numbers.
-    let size = replay_size::<f32>(&spec, layout, &options).unwrap();
+    let size = replay_size::<f32>(&spec, layout, &options, &Cluster::default()).unwrap();
     assert_eq!(size.index_bytes, 20 * (size_of::<history::Step>() as u64 + 8));
 }

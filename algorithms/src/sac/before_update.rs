@@ -1,8 +1,7 @@
-use rand_chacha::ChaCha8Rng;
-
 use super::Sac;
 use super::temperature::Temperature;
 use crate::networks::{SquashedActor, TwinCritic};
+use crate::off_policy;
 use crate::training::Mark;
 
 /// Everything that an update changes, as it was before.
@@ -11,23 +10,17 @@ pub(super) struct BeforeUpdate {
     critics: Mark<TwinCritic>,
     temperature: Mark<Temperature>,
     target: TwinCritic,
-    replay_rng: ChaCha8Rng,
-    noise_rng: ChaCha8Rng,
-    updates: u64,
-    due: f64,
+    off_policy: off_policy::BeforeUpdate,
 }
 
 impl BeforeUpdate {
-    pub(super) fn of(sac: &Sac) -> Self {
+    pub(super) fn of(sac: &Sac, off_policy: off_policy::BeforeUpdate) -> Self {
         Self {
             actor: sac.actor.mark(),
             critics: sac.critics.mark(),
             temperature: sac.temperature.mark(),
             target: sac.target.clone(),
-            replay_rng: sac.replay_rng.clone(),
-            noise_rng: sac.noise_rng.clone(),
-            updates: sac.updates,
-            due: sac.due,
+            off_policy,
         }
     }
 
@@ -36,8 +29,7 @@ impl BeforeUpdate {
         sac.critics.return_to(self.critics);
         sac.temperature.return_to(self.temperature);
         sac.target = self.target;
-        (sac.replay_rng, sac.noise_rng) = (self.replay_rng, self.noise_rng);
-        (sac.updates, sac.due) = (self.updates, self.due);
+        sac.off_policy.undo_update(self.off_policy);
         sac.use_trained_network();
     }
 }

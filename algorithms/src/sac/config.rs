@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, settings};
 
 use crate::ConfigError;
+use crate::off_policy::ReplayPlan;
 
 settings! {
     /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous actions.
@@ -47,6 +48,11 @@ settings! {
 }
 
 impl SacConfig {
+    pub(super) fn plan(&self) -> ReplayPlan {
+        let Self { total_steps, learning_starts, train_ratio, .. } = *self;
+        ReplayPlan { total_steps, learning_starts, train_ratio }
+    }
+
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.check()?;

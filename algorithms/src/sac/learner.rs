@@ -2,7 +2,6 @@ use std::io::Write;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, Batch};
 
 use super::before_update::BeforeUpdate;
@@ -12,14 +11,18 @@ use super::minibatch::Minibatch;
 use super::squashed::{Sample, sample};
 use super::temperature::{Temperature, of_rows};
 use super::{Policy, SacConfig, state};
-use crate::batch_reader::{BatchReader, check_rewards};
+use crate::batch_reader::BatchReader;
+use crate::cluster::Cluster;
+use crate::gradient::ShardGradient;
 use crate::halt;
 use crate::host::to_host;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, SquashedActor,
-    TrainedNetwork, TransferError, Transferred, TwinCritic, soft_update, standard_normal, transfer,
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, RowTasks, SoftActorCritic,
+    SquashedActor, TrainedNetwork, TransferError, Transferred, TwinCritic, soft_update, standard_normal,
+    transfer,
 };
-use crate::replay::{Draw, ReplayBuffer, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::off_policy::OffPolicy;
+use crate::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
@@ -27,16 +30,16 @@ use crate::{Learner, LearnerError, SpecError, VectorSpec};
 /// Adam epsilon, as in `CleanRL`.
 const ADAM_EPSILON: f32 = 1e-8;
 
-/// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
-/// would be a noticeable part.
-const STOPPABLE: f64 = 8.0;
+/// The names of the terms of the losses.
+const CRITIC_TERMS: [&str; 2] = ["the loss of the first critic", "the loss of the second critic"];
+const ACTOR_TERMS: [&str; 1] = ["the loss of the policy"];
 
 /// A learner by Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods.
 pub struct Sac {
     pub(super) config: SacConfig,
     pub(super) policy: PolicyConfig,
-    pub(super) spec: VectorSpec,
-    pub(super) layout: ObservationLayout,
+    /// Its updates are those of the critics.
+    pub(super) off_policy: OffPolicy<f32>,
     pub(super) actor: Training<SquashedActor>,
     pub(super) critics: Training<TwinCritic>,
     /// Unused if the temperature is fixed.
@@ -45,17 +48,7 @@ pub struct Sac {
     pub(super) target: TwinCritic,
     /// The policy that acts: the weights of the trained networks without gradients.
     acting: Policy,
-    pub(super) replay: ReplayBuffer<f32>,
     pub(super) exploration: Exploration,
-    pub(super) action_rng: ChaCha8Rng,
-    pub(super) replay_rng: ChaCha8Rng,
-    pub(super) noise_rng: ChaCha8Rng,
-    /// The number of steps observed, over all environments.
-    pub(super) steps: u64,
-    /// The number of gradient steps of the critics.
-    pub(super) updates: u64,
-    /// The number of gradient steps that are due, including a fraction.
-    pub(super) due: f64,
     /// The components of the actions of the current step.
     actions: Vec<f32>,
 }
@@ -78,14 +71,18 @@ impl Sac {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
-        Self::with_storage(config, policy, spec, ReplayStorage::UNLIMITED, device, seed)
+        let (cluster, storage) = (Cluster::default(), ReplayStorage::UNLIMITED);
+        Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
     }
 
-    /// Like [`new`](Self::new), with the replay buffer in `storage`.
-    pub fn with_storage(
+    /// Like [`new`](Self::new), trained together with the other processes of a cluster, and with the part of the replay buffer
+    /// that this process holds in `storage`. Of its batches only the rows of the [own](Cluster::own_envs) environments act and
+    /// are observed here. Each process makes the same calls.
+    pub fn in_cluster(
         config: SacConfig,
         policy: PolicyConfig,
         spec: VectorSpec,
+        cluster: Cluster,
         storage: ReplayStorage,
         device: &Device,
         seed: u64,
@@ -95,7 +92,6 @@ impl Sac {
         policy.validate_soft_actor_critic()?;
         policy.precision.validate_on(device)?;
         let layout = layout_of(&spec)?;
-        let replay = ReplayBuffer::new(&spec, layout, replay_options(&config), storage)?;
         let device = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
         let network = SoftActorCritic::new(layout.length(), &spec, &policy, &mut rng, &device);
@@ -103,33 +99,32 @@ impl Sac {
         let acting = Policy::new(network.valid(), reader);
         let target = network.critics.valid();
         let temperature = Temperature::new(spec.tasks.len(), &device);
-        let mut action_rng = Stream::Actions.rng(seed);
         let precision = policy.precision;
+        let (options, place) = (replay_options(&config), (cluster, storage));
+        let mut off_policy = OffPolicy::new(spec, layout, options, config.plan(), place, seed)?;
+        let OffPolicy { spec, action_rng, .. } = &mut off_policy;
+        let exploration = Exploration::new(spec.num_envs(), spec.max_components(), action_rng);
         Ok(Self {
             actor: Training::new(network.actor, ADAM_EPSILON, precision, device.clone()),
             critics: Training::new(network.critics, ADAM_EPSILON, precision, device.clone()),
             temperature: Training::new(temperature, ADAM_EPSILON, precision, device),
             target,
             acting,
-            replay,
-            exploration: Exploration::new(spec.num_envs(), spec.max_components(), &mut action_rng),
-            action_rng,
-            replay_rng: Stream::Minibatches.rng(seed),
-            noise_rng: Stream::Noise.rng(seed),
-            steps: 0,
-            updates: 0,
-            due: 0.0,
+            off_policy,
+            exploration,
             actions: Vec::new(),
             config,
             policy,
-            spec,
-            layout,
         })
     }
 
-    /// Computes the size of the replay buffer of a learner with this configuration, without allocating it.
-    pub fn replay_size(config: &SacConfig, spec: &VectorSpec) -> Result<ReplaySize, LearnerError> {
-        Ok(replay_size::<f32>(spec, layout_of(spec)?, &replay_options(config))?)
+    /// Computes the size of the part of the replay buffer that a process of a cluster holds, without allocating it.
+    pub fn replay_size(
+        config: &SacConfig,
+        spec: &VectorSpec,
+        cluster: &Cluster,
+    ) -> Result<ReplaySize, LearnerError> {
+        Ok(replay_size::<f32>(spec, layout_of(spec)?, &replay_options(config), cluster)?)
     }
 
     /// Returns the hyperparameters.
@@ -146,20 +141,16 @@ impl Sac {
     /// update is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still
     /// due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<SacMetrics>, LearnerError> {
-        if !self.is_ready() {
-            return Err(LearnerError::OutOfOrder("update was called before a gradient step was due"));
-        }
-        let mut before = (self.due >= STOPPABLE).then(|| BeforeUpdate::of(self));
+        let mut before = self.off_policy.begin_update()?.map(|before| BeforeUpdate::of(self, before));
         let mut steps = Vec::new();
-        while self.due >= 1.0 {
+        while self.off_policy.due >= 1.0 {
             if let Some(before) = before.take_if(|_| stop()) {
                 before.restore(self);
                 return Ok(None);
             }
             steps.push(self.learn()?);
-            self.due -= 1.0;
-            self.updates += 1;
-            if self.updates.is_multiple_of(self.config.target_network_frequency) {
+            self.off_policy.count_update();
+            if self.off_policy.updates.is_multiple_of(self.config.target_network_frequency) {
                 self.target =
                     soft_update(self.target.clone(), &self.critics.network.valid(), self.config.tau);
             }
@@ -167,13 +158,13 @@ impl Sac {
         self.use_trained_network();
         let alphas = to_host(self.alphas())?;
         let alpha = alphas.iter().sum::<f32>() / alphas.len() as f32;
-        Ok(Some(SacMetrics::mean(&steps, alpha, self.replay.len())))
+        Ok(Some(SacMetrics::mean(&steps, alpha, self.off_policy.replay.len())))
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. They may be other
     /// environments than the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
-        self.spec.check_observations(spec)?;
+        self.off_policy.spec.check_observations(spec)?;
         self.acting.for_envs(spec)
     }
 
@@ -195,52 +186,70 @@ impl Sac {
 
     /// Makes one gradient step of the critics and, if they are due, those of the policy and the temperature.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
-        let draws = self.replay.draw(self.config.batch_size, 0.0, &mut self.replay_rng);
+        let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
+        let draws = replay.draw(self.config.batch_size, 0.0, replay_rng);
         let noise = self.draw_noise(draws.len());
-        self.learn_from(draws, &noise)
+        self.learn_from(&draws, &noise)
     }
 
     /// Draws the noise of a gradient step of `rows` rows.
     pub(super) fn draw_noise(&mut self, rows: usize) -> StepNoise {
-        let count = rows * self.spec.max_components();
-        let mut noise = || (0..count).map(|_| standard_normal(&mut self.noise_rng) as f32).collect();
+        let OffPolicy { spec, noise_rng, updates, .. } = &mut self.off_policy;
+        let count = rows * spec.max_components();
+        let mut noise = || (0..count).map(|_| standard_normal(noise_rng) as f32).collect();
         // As many steps of the policy as were left out.
         let frequency = self.config.policy_frequency;
-        let of_policy = if (self.updates + 1).is_multiple_of(frequency) { frequency } else { 0 };
+        let of_policy = if (*updates + 1).is_multiple_of(frequency) { frequency } else { 0 };
         StepNoise { successors: noise(), policy: (0..of_policy).map(|_| noise()).collect() }
     }
 
     /// Makes one gradient step on the given draws.
     pub(super) fn learn_from(
         &mut self,
-        draws: Vec<Draw>,
+        draws: &[Draw],
         noise: &StepNoise,
     ) -> Result<StepMetrics, LearnerError> {
         let device = &self.critics.device;
-        let minibatch = Minibatch::gather(&self.replay, draws, &self.spec, self.layout, device);
-        let mut metrics = self.learn_values(&minibatch, &noise.successors)?;
+        let shards = self.off_policy.shards_of(draws).into_iter();
+        let minibatches: Vec<Minibatch> =
+            shards.map(|shard| Minibatch::gather(&self.off_policy, draws, shard, device)).collect();
+        let mut metrics = self.learn_values(draws, &minibatches, &noise.successors)?;
         for noise in &noise.policy {
-            metrics.actor.push(self.learn_policy(&minibatch, noise)?);
+            metrics.actor.push(self.learn_policy(draws, &minibatches, noise)?);
         }
         Ok(metrics)
     }
 
     /// Makes a step of the critics.
-    fn learn_values(&mut self, minibatch: &Minibatch, noise: &[f32]) -> Result<StepMetrics, LearnerError> {
-        let plain_targets = self.targets(minibatch, noise);
-        let targets = Tensor::from_inner(plain_targets.clone());
-        let Minibatch { observations, actions, rows, .. } = minibatch;
-        let values = self.critics.network.forward(observations.clone(), actions.clone(), rows);
-        let [first, second] = values.clone().map(|values| (values - targets.clone()).square().mean());
-        let loss = first.clone() + second.clone();
-        let terms = vec![("the loss of the first critic", first), ("the loss of the second critic", second)];
-        let details = Tensor::cat(values.map(Tensor::mean).to_vec(), 0);
+    fn learn_values(
+        &mut self,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
+        noise: &[f32],
+    ) -> Result<StepMetrics, LearnerError> {
+        let targets: Vec<Tensor<1>> =
+            minibatches.iter().map(|minibatch| self.targets(minibatch, noise)).collect();
+        let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
+        // The details are the mean values.
+        let gradient = self.off_policy.gradient(&self.critics, (&CRITIC_TERMS, 2), shards, |index| {
+            let Minibatch { observations, actions, rows, .. } = &minibatches[index];
+            let targets = Tensor::from_inner(targets[index].clone());
+            let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
+            let values = self.critics.network.forward(observations.clone(), actions.clone(), rows);
+            let losses =
+                values.clone().map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
+            let loss = losses[0].clone() + losses[1].clone();
+            let means = values.map(|values| values.mean().mul_scalar(weight));
+            let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
+            let gradient = self.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0));
+            ShardGradient { gradient, places: vec![0, 1] }
+        })?;
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
-        let step = self.critics.step(&loss, terms, details, size);
+        let step = self.critics.apply(gradient, size);
         let result = step.and_then(|step| self.critics.read_one(step));
         let result = result.map_err(|error| {
-            let targets = to_host(plain_targets).unwrap_or_default();
-            self.diagnose(&self.critics, self.config.q_lr, error, minibatch, targets)
+            let targets = targets.into_iter().flat_map(|targets| to_host(targets).unwrap_or_default());
+            self.diagnose(&self.critics, self.config.q_lr, error, minibatches, targets.collect())
         })?;
         Ok(StepMetrics {
             qf_loss: f32::midpoint(result.terms[0], result.terms[1]),
@@ -252,10 +261,10 @@ impl Sac {
     }
 
     /// Computes the regression targets of the critics, `[rows]`, without gradients: the reward, and the discounted value of an
-    /// action of the policy with its entropy.
+    /// action of the policy with its entropy. `noise` is that of all minibatches.
     pub(super) fn targets(&self, minibatch: &Minibatch, noise: &[f32]) -> Tensor<1> {
         let Minibatch { successors, successor_rows: rows, rewards, discounts, .. } = minibatch;
-        let noise = self.noise_tensor(noise, &successors.device());
+        let noise = self.noise_of(minibatch, noise, &successors.device());
         let outputs = self.actor.network.valid().forward(successors.clone(), rows);
         let Sample { actions, log_probs } = sample(outputs, noise, rows);
         let [first, second] = self.target.forward(successors.clone(), actions, rows);
@@ -266,73 +275,98 @@ impl Sac {
     /// Makes a step of the policy, and one of the temperature with the log-densities of the same actions.
     pub(super) fn learn_policy(
         &mut self,
-        minibatch: &Minibatch,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
         noise: &[f32],
     ) -> Result<ActorMetrics, LearnerError> {
-        let Minibatch { observations, rows, .. } = minibatch;
-        let noise = self.noise_tensor(noise, &self.actor.device);
-        let outputs = self.actor.network.forward(observations.clone(), rows);
-        let Sample { actions, log_probs } = sample(outputs, noise, rows);
         // Only the policy learns: gradients of the critics' weights are not computed.
         let critics = self.critics.network.clone().no_grad();
-        let [first, second] = critics.forward(observations.clone(), actions, rows);
-        let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
-        let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
+        let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
+        // The details are the log-densities.
+        let gradient =
+            self.off_policy.gradient(&self.actor, (&ACTOR_TERMS, draws.len()), shards, |index| {
+                let Minibatch { observations, rows, shard, .. } = &minibatches[index];
+                let noise = self.noise_of(&minibatches[index], noise, &self.actor.device);
+                let outputs = self.actor.network.forward(observations.clone(), rows);
+                let Sample { actions, log_probs } = sample(outputs, noise, rows);
+                let [first, second] = critics.forward(observations.clone(), actions, rows);
+                let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
+                let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
+                let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
+                let gradient = self.actor.gradient(&loss, vec![(ACTOR_TERMS[0], loss.clone())], log_probs);
+                ShardGradient { gradient, places: shard.rows.clone() }
+            })?;
         let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
-        let step = self.actor.step(&loss, vec![("the loss of the policy", loss.clone())], log_probs, size);
+        let step = self.actor.apply(gradient, size);
         let result = step.and_then(|step| self.actor.read_one(step));
         let result = result.map_err(|error| {
-            self.diagnose(&self.actor, self.config.policy_lr, error, minibatch, Vec::new())
+            self.diagnose(&self.actor, self.config.policy_lr, error, minibatches, Vec::new())
         })?;
         let log_probs = result.details;
         let entropy = -log_probs.iter().sum::<f32>() / log_probs.len() as f32;
-        let alpha_loss = if self.config.autotune { Some(self.tune(minibatch, &log_probs)?) } else { None };
+        let alpha_loss =
+            if self.config.autotune { Some(self.tune(draws, minibatches, &log_probs)?) } else { None };
         Ok(ActorMetrics { actor_loss: result.terms[0], entropy, alpha_loss })
     }
 
-    /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss.
-    fn tune(&mut self, minibatch: &Minibatch, log_probs: &[f32]) -> Result<f32, LearnerError> {
-        let excess = log_probs.iter().zip(&minibatch.tasks);
+    /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss. Every process of a cluster
+    /// computes it from all rows.
+    fn tune(
+        &mut self,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
+        log_probs: &[f32],
+    ) -> Result<f32, LearnerError> {
+        let device = &self.temperature.device;
+        let tasks: Vec<usize> = draws.iter().map(|draw| self.off_policy.task(draw)).collect();
+        let excess = log_probs.iter().zip(&tasks);
         let excess: Vec<f32> = excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
         let shape = [excess.len()];
-        let excess = Tensor::from_data(TensorData::new(excess, shape), &self.temperature.device);
-        let loss = self.temperature.network.loss(excess, &minibatch.rows);
+        let excess = Tensor::from_data(TensorData::new(excess, shape), device);
+        let rows = RowTasks::new(tasks.into_iter(), &self.off_policy.spec.tasks, device);
+        let loss = self.temperature.network.loss(excess, &rows);
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
         let terms = vec![("the loss of the temperature", loss.clone())];
         let step = self.temperature.step(&loss, terms, loss.clone(), size);
         let result = step.and_then(|step| self.temperature.read_one(step));
         let result = result.map_err(|error| {
-            self.diagnose(&self.temperature, self.config.q_lr, error, minibatch, Vec::new())
+            self.diagnose(&self.temperature, self.config.q_lr, error, minibatches, Vec::new())
         })?;
         Ok(result.terms[0])
     }
 
     /// Returns the target of the entropy of a task's policy.
     fn target_entropy(&self, task: usize) -> f32 {
-        -(self.spec.tasks[task].actions.num_components() as f32) * self.config.target_entropy_scale
+        let components = self.off_policy.spec.tasks[task].actions.num_components();
+        -(components as f32) * self.config.target_entropy_scale
     }
 
-    /// Returns noise as `[rows, components]`.
-    fn noise_tensor(&self, noise: &[f32], device: &Device) -> Tensor<2> {
-        let width = self.spec.max_components();
-        Tensor::from_data(TensorData::new(noise.to_vec(), [noise.len() / width, width]), device)
+    /// Returns the rows of a minibatch in the noise of all minibatches, `[rows, components]`.
+    fn noise_of(&self, minibatch: &Minibatch, noise: &[f32], device: &Device) -> Tensor<2> {
+        let width = self.off_policy.spec.max_components();
+        let rows = &minibatch.shard.rows;
+        let noise: Vec<f32> =
+            rows.iter().flat_map(|row| &noise[row * width..(row + 1) * width]).copied().collect();
+        Tensor::from_data(TensorData::new(noise, [rows.len(), width]), device)
     }
 
-    /// Turns a `NonFinite` error of a network's step into a report with the minibatch. `targets` are empty if the step had none.
+    /// Turns a `NonFinite` error of a network's step into a report with the minibatch, as far as this process has its
+    /// observations. `targets` are empty if the step had none.
     fn diagnose<N: Module>(
         &self,
         training: &Training<N>,
         learning_rate: f64,
         error: LearnerError,
-        minibatch: &Minibatch,
+        minibatches: &[Minibatch],
         targets: Vec<f32>,
     ) -> LearnerError {
-        let (replay, layout, draws) = (&self.replay, self.layout, &minibatch.draws);
+        let OffPolicy { replay, layout, spec, updates, .. } = &self.off_policy;
+        let draws: Vec<Draw> = minibatches.iter().flat_map(|minibatch| &minibatch.draws).copied().collect();
         let rows: Vec<&str> =
-            minibatch.tasks.iter().map(|&task| self.spec.tasks[task].name.as_str()).collect();
+            draws.iter().map(|draw| spec.tasks[self.off_policy.task(draw)].name.as_str()).collect();
         let columns = |name: &str, values: Vec<f32>| NamedWeights {
             name: name.to_owned(),
-            shape: vec![draws.len(), values.len() / draws.len()],
+            shape: vec![draws.len(), values.len() / draws.len().max(1)],
             values,
         };
         let returns = || draws.iter().map(|draw| replay.n_step_return(draw));
@@ -342,31 +376,38 @@ impl Sac {
             columns("rewards", returns().map(|of| of.rewards).collect()),
             columns("discounts", returns().map(|of| of.discount).collect()),
             columns("actions", draws.iter().flat_map(|draw| replay.action(draw)).collect()),
-            observations("observations", &replay.observations(draws)),
-            observations("successors", &replay.successors(draws)),
+            observations("observations", &replay.observations(&draws)),
+            observations("successors", &replay.successors(&draws)),
         ];
         if !targets.is_empty() {
             batch.insert(2, columns("targets", targets));
         }
-        training.diagnose(error, self.updates, learning_rate, &rows, batch)
+        training.diagnose(error, *updates, learning_rate, &rows, batch)
     }
 
     /// Chooses an action for each row, in -1..=1, padded to the largest number of components.
     fn choose(&mut self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        let width = self.spec.max_components();
         let SacConfig { learning_starts, noise_correlation, .. } = self.config;
-        let policies = self.acting.row_policies(batch)?;
-        let is_random = self.steps < learning_starts as u64;
+        let policies =
+            self.off_policy.by_shard(batch, |rows| self.acting.row_policies(&batch.observations, rows))?;
+        let of_envs = self.off_policy.of_envs(&policies);
+        let OffPolicy { spec, action_rng: rng, steps, .. } = &mut self.off_policy;
+        let is_random = *steps < learning_starts as u64;
+        let width = spec.max_components();
         let mut padded = Vec::with_capacity(batch.len() * width);
-        for (env, policy) in policies.iter().enumerate() {
-            let rng = &mut self.action_rng;
+        // Every process draws the noise of all environments.
+        for (env, policy) in of_envs.enumerate() {
+            let end = padded.len() + width;
             if is_random {
                 let random = self.exploration.random(env, noise_correlation, rng);
-                padded.extend_from_slice(&random[..policy.means.len()]);
+                padded.extend(policy.iter().flat_map(|policy| &random[..policy.means.len()]));
             } else {
-                padded.extend(policy.action(self.exploration.noise(env, noise_correlation, rng)));
+                let noise = self.exploration.noise(env, noise_correlation, rng);
+                padded.extend(policy.iter().flat_map(|policy| policy.action(noise)));
             }
-            padded.resize((env + 1) * width, 0.0);
+            if policy.is_some() {
+                padded.resize(end, 0.0);
+            }
         }
         Ok(padded)
     }
@@ -374,52 +415,42 @@ impl Sac {
 
 impl Learner for Sac {
     fn spec(&self) -> &VectorSpec {
-        &self.spec
+        &self.off_policy.spec
     }
 
     /// Returns an action of the policy for each environment, or a uniformly random one before learning starts. Draws random
-    /// numbers for each row, in row order.
+    /// numbers for each environment, in their order.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        if !self.can_act(batch) {
-            return Err(LearnerError::OutOfOrder(
-                "act was called before the last actions were observed and learned from",
-            ));
-        }
+        self.off_policy.check_act()?;
+        let own = self.off_policy.replay.own();
+        self.acting.check_complete(batch, &own)?;
         let chosen = self.choose(batch).map_err(|error| {
-            let (rate, spec) = (self.config.policy_lr, (&self.spec, self.layout));
-            self.actor.diagnose_acting(error, self.updates, rate, spec, batch)
+            let OffPolicy { spec, layout, updates, .. } = &self.off_policy;
+            let rate = self.config.policy_lr;
+            self.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
         })?;
         self.actions.clear();
-        for (env, components) in chosen.chunks_exact(self.spec.max_components()).enumerate() {
-            let actions = self.spec.actions(env).expect_continuous();
+        let spec = &self.off_policy.spec;
+        for (env, components) in own.zip(chosen.chunks_exact(spec.max_components())) {
+            let actions = spec.actions(env).expect_continuous();
             actions.write_scaled(&components[..actions.num_components()], &mut self.actions);
         }
-        self.replay.begin_step(batch, &chosen);
+        self.off_policy.replay.begin_step(batch, &chosen);
         Ok(Actions::Continuous(&self.actions))
     }
 
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        if !self.replay.is_acting() {
-            return Err(LearnerError::OutOfOrder("observe was called without a preceding act"));
-        }
-        self.acting.check(batch)?;
-        check_rewards(batch)?;
-        let steps = self.replay.end_step(batch);
-        self.steps += steps;
-        // Counts the steps in the replay buffer, so that a lost one is filled again before learning
-        // continues.
-        if self.replay.written() >= self.config.learning_starts as u64 {
-            self.due += steps as f64 * self.config.train_ratio;
-        }
-        Ok(())
+        self.off_policy.check_observe()?;
+        self.acting.check_complete(batch, &self.off_policy.replay.own())?;
+        self.off_policy.observe(batch)
     }
 
     fn can_act(&self, _: &Batch) -> bool {
-        !self.replay.is_acting() && !self.is_ready()
+        self.off_policy.can_act()
     }
 
     fn is_ready(&self) -> bool {
-        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+        self.off_policy.is_ready()
     }
 
     fn is_idle(&self) -> bool {
@@ -427,11 +458,11 @@ impl Learner for Sac {
     }
 
     fn updates(&self) -> u64 {
-        self.updates
+        self.off_policy.updates
     }
 
     fn is_complete(&self) -> bool {
-        self.steps >= self.config.total_steps
+        self.off_policy.is_complete()
     }
 
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
@@ -443,9 +474,9 @@ impl Learner for Sac {
     }
 
     fn description(&self) -> NetworkDescription {
-        let scales = self.policy.scales(self.spec.tasks.len());
+        let scales = self.policy.scales(self.spec().tasks.len());
         let outputs = "squashed actions and their values".to_owned();
-        NetworkDescription::new(("sac", outputs), &self.policy, &self.spec, &scales)
+        NetworkDescription::new(("sac", outputs), &self.policy, self.spec(), &scales)
     }
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {

@@ -1,14 +1,13 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::VectorSpec;
-use crate::networks::{ObservationLayout, RowTasks};
-use crate::replay::{Draw, ReplayBuffer};
+use crate::networks::RowTasks;
+use crate::off_policy::{OffPolicy, ShardRows};
+use crate::replay::Draw;
 
-/// Steps drawn from a replay buffer, one per row. Tensors have no gradients of their own.
+/// Steps drawn from a replay buffer, one per row: those of one shard. Tensors have no gradients of their own.
 pub(super) struct Minibatch {
+    pub(super) shard: ShardRows,
     pub(super) draws: Vec<Draw>,
-    /// The task of each row.
-    pub(super) tasks: Vec<usize>,
     /// The observations before the actions, `[rows, length]`, on the autodiff device.
     pub(super) observations: Tensor<2>,
     /// The actions taken, `[rows, components]`, from -1 to 1, on the autodiff device.
@@ -25,17 +24,18 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the steps of `draws`.
+    /// Collects the steps of a shard among those of `draws`.
     pub(super) fn gather(
-        replay: &ReplayBuffer<f32>,
-        draws: Vec<Draw>,
-        spec: &VectorSpec,
-        layout: ObservationLayout,
+        off_policy: &OffPolicy<f32>,
+        draws: &[Draw],
+        shard: ShardRows,
         device: &Device,
     ) -> Self {
+        let OffPolicy { replay, spec, layout, .. } = off_policy;
+        let draws = shard.select(draws);
         let plain = device.clone().without_autodiff();
         let count = draws.len();
-        let tasks: Vec<usize> = draws.iter().map(|draw| spec.task_ids[draw.env]).collect();
+        let tasks: Vec<usize> = draws.iter().map(|draw| off_policy.task(draw)).collect();
         let rows = |device: &Device| RowTasks::new(tasks.iter().copied(), &spec.tasks, device);
         let observations =
             |bytes: &[u8], device: &Device| layout.tensor(bytes.chunks_exact(layout.row_bytes()), device);
@@ -50,8 +50,8 @@ impl Minibatch {
             discounts: column(returns.iter().map(|of| of.discount).collect()),
             successors: observations(&replay.successors(&draws), &plain),
             successor_rows: rows(&plain),
-            tasks,
             draws,
+            shard,
         }
     }
 }

@@ -1,9 +1,11 @@
+use std::ops::Range;
+
 use burn::tensor::{Tensor, TensorData};
 use rand::Rng;
-use rl_env::Batch;
+use rl_env::{Batch, ObservationBuffer};
 
 use super::squashed::sample;
-use crate::batch_reader::{BatchReader, ReadRows, rows};
+use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
 use crate::{LearnerError, SpecError, VectorSpec};
@@ -16,6 +18,7 @@ pub struct Policy {
 }
 
 /// The distribution of an action before tanh, on the host.
+#[derive(Clone)]
 pub(super) struct RowPolicy {
     pub(super) means: Vec<f32>,
     pub(super) log_deviations: Vec<f32>,
@@ -64,8 +67,10 @@ impl Policy {
         batch: &Batch,
         mut choose: impl FnMut(&RowPolicy) -> Vec<f32>,
     ) -> Result<Vec<f32>, LearnerError> {
+        self.check(batch)?;
         let mut components = Vec::new();
-        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(batch)?) {
+        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(&batch.observations, &rows(batch))?)
+        {
             let actions = self.reader.actions(env).expect_continuous();
             actions.write_scaled(&choose(policy), &mut components);
         }
@@ -90,14 +95,17 @@ impl Policy {
         }
     }
 
-    /// Returns the distribution of the action of each row.
-    pub(super) fn row_policies(&self, batch: &Batch) -> Result<Vec<RowPolicy>, LearnerError> {
-        self.check(batch)?;
-        let ReadRows { observations, tasks, .. } = self.reader.read(&batch.observations, &rows(batch));
+    /// Returns the distribution of the action in each of the given rows of `observations`.
+    pub(super) fn row_policies(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[BatchRow],
+    ) -> Result<Vec<RowPolicy>, LearnerError> {
+        let ReadRows { observations, tasks, .. } = self.reader.read(observations, rows);
         let SquashedOutputs { means, log_deviations } = self.network.actor.forward(observations, &tasks);
         let [_, width] = means.dims();
         let (means, log_deviations) = (to_host(means)?, to_host(log_deviations)?);
-        let row = |(row, &env): (usize, &usize)| {
+        let row = |(row, &BatchRow { env, .. }): (usize, &BatchRow)| {
             let count = self.reader.actions(env).num_components();
             let own = |values: &[f32]| values[row * width..][..count].to_vec();
             let policy = RowPolicy { means: own(&means), log_deviations: own(&log_deviations) };
@@ -105,12 +113,17 @@ impl Policy {
             let what = || format!("a mean or deviation of environment {env}");
             if are_finite { Ok(policy) } else { Err(LearnerError::NonFinite { what: what() }) }
         };
-        batch.env_ids.iter().enumerate().map(row).collect()
+        rows.iter().enumerate().map(row).collect()
     }
 
-    /// Fails unless a batch holds all of the environments, each once and in order.
-    pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
-        self.reader.check_complete(batch)
+    /// Fails unless a batch holds some of the policy's environments, each at most once and in order.
+    fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
+        self.reader.check(batch)
+    }
+
+    /// Fails unless a batch holds all environments of `own`, each once and in order.
+    pub(super) fn check_complete(&self, batch: &Batch, own: &Range<usize>) -> Result<(), LearnerError> {
+        self.reader.check_complete(batch, own)
     }
 }
 

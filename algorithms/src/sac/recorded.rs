@@ -28,20 +28,21 @@ fn assert_equals(name: &'static str) -> Sac {
     collect(&mut sac, &mut recording);
 
     let draws = recording.integers("draws");
-    let draw = |&[env, index]: &[i32; 2]| sac.replay.draw_of(env as usize, index as usize);
+    let draw = |&[env, index]: &[i32; 2]| sac.off_policy.replay.draw_of(env as usize, index as usize);
     let draws: Vec<Draw> = draws.as_chunks().0.iter().map(draw).collect();
     let successors = recording.floats("successor_noise");
     let policy: Vec<Vec<f32>> =
         recording.floats("policy_noise").chunks_exact(successors.len()).map(<[f32]>::to_vec).collect();
     let noise = StepNoise { successors, policy };
-    let minibatch = Minibatch::gather(&sac.replay, draws.clone(), &sac.spec, sac.layout, &sac.critics.device);
+    let shard = sac.off_policy.shards_of(&draws).swap_remove(0);
+    let minibatch = Minibatch::gather(&sac.off_policy, &draws, shard, &sac.critics.device);
     let targets: Vec<f32> = sac.targets(&minibatch, &noise.successors).try_into_vec_as().unwrap();
     let rows = targets.len();
     for (row, target) in targets.into_iter().enumerate() {
         recording.assert_metric("targets", row, target);
     }
     assert_eq!(rows, draws.len());
-    let metrics = sac.learn_from(draws, &noise).unwrap();
+    let metrics = sac.learn_from(&draws, &noise).unwrap();
     for (name, value) in [
         ("qf_loss", metrics.qf_loss),
         ("qf1_values", metrics.qf_values[0]),
@@ -78,7 +79,7 @@ fn collect(sac: &mut Sac, recording: &mut Recording) {
     let actions = recording.floats("actions");
     let step_actions = actions.chunks_exact(actions.len() / (batches.len() - 1));
     for (step, actions) in step_actions.enumerate() {
-        sac.replay.begin_step(&batches[step], actions);
+        sac.off_policy.replay.begin_step(&batches[step], actions);
         sac.observe(&batches[step + 1]).unwrap();
     }
 }

@@ -4,6 +4,7 @@ use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{config, learner, vectors};
+use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, spec};
@@ -67,10 +68,10 @@ fn calls_out_of_order_and_foreign_batches_are_errors() {
 fn a_replay_buffer_larger_than_memory_is_an_error() {
     let images = spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep);
     let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
-    let size = Dqn::replay_size(&config, &images).unwrap();
+    let size = Dqn::replay_size(&config, &images, &Cluster::default()).unwrap();
     assert!(size.total_bytes() > 7_000_000_000_000);
     let memory = ReplayStorage::Memory { available: 1 << 30 };
-    let refused =
-        Dqn::with_storage(config, PolicyConfig::default(), images, memory, &Device::flex(), 7).err();
+    let (cluster, device) = (Cluster::default(), Device::flex());
+    let refused = Dqn::in_cluster(config, PolicyConfig::default(), images, cluster, memory, &device, 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }

@@ -13,10 +13,10 @@ fn gradient_steps_follow_the_train_ratio() {
         let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
         let (mut gradient_steps, mut steps) = (0, 0);
         for _ in 0..50 {
-            let before = dqn.steps;
+            let before = dqn.off_policy.steps;
             gradient_steps += step(&mut dqn, &mut envs).map_or(0, |metrics| metrics.gradient_steps);
-            if dqn.steps >= 8 {
-                steps += dqn.steps - before;
+            if dqn.off_policy.steps >= 8 {
+                steps += dqn.off_policy.steps - before;
             }
         }
         assert_eq!(dqn.updates(), gradient_steps as u64);
@@ -30,12 +30,12 @@ fn gradient_steps_follow_the_train_ratio() {
 fn epsilon_is_annealed_linearly() {
     let mut dqn = learner(config(), vectors());
     let at = |dqn: &mut Dqn, steps| {
-        dqn.steps = steps;
+        dqn.off_policy.steps = steps;
         (dqn.epsilon() * 1000.0).round()
     };
     assert_eq!([0, 100, 200, 399].map(|steps| at(&mut dqn, steps)), [1000.0, 505.0, 10.0, 10.0]);
     assert!(!dqn.is_complete());
-    dqn.steps = 400;
+    dqn.off_policy.steps = 400;
     assert!(dqn.is_complete());
 }
 

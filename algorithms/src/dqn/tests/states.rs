@@ -5,6 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, rainbow, restored, state_without_replay, step, train, variants, vectors};
+use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
@@ -54,7 +55,14 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 
 /// Returns the learner with other settings.
 fn continued(dqn: &Dqn, config: DqnConfig, policy: PolicyConfig) -> Result<Dqn, LearnerError> {
-    Dqn::from_state_with(&dqn.state().unwrap(), config, policy, ReplayStorage::UNLIMITED, &Device::flex())
+    Dqn::from_state_with(
+        &dqn.state().unwrap(),
+        config,
+        policy,
+        Cluster::default(),
+        ReplayStorage::UNLIMITED,
+        &Device::flex(),
+    )
 }
 
 #[test]
@@ -81,21 +89,21 @@ fn an_extended_training_equals_a_longer_one() {
 #[test]
 fn epsilon_follows_the_new_total() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
-    while dqn.steps < 100 {
+    while dqn.off_policy.steps < 100 {
         step(&mut dqn, &mut envs);
     }
     // It falls from 1 by 0.99 over the first half of training: a quarter of the way, then an eighth.
     let expected = |share: f64| 1.0 - share * (1.0 - f64::from(0.01f32));
-    assert!((dqn.epsilon() - expected(dqn.steps as f64 / 200.0)).abs() < 1e-9);
+    assert!((dqn.epsilon() - expected(dqn.off_policy.steps as f64 / 200.0)).abs() < 1e-9);
     let longer =
         continued(&dqn, DqnConfig { total_steps: 800, ..config() }, PolicyConfig::default()).unwrap();
-    assert!((longer.epsilon() - expected(dqn.steps as f64 / 400.0)).abs() < 1e-9);
+    assert!((longer.epsilon() - expected(dqn.off_policy.steps as f64 / 400.0)).abs() < 1e-9);
 }
 
 #[test]
 fn settings_that_shape_the_state_are_fixed() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
-    while dqn.steps < 100 {
+    while dqn.off_policy.steps < 100 {
         step(&mut dqn, &mut envs);
     }
     let fixed = |change: fn(&mut DqnConfig)| {
@@ -142,11 +150,11 @@ fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
     }
     let mut other = restored(&dqn, false);
     assert_eq!(weights(&other.training.network).unwrap(), weights(&dqn.training.network).unwrap());
-    let (updates, steps) = (other.updates(), other.steps);
+    let (updates, steps) = (other.updates(), other.off_policy.steps);
     while other.updates() == updates {
         step(&mut other, &mut envs);
     }
-    assert!(other.steps >= steps + 40);
+    assert!(other.off_policy.steps >= steps + 40);
 }
 
 #[test]

@@ -16,8 +16,13 @@ use crate::networks::{PolicyConfig, QNetwork, weights};
 use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices};
 
 fn minibatch(dqn: &Dqn, count: usize) -> Minibatch {
-    let draws = dqn.replay.draw(count, 1.0, &mut ChaCha8Rng::seed_from_u64(1));
-    Minibatch::gather(&dqn.replay, draws, &dqn.spec, dqn.layout, &StepNoise::default(), &dqn.training.device)
+    let draws = dqn.off_policy.replay.draw(count, 1.0, &mut ChaCha8Rng::seed_from_u64(1));
+    let shard = dqn.off_policy.shards_of(&draws).swap_remove(0);
+    Minibatch::gather(&dqn.off_policy, &draws, shard, &StepNoise::default(), &dqn.training.device)
+}
+
+fn targets(dqn: &mut Dqn, minibatch: &Minibatch) -> Vec<f32> {
+    dqn.targets(std::slice::from_ref(minibatch), &StepNoise::default()).unwrap().concat()
 }
 
 /// The double Q-learning target: the online network selects the action, the target network evaluates it.
@@ -33,7 +38,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
         step(&mut dqn, &mut envs);
     }
     let minibatch = minibatch(&dqn, 32);
-    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
+    let targets = targets(&mut dqn, &minibatch);
     let host = |tensor: Tensor<3>| tensor.try_into_vec_as::<f32>().unwrap();
     let forward = |network: &QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
@@ -41,7 +46,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let (of_target, of_online) = (forward(&dqn.target), forward(&dqn.training.network.valid()));
     let mut differ = 0;
     for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
-        let legal = row * 5..row * 5 + dqn.spec.tasks[task].actions.num_outputs();
+        let legal = row * 5..row * 5 + dqn.off_policy.spec.tasks[task].actions.num_outputs();
         let best = |values: &[f32]| argmax(&values[legal.clone()]);
         let chosen = best(&of_online);
         differ += usize::from(chosen != best(&of_target));
@@ -61,7 +66,7 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
         step(&mut dqn, &mut envs);
     }
     let minibatch = minibatch(&dqn, 30);
-    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
+    let targets = targets(&mut dqn, &minibatch);
     let next = dqn.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
     let next: Vec<f32> = next.try_into_vec_as().unwrap();
     let mut several = 0;
@@ -91,15 +96,15 @@ fn priorities_of_several_choices_are_sums_of_their_errors() {
         step(&mut dqn, &mut envs);
     }
     let minibatch = minibatch(&dqn, 30);
-    let targets = dqn.targets(&minibatch, &StepNoise::default()).unwrap();
+    let targets = targets(&mut dqn, &minibatch);
     let values = dqn.training.network.forward(minibatch.observations.clone(), &minibatch.rows, None);
     let values: Vec<f32> = values.try_into_vec_as().unwrap();
-    dqn.learn_from(minibatch.draws.clone(), &StepNoise::default()).unwrap();
+    dqn.learn_from(&minibatch.draws, &StepNoise::default()).unwrap();
     for (row, draw) in minibatch.draws.iter().enumerate() {
-        let options = dqn.replay.action(draw);
+        let options = dqn.off_policy.replay.action(draw);
         let columns = spec.joint_actions(draw.env).columns(&options);
         let error: f32 = columns.map(|column| (values[row * 7 + column] - targets[row]).abs()).sum();
-        let priority = dqn.replay.priority(draw);
+        let priority = dqn.off_policy.replay.priority(draw);
         assert!((priority - f64::from(error)).abs() < 1e-4, "{priority} and {error}");
     }
 }
@@ -149,7 +154,7 @@ fn reset_rows_are_not_learned_from() {
             }
         }
         assert!(resets > 5);
-        assert_eq!(dqn.steps, 120 - resets);
+        assert_eq!(dqn.off_policy.steps, 120 - resets);
         weights(&dqn.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));

@@ -15,12 +15,13 @@ use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, simulate_device};
 use crate::{Learner, VectorSpec};
 
-fn minibatch(sac: &Sac, draws: Vec<Draw>) -> Minibatch {
-    Minibatch::gather(&sac.replay, draws, &sac.spec, sac.layout, &sac.critics.device)
+fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {
+    let shard = sac.off_policy.shards_of(draws).swap_remove(0);
+    Minibatch::gather(&sac.off_policy, draws, shard, &sac.critics.device)
 }
 
 fn draws(sac: &Sac, count: usize) -> Vec<Draw> {
-    sac.replay.draw(count, 0.0, &mut ChaCha8Rng::seed_from_u64(1))
+    sac.off_policy.replay.draw(count, 0.0, &mut ChaCha8Rng::seed_from_u64(1))
 }
 
 fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
@@ -59,15 +60,16 @@ fn targets_are_rewards_and_discounted_soft_values_of_the_smaller_critic() {
         // Every action has the mean 0 and the deviation exp(-1.5), with noise 1.
         sac.actor.network = with_weights(&sac.actor.network, |_, _, _| 0.0);
         let draws = draws(&sac, 40);
-        let minibatch = minibatch(&sac, draws.clone());
+        let minibatch = minibatch(&sac, &draws);
         let targets = host(sac.targets(&minibatch, &vec![1.0; draws.len() * 3]));
         let deviation = (-1.5f64).exp();
         let normal = -0.5 + 1.5 - (2.0 * std::f64::consts::PI).ln() / 2.0;
         let log_prob = normal - (1.0 - deviation.tanh().powi(2)).ln();
         let (mut terminated, mut bootstrapped) = (0, 0);
         for (draw, target) in draws.iter().zip(targets) {
-            let step = sac.replay.n_step_return(draw);
-            let (value, components) = if sac.spec.task_ids[draw.env] == 0 { (2.0, 1.0) } else { (-1.0, 3.0) };
+            let step = sac.off_policy.replay.n_step_return(draw);
+            let (value, components) =
+                if sac.off_policy.spec.task_ids[draw.env] == 0 { (2.0, 1.0) } else { (-1.0, 3.0) };
             // The temperature is 1.
             let expected =
                 f64::from(step.rewards) + f64::from(step.discount) * (value - components * log_prob);
@@ -94,9 +96,9 @@ fn truncated_steps_are_bootstrapped_from_their_final_observation() {
         }
         sac.observe(&envs.batch).unwrap();
         for env in (0..4).filter(|&env| envs.batch.truncated[env]) {
-            let draw = sac.replay.draw_of(env, number);
-            assert_eq!(sac.replay.successors(&[draw]), [7; 12]);
-            assert_eq!(sac.replay.n_step_return(&draw).discount, 0.99);
+            let draw = sac.off_policy.replay.draw_of(env, number);
+            assert_eq!(sac.off_policy.replay.successors(&[draw]), [7; 12]);
+            assert_eq!(sac.off_policy.replay.n_step_return(&draw).discount, 0.99);
             truncated += 1;
         }
     }
@@ -119,8 +121,8 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
     };
     // After the first step of Adam the first moment is a tenth of the gradient.
     let mut stepped = fresh();
-    let minibatch = minibatch(&stepped, draws);
-    let metrics = stepped.learn_policy(&minibatch, &noise).unwrap();
+    let minibatches = [minibatch(&stepped, &draws)];
+    let metrics = stepped.learn_policy(&draws, &minibatches, &noise).unwrap();
     let [first, _] = stepped.actor.moments();
     let gradients = weights(&first).unwrap();
     for (name, index) in
@@ -132,7 +134,7 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
                 if of == name && place == index { value + by } else { value }
             };
             other.actor.network = with_weights(&other.actor.network, shift);
-            f64::from(other.learn_policy(&minibatch, &noise).unwrap().actor_loss)
+            f64::from(other.learn_policy(&draws, &minibatches, &noise).unwrap().actor_loss)
         };
         let step = 1e-2f32;
         let slope = (loss(step) - loss(-step)) / (2.0 * f64::from(step));
@@ -212,7 +214,7 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
         seen.push(actions.to_vec());
         envs.step();
         sac.observe(&envs.batch).unwrap();
-        assert!(!sac.is_ready() || sac.steps == 400);
+        assert!(!sac.is_ready() || sac.off_policy.steps == 400);
     }
     // The first and the last component of the second environment's action: within -2..=2 and 5..=6.
     for (column, low, high) in [(0, -2.0, 2.0), (3, 5.0, 6.0)] {
@@ -222,8 +224,8 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
         assert!((30..70).contains(&share(f32::midpoint(low, high))), "{}", share(f32::midpoint(low, high)));
     }
     // The replay stores actions in -1..=1.
-    let draw = sac.replay.draw_of(1, 0);
-    let stored = sac.replay.action(&draw);
+    let draw = sac.off_policy.replay.draw_of(1, 0);
+    let stored = sac.off_policy.replay.action(&draw);
     assert!((stored[2] - (seen[0][3] - 5.5) * 2.0).abs() < 1e-5);
 }
 
@@ -272,7 +274,7 @@ fn noise_of_one_step_has_a_row_for_each_row_of_the_minibatch() {
     let (mut sac, _) = experienced(AutoresetMode::NextStep, 30);
     let StepNoise { successors, policy } = sac.draw_noise(8);
     assert_eq!((successors.len(), policy.len()), (24, 0));
-    sac.updates = 1;
+    sac.off_policy.updates = 1;
     let StepNoise { policy, .. } = sac.draw_noise(8);
     assert_eq!(policy.iter().map(Vec::len).collect::<Vec<_>>(), [24, 24]);
     assert_ne!(policy[0], policy[1]);

@@ -4,6 +4,7 @@ use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{config, learner, numbers, small};
+use crate::cluster::Cluster;
 use crate::networks::{PolicyConfig, weights};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, spec, spec_of_numbers};
@@ -74,7 +75,7 @@ fn calls_out_of_order_and_foreign_batches_are_errors() {
 fn environments_that_sac_cannot_learn_in_are_refused() {
     let mode = AutoresetMode::NextStep;
     let refused = |spec: VectorSpec| {
-        let size = Sac::replay_size(&config(), &spec).err().unwrap().to_string();
+        let size = Sac::replay_size(&config(), &spec, &Cluster::default()).err().unwrap().to_string();
         let refused = Sac::new(config(), small(), spec, &Device::flex(), 7).err().unwrap().to_string();
         assert_eq!(size, refused);
         refused
@@ -106,10 +107,11 @@ fn settings_of_the_network_that_sac_lacks_are_refused() {
 #[test]
 fn a_replay_buffer_larger_than_memory_is_an_error() {
     let config = SacConfig { buffer_size: 1_000_000_000, ..SacConfig::default() };
-    let size = Sac::replay_size(&config, &vectors()).unwrap();
+    let size = Sac::replay_size(&config, &vectors(), &Cluster::default()).unwrap();
     // An observation of three numbers, and an action of up to three.
     assert!(size.total_bytes() > 1_000_000_000 * (3 + 3) * 4);
     let memory = ReplayStorage::Memory { available: 1 << 30 };
-    let refused = Sac::with_storage(config, small(), vectors(), memory, &Device::flex(), 7).err();
+    let (cluster, device) = (Cluster::default(), Device::flex());
+    let refused = Sac::in_cluster(config, small(), vectors(), cluster, memory, &device, 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }

@@ -5,6 +5,7 @@ use rayon::ThreadPoolBuilder;
 use rl_env::AutoresetMode;
 
 use super::{config, learner, numbers, small, step, variants};
+use crate::cluster::Cluster;
 use crate::networks::{PolicyConfig, TrainedNetwork};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::sac::{Sac, SacConfig};
@@ -100,22 +101,29 @@ fn a_lost_replay_buffer_is_refilled_by_the_policy_before_learning_continues() {
     assert_eq!(other.act(&envs.batch).unwrap(), sac.act(&envs.batch).unwrap());
     envs.step();
     other.observe(&envs.batch).unwrap();
-    let (updates, steps) = (other.updates(), other.steps);
+    let (updates, steps) = (other.updates(), other.off_policy.steps);
     while other.updates() == updates {
         step(&mut other, &mut envs);
     }
-    assert!(other.steps >= steps + 36, "{} {steps}", other.steps);
+    assert!(other.off_policy.steps >= steps + 36, "{} {steps}", other.off_policy.steps);
 }
 
 #[test]
 fn settings_that_shape_the_state_are_fixed() {
     let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
-    while sac.steps < 100 {
+    while sac.off_policy.steps < 100 {
         step(&mut sac, &mut envs);
     }
     let state = sac.state().unwrap();
     let continued = |config: SacConfig, policy| {
-        Sac::from_state_with(&state, config, policy, ReplayStorage::UNLIMITED, &Device::flex())
+        Sac::from_state_with(
+            &state,
+            config,
+            policy,
+            Cluster::default(),
+            ReplayStorage::UNLIMITED,
+            &Device::flex(),
+        )
     };
     let other = SacConfig { buffer_size: 121, ..config() };
     assert!(

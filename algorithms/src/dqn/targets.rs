@@ -1,0 +1,113 @@
+//! Regression targets of a gradient step, and the value scales that their returns change.
+
+use burn::module::Module;
+
+use super::Dqn;
+use super::learner::StepNoise;
+use super::minibatch::Minibatch;
+use crate::LearnerError;
+use crate::action_values::greedy;
+use crate::host::to_host;
+use crate::networks::{Noise, QNetwork};
+use crate::value_scale::TaskReturn;
+
+/// The outputs of the successors of a minibatch.
+struct NextOutputs {
+    /// For each row the columns of the next action.
+    columns: Vec<Vec<usize>>,
+    /// The outputs of the target network, row by row.
+    values: Vec<f32>,
+    /// The number of outputs of a row, and of a column.
+    width: usize,
+    atoms: usize,
+}
+
+impl NextOutputs {
+    /// Returns the outputs of each choice of the next action of a row.
+    fn of(&self, row: usize) -> Vec<&[f32]> {
+        let of_column = |column: &usize| &self.values[row * self.width + column * self.atoms..][..self.atoms];
+        self.columns[row].iter().map(of_column).collect()
+    }
+}
+
+impl Dqn {
+    /// Computes for each minibatch the regression targets of each row's action, row by row the outputs of an option, and updates
+    /// the value scales with the returns behind them.
+    ///
+    /// The next action is the legal one with the largest sum of values. The target is the mean over its choices.
+    pub(super) fn targets(
+        &mut self,
+        minibatches: &[Minibatch],
+        noise: &StepNoise,
+    ) -> Result<Vec<Vec<f32>>, LearnerError> {
+        let next: Vec<NextOutputs> = minibatches
+            .iter()
+            .map(|minibatch| self.next_outputs(minibatch, noise))
+            .collect::<Result<_, _>>()?;
+        let returns: Vec<Vec<Vec<f32>>> = minibatches
+            .iter()
+            .zip(&next)
+            .map(|(minibatch, next)| {
+                let rows = minibatch.tasks.iter().zip(&minibatch.returns).enumerate();
+                rows.map(|(row, (&task, of))| self.actor.head().returns(task, of, &next.of(row))).collect()
+            })
+            .collect();
+        self.rescale(minibatches, &returns)?;
+        let head = self.actor.head();
+        let targets = minibatches.iter().zip(&returns).zip(&next).map(|((minibatch, returns), next)| {
+            let rows = minibatch.tasks.iter().zip(returns).enumerate();
+            rows.flat_map(|(row, (&task, returns))| head.target(task, returns, &next.of(row))).collect()
+        });
+        Ok(targets.collect())
+    }
+
+    /// Evaluates the successors of a minibatch and selects the next actions.
+    fn next_outputs(&self, minibatch: &Minibatch, noise: &StepNoise) -> Result<NextOutputs, LearnerError> {
+        let outputs = |network: &QNetwork, noise: &Option<Noise>| {
+            let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
+            to_host(network.forward(successors, rows, noise.as_ref()))
+        };
+        let values = outputs(&self.target, &noise.target)?;
+        let choices = if self.config.double {
+            Some(outputs(&self.training.network.valid(), &noise.selection)?)
+        } else {
+            None
+        };
+        let (head, spec) = (self.actor.head(), &self.off_policy.spec);
+        let atoms = head.num_atoms();
+        let width = spec.max_outputs() * atoms;
+        let columns = minibatch.tasks.iter().enumerate().map(|(row, &task)| {
+            let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
+            let actions = spec.tasks[task].actions.expect_joint();
+            let options = greedy(actions, &head.values(task, judged, actions.num_outputs()));
+            actions.columns(&options).collect()
+        });
+        Ok(NextOutputs { columns: columns.collect(), values, width, atoms })
+    }
+
+    /// Updates the value scales with the returns of each row, without changing the predictions of both networks. Rows that
+    /// priorities made more probable count less, so that the scales are those of the replay.
+    fn rescale(&mut self, minibatches: &[Minibatch], returns: &[Vec<Vec<f32>>]) -> Result<(), LearnerError> {
+        if !self.actor.head().scales.are_learned() {
+            return Ok(());
+        }
+        let of_minibatch =
+            |(minibatch, returns): (&Minibatch, &Vec<Vec<f32>>)| -> Vec<(usize, Vec<TaskReturn>)> {
+                let rows = minibatch.tasks.iter().zip(&minibatch.draws).zip(returns);
+                let rows = rows.map(|((&task, draw), returns)| {
+                    let weight = draw.correction / returns.len() as f32;
+                    returns.iter().map(|&value| TaskReturn { task, value, weight }).collect()
+                });
+                minibatch.shard.rows.iter().copied().zip(rows).collect()
+            };
+        let own: Vec<_> = minibatches.iter().zip(returns).flat_map(of_minibatch).collect();
+        let mut rows = self.off_policy.cluster.gather_values(&own)?.concat();
+        // The sums of the statistics depend on the order.
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        let returns: Vec<TaskReturn> = rows.into_iter().flat_map(|(_, returns)| returns).collect();
+        let changes = self.actor.update_scales(&returns);
+        self.training.network = self.training.network.clone().rescale_values(&changes);
+        self.target = self.target.clone().rescale_values(&changes);
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! State that the learners with a replay share.
+
+use std::io::Write;
+
+use burn::module::Module;
+use rand_chacha::ChaCha8Rng;
+use rl_env::Batch;
+use serde::Serialize;
+
+use crate::batch_reader::{BatchRow, check_rewards, rows};
+use crate::cluster::Cluster;
+use crate::error::in_order;
+use crate::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::networks::ObservationLayout;
+use crate::replay::{
+    ActionElement, Draw, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
+};
+use crate::seeds::Stream;
+use crate::state_bytes::{Header, bad, end};
+use crate::training::Training;
+use crate::{LearnerError, VectorSpec};
+
+/// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
+/// would be a noticeable part.
+const STOPPABLE: f64 = 8.0;
+
+/// The settings of all learners with a replay, as far as they plan the training.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplayPlan {
+    pub(crate) total_steps: u64,
+    pub(crate) learning_starts: usize,
+    pub(crate) train_ratio: f64,
+}
+
+/// Replay, random generators and schedule of an off-policy learner. All of it is the same in each process of its cluster,
+/// except that a process stores the observations of its own environments.
+pub(crate) struct OffPolicy<E> {
+    pub(crate) spec: VectorSpec,
+    pub(crate) layout: ObservationLayout,
+    plan: ReplayPlan,
+    pub(crate) replay: ReplayBuffer<E>,
+    pub(crate) action_rng: ChaCha8Rng,
+    pub(crate) replay_rng: ChaCha8Rng,
+    pub(crate) noise_rng: ChaCha8Rng,
+    /// The number of steps observed, over all environments.
+    pub(crate) steps: u64,
+    /// The number of gradient steps made.
+    pub(crate) updates: u64,
+    /// The number of gradient steps that are due, including a fraction.
+    pub(crate) due: f64,
+    /// The processes that train this learner together.
+    pub(crate) cluster: Cluster,
+}
+
+/// Everything here that an update changes, as it was before.
+pub(crate) struct BeforeUpdate {
+    replay_rng: ChaCha8Rng,
+    noise_rng: ChaCha8Rng,
+    updates: u64,
+    due: f64,
+}
+
+/// The rows of a minibatch that come from one shard.
+#[derive(Clone, Debug)]
+pub(crate) struct ShardRows {
+    /// The index of the shard among those of this process.
+    shard: usize,
+    /// The index of each row in the whole minibatch.
+    pub(crate) rows: Vec<usize>,
+}
+
+impl ShardRows {
+    /// Returns the elements of these rows, given one for each row of the whole minibatch.
+    pub(crate) fn select<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
+        self.rows.iter().map(|&row| of_all[row]).collect()
+    }
+}
+
+impl<E: ActionElement> OffPolicy<E> {
+    /// Creates the state before the first step, with an empty replay buffer.
+    pub(crate) fn new(
+        spec: VectorSpec,
+        layout: ObservationLayout,
+        options: ReplayOptions,
+        plan: ReplayPlan,
+        (cluster, storage): (Cluster, ReplayStorage),
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        cluster.check_envs(spec.num_envs())?;
+        Ok(Self {
+            replay: ReplayBuffer::new(&spec, layout, options, &cluster, storage)?,
+            action_rng: Stream::Actions.rng(seed),
+            replay_rng: Stream::Minibatches.rng(seed),
+            noise_rng: Stream::Noise.rng(seed),
+            steps: 0,
+            updates: 0,
+            due: 0.0,
+            spec,
+            layout,
+            plan,
+            cluster,
+        })
+    }
+
+    /// Returns true once the planned training is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.steps >= self.plan.total_steps
+    }
+
+    /// Returns true if a gradient step is due.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+    }
+
+    pub(crate) fn can_act(&self) -> bool {
+        !self.replay.is_acting() && !self.is_ready()
+    }
+
+    pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
+        in_order(self.can_act(), "act was called before the last actions were observed and learned from")
+    }
+
+    /// Evaluates the rows of a batch with `evaluate`, those of each shard on their own: the bits of an output may depend on the
+    /// other rows.
+    pub(crate) fn by_shard<T: Clone>(
+        &self,
+        batch: &Batch,
+        evaluate: impl FnMut(&[BatchRow]) -> Result<Vec<T>, LearnerError>,
+    ) -> Result<Vec<T>, LearnerError> {
+        let rows = rows(batch);
+        let shards = self.cluster.split(&rows, self.spec.num_envs());
+        let parts: Vec<Vec<T>> = shards.into_iter().map(evaluate).collect::<Result<_, _>>()?;
+        Ok(parts.concat())
+    }
+
+    /// Returns for each environment the element of its row in a batch of the own ones.
+    pub(crate) fn of_envs<'a, T>(
+        &self,
+        of_rows: &'a [T],
+    ) -> impl Iterator<Item = Option<&'a T>> + use<'a, T, E> {
+        let own = self.replay.own();
+        (0..self.spec.num_envs()).map(move |env| of_rows.get(env.checked_sub(own.start)?))
+    }
+
+    /// Fails unless an action preceded.
+    pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
+        in_order(self.replay.is_acting(), "observe was called without a preceding act")
+    }
+
+    /// Stores the result of the last actions.
+    pub(crate) fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        check_rewards(batch)?;
+        let steps = self.replay.end_step(batch, &self.cluster)?;
+        self.steps += steps;
+        // Counts the steps in the replay buffer, so that a lost one is filled again before learning
+        // continues.
+        if self.replay.written() >= self.plan.learning_starts as u64 {
+            self.due += steps as f64 * self.plan.train_ratio;
+        }
+        Ok(())
+    }
+
+    /// Fails unless a gradient step is due. If many are due, returns the state to which the update may return.
+    pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
+        in_order(self.is_ready(), "update was called before a gradient step was due")?;
+        Ok((self.due >= STOPPABLE).then(|| BeforeUpdate {
+            replay_rng: self.replay_rng.clone(),
+            noise_rng: self.noise_rng.clone(),
+            updates: self.updates,
+            due: self.due,
+        }))
+    }
+
+    /// Undoes an update.
+    pub(crate) fn undo_update(&mut self, before: BeforeUpdate) {
+        let BeforeUpdate { replay_rng, noise_rng, updates, due } = before;
+        (self.replay_rng, self.noise_rng) = (replay_rng, noise_rng);
+        (self.updates, self.due) = (updates, due);
+    }
+
+    /// Counts a gradient step.
+    pub(crate) fn count_update(&mut self) {
+        self.due -= 1.0;
+        self.updates += 1;
+    }
+
+    /// Returns the task of a draw.
+    pub(crate) fn task(&self, draw: &Draw) -> usize {
+        self.spec.task_ids[draw.env]
+    }
+
+    /// Divides a minibatch into the shards of this process that have rows in it.
+    pub(crate) fn shards_of(&self, draws: &[Draw]) -> Vec<ShardRows> {
+        let shards = self.cluster.own_shards(self.spec.num_envs()).into_iter().enumerate();
+        let rows = shards.map(|(shard, envs)| ShardRows {
+            shard,
+            rows: (0..draws.len()).filter(|&row| envs.contains(&draws[row].env)).collect(),
+        });
+        rows.filter(|shard| !shard.rows.is_empty()).collect()
+    }
+
+    /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns that of one of them, given its index.
+    /// `names` are those of the terms, `details` is their number in the whole minibatch.
+    pub(crate) fn gradient<'a, N: Module>(
+        &self,
+        training: &Training<N>,
+        (names, details): (&[&'static str], usize),
+        shards: impl Iterator<Item = &'a ShardRows>,
+        of_shard: impl Fn(usize) -> ShardGradient,
+    ) -> Result<Gradient, LearnerError> {
+        if self.cluster.is_whole() {
+            return Ok(of_shard(0).gradient);
+        }
+        let vectors = GradientVectors::new(&training.network, names, details, &training.device);
+        let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
+        let own = self.cluster.own_shards(self.spec.num_envs());
+        let gradients = (0..own.len()).map(|shard| {
+            let index = present.next_if(|(_, present)| *present == shard);
+            Ok(index.map(|(index, _)| of_shard(index)))
+        });
+        self.cluster.add(&vectors, gradients)
+    }
+
+    /// Writes the state of a learner: `state`, which contains that of the replay if it is complete, and the frames behind it.
+    /// Each process of the cluster calls this.
+    pub(crate) fn write_state(
+        &self,
+        header: &Header,
+        state: &impl Serialize,
+        with_replay: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), LearnerError> {
+        let is_shared = self.cluster.num_processes() > 1;
+        in_order(
+            !(self.replay.is_acting() && is_shared),
+            "several processes hold the last actions, which have no state before they were observed",
+        )?;
+        in_order(
+            with_replay || !self.replay.is_acting(),
+            "a state without replay was asked for between act and observe",
+        )?;
+        let written = header.write(state, out);
+        if !with_replay {
+            return written;
+        }
+        match written {
+            Ok(()) => self.replay.write_frames(&self.cluster, out),
+            Err(error) => self.replay.write_frames(&self.cluster, &mut std::io::sink()).and(Err(error)),
+        }
+    }
+
+    /// Restores the replay with its frames, which are `bytes`, and the schedule.
+    pub(crate) fn restore(
+        &mut self,
+        replay: Option<ReplayState<'_, E>>,
+        bytes: &[u8],
+        due: f64,
+    ) -> Result<(), LearnerError> {
+        match replay {
+            Some(replay) => {
+                let (frames, rest) = decode_frames(bytes)?;
+                end(rest)?;
+                self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
+            }
+            None => end(bytes)?,
+        }
+        if !due.is_finite() {
+            return Err(bad("the number of due gradient steps is not finite"));
+        }
+        self.due = due;
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! A process of a job panics: the job ends within seconds, and a message names the rank.
+//!
+//! This test is also the program of the job. A thread of its own panics in one process while the others train.
+#![cfg(unix)]
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// The variable with the rank of a process of a job.
+const RANK: &str = "OMPI_COMM_WORLD_RANK";
+/// The variables with the rank that panics, and with the directory of the run.
+const PANICS: &str = "ALE_TRAIN_TEST_PANICS";
+const RUN: &str = "ALE_TRAIN_TEST_RUN";
+/// The file that shows the time of the panic.
+const MARK: &str = "panicked";
+/// The time in which a job must end.
+const END: Duration = Duration::from_secs(10);
+/// A run that would last for minutes.
+const LONG: [&str; 7] = ["pqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "10M"];
+
+fn main() -> ExitCode {
+    if let Ok(rank) = env::var(RANK) {
+        if Ok(rank) == env::var(PANICS) {
+            thread::spawn(|| panic_in(&PathBuf::from(env::var(RUN).expect("a directory"))));
+        }
+        return ale_train::main();
+    }
+    for rank in ["1", "0"] {
+        assert_panic_ends_all(rank);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Panics after the first updates of a run.
+fn panic_in(run: &Path) {
+    let updates =
+        || fs::read_to_string(run.join("metrics.jsonl")).is_ok_and(|curves| curves.contains("_loss"));
+    while !updates() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    fs::write(run.join(MARK), "").expect("a file");
+    panic!("a fault of the test");
+}
+
+fn assert_panic_ends_all(rank: &str) {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut job = Command::new("mpirun");
+    job.args(["--allow-run-as-root", "--oversubscribe", "-n", "4"]);
+    job.arg(env::current_exe().expect("this program")).args(LONG).args(["--num-threads", "1"]);
+    job.arg("--run-dir").arg(&run).env(PANICS, rank).env(RUN, &run);
+    let job = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a job");
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !run.join(MARK).exists() {
+        assert!(Instant::now() < deadline, "no update in two minutes");
+        thread::sleep(Duration::from_millis(2));
+    }
+    let panicked = Instant::now();
+    let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+    assert!(panicked.elapsed() < END, "{:?}", panicked.elapsed());
+    let stderr = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(101), "{stderr}");
+    assert_eq!(stderr.matches(&format!("rank {rank} panicked")).count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("a fault of the test").count(), 1, "{stderr}");
+    println!("a panic of rank {rank} ends the job in {:?}", panicked.elapsed());
+}
