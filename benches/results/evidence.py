@@ -24,6 +24,8 @@ RUN = "many-ppo-seed11"
 QUARTERS = {
     "own advantages and value scales of each game (the default)": "atari57-quarter-balanced",
     "one scale of advantages, none of values": "atari57-quarter-unbalanced",
+    "balanced, one head for all games (`policy.head=shared`)": "atari57-quarter-shared",
+    "balanced, heads for fire and both axes (`environments.factored_actions=true`)": "atari57-quarter-factored",
 }
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
@@ -77,7 +79,7 @@ def game_lines(games):
 
 def quarter_lines(program):
     """Returns a row for each comparison of settings."""
-    yield "| balance of the games | median | interquartile mean | optimality gap | above the random player |"
+    yield "| balance and heads | median | interquartile mean | optimality gap | above the random player |"
     yield "| --- | --- | --- | --- | --- |"
     for name, run in QUARTERS.items():
         games = load(program, run)
