@@ -53,6 +53,8 @@
 
 mod choices;
 mod config;
+mod device_sampling;
+mod device_targets;
 mod gaussian;
 mod gradient;
 mod joint_policy;
