@@ -42,11 +42,11 @@ const KNOWN: &[Known] = &[
 fn gpus() -> Vec<Device> {
     let wanted = std::env::var("ALE_TRAIN_TEST_DEVICE").ok();
     let mut gpus = Vec::new();
-    for &(name, kind, open) in KNOWN {
-        if wanted.as_deref().is_some_and(|wanted| wanted != name) {
+    for (name, kind, open) in KNOWN {
+        if wanted.as_deref().is_some_and(|wanted| wanted != *name) {
             continue;
         }
-        if Device::enumerate(kind).into_vec().is_empty() {
+        if Device::enumerate(kind.clone()).into_vec().is_empty() {
             println!("skipped: this machine has no device for {name}");
             continue;
         }
@@ -562,7 +562,8 @@ fn ppo_balances_a_pole_on_a_device() {
         let mut returns = Vec::new();
         let mut batch = envs.reset(ResetSeeds::From(1)).unwrap();
         while !ppo.is_complete() {
-            batch = envs.step(ppo.act(batch).unwrap()).unwrap();
+            let actions = ppo.act(batch).unwrap();
+            batch = envs.step(actions).unwrap();
             ppo.observe(batch).unwrap();
             returns.extend(batch.episodes.iter().flatten().map(|episode| episode.total_reward));
             if ppo.is_ready() {
