@@ -14,8 +14,8 @@ thread_local! {
 
 /// Numbers of transfers between the host and devices. On the CPU, where nothing moves, the same calls count.
 ///
-/// PPO and PQN count all transfers of acting and updating, except those that a network with normalised observations, a value
-/// scale or several choices per action needs in addition. DQN and SAC count only what they read.
+/// Uploads of new networks, of the first moments of Adam and of changed value scales are not counted, nor are most of DQN and
+/// SAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// Copies to a device, for which the host does not wait.
