@@ -51,10 +51,15 @@ impl DeviceName {
         Ok(Self { family, index })
     }
 
+    /// Returns true for the processor.
+    pub(crate) fn is_cpu(self) -> bool {
+        self.family == Family::Cpu
+    }
+
     /// Fails if the CPU does not support a precision. Other devices are checked when they are open.
     pub(crate) fn check(self, precision: Precision) -> Result<()> {
         ensure!(
-            self.family != Family::Cpu || precision == Precision::F32,
+            !self.is_cpu() || precision == Precision::F32,
             "precision {} is not possible on the cpu: it must be f32",
             precision.name()
         );
@@ -74,8 +79,7 @@ impl DeviceName {
             Family::Cuda => gpu::cuda(self.index),
             #[cfg(not(all(feature = "wgpu", feature = "vulkan", feature = "cuda")))]
             other => bail!(
-                "this build does not support the device '{self}'; \
-                 `cargo build --release --features {}` adds it",
+                "this build does not support the device '{self}'; `devices/build {}` adds it",
                 other.name()
             ),
         }
@@ -167,8 +171,7 @@ mod tests {
         for (name, _) in built.into_iter().filter(|(_, built)| !built) {
             for text in [name.to_owned(), format!("{name}:1")] {
                 let expected = format!(
-                    "this build does not support the device '{text}'; \
-                     `cargo build --release --features {name}` adds it"
+                    "this build does not support the device '{text}'; `devices/build {name}` adds it"
                 );
                 let refusal = DeviceName::parse(&text).unwrap().open().unwrap_err();
                 assert_eq!(refusal.to_string(), expected);

@@ -1,9 +1,11 @@
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
-use crate::networks::{ObservationLayout, PackedRows, RowTasks, on_cpu};
+use crate::host::indices;
+use crate::networks::{ByteShifts, ObservationLayout, PackedRows, RowTasks, on_cpu};
 use crate::{JointActions, LearnerError, SpecError, Task, TaskActions, VectorSpec};
 
 /// Rows of a batch, ready for a network.
@@ -36,6 +38,44 @@ pub(crate) struct BatchReader {
     task_ids: Vec<usize>,
     autoreset_mode: AutoresetMode,
     device: Device,
+    /// Present if the device is not the CPU.
+    on_device: Option<OnDevice>,
+}
+
+/// Inputs of a network that stay on the device.
+#[derive(Clone, Debug)]
+struct OnDevice {
+    shifts: ByteShifts,
+    /// One row for each task.
+    tasks: RowTasks,
+    /// The first groups of environments that were read, with their tasks. Environments that act together are the same each
+    /// time.
+    groups: Arc<Mutex<Vec<(Vec<usize>, RowTasks)>>>,
+}
+
+/// The largest number of groups of environments whose tasks stay on the device.
+const GROUPS: usize = 8;
+
+impl OnDevice {
+    fn new(tasks: &[Task], device: &Device) -> Self {
+        let tasks = RowTasks::new(0..tasks.len(), tasks, device);
+        Self { shifts: ByteShifts::new(device), tasks, groups: Arc::default() }
+    }
+
+    /// Returns the tasks of environments. `task_ids` has those of all.
+    fn rows(&self, envs: &[usize], task_ids: &[usize], device: &Device) -> RowTasks {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rows)) = groups.iter().find(|(known, _)| known == envs) {
+            return rows.clone();
+        }
+        let tasks: Vec<usize> = envs.iter().map(|&env| task_ids[env]).collect();
+        let task_ids = indices(tasks.iter().copied(), device);
+        let rows = self.tasks.select(tasks, task_ids);
+        if groups.len() < GROUPS {
+            groups.push((envs.to_vec(), rows.clone()));
+        }
+        rows
+    }
 }
 
 impl BatchReader {
@@ -46,6 +86,7 @@ impl BatchReader {
             tasks: spec.tasks.clone(),
             task_ids: spec.task_ids.clone(),
             autoreset_mode: spec.autoreset_mode,
+            on_device: (!on_cpu(&device)).then(|| OnDevice::new(&spec.tasks, &device)),
             device,
         }
     }
@@ -64,7 +105,9 @@ impl BatchReader {
         };
         let heads: Vec<usize> = spec.tasks.iter().map(head).collect::<Result<_, _>>()?;
         let task_ids = spec.task_ids.iter().map(|&task| heads[task]).collect();
-        Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, ..self.clone() })
+        let on_device =
+            self.on_device.as_ref().map(|known| OnDevice { groups: Arc::default(), ..known.clone() });
+        Ok(Self { task_ids, autoreset_mode: spec.autoreset_mode, on_device, ..self.clone() })
     }
 
     /// Fails unless a batch holds all environments of `own`, each once and in order.
@@ -95,15 +138,24 @@ impl BatchReader {
 
     /// Reads the given rows of `observations`.
     pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> ReadRows {
+        let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
+        self.read_observations(rows.iter().map(|row| observations.row(row.row)), &envs)
+    }
+
+    /// Reads one observation of each of the given environments, which may repeat.
+    pub(crate) fn read_observations<'a>(
+        &self,
+        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        envs: &[usize],
+    ) -> ReadRows {
         let Self { layout, device, .. } = self;
-        let task_ids = rows.iter().map(|row| self.task_ids[row.env]);
-        let bytes = rows.iter().map(|row| observations.row(row.row));
-        let tasks = RowTasks::new(task_ids, &self.tasks, device);
-        if on_cpu(device) {
-            return ReadRows { observations: layout.tensor(bytes, device), tasks, packed: None };
-        }
-        let packed = PackedRows::new(*layout, bytes, device);
-        ReadRows { observations: packed.unpack(*layout), tasks, packed: Some(packed) }
+        let Some(on_device) = &self.on_device else {
+            let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
+            return ReadRows { observations: layout.tensor(observations, device), tasks, packed: None };
+        };
+        let tasks = on_device.rows(envs, &self.task_ids, device);
+        let packed = PackedRows::new(*layout, observations, device);
+        ReadRows { observations: packed.unpack(*layout, &on_device.shifts), tasks, packed: Some(packed) }
     }
 
     pub(crate) fn num_envs(&self) -> usize {
@@ -127,6 +179,11 @@ impl BatchReader {
     /// Returns the actions of an environment.
     pub(crate) fn actions(&self, env: usize) -> &TaskActions {
         &self.tasks[self.task_ids[env]].actions
+    }
+
+    /// Returns true if each action is a single choice.
+    pub(crate) fn has_single_choices(&self) -> bool {
+        self.tasks.iter().all(|task| task.actions.joint().is_some_and(|actions| actions.num_choices() == 1))
     }
 
     /// Returns true if the actions are continuous.

@@ -1,3 +1,5 @@
+use burn::tensor::{Int, Tensor};
+
 use crate::networks::PackedRows;
 
 /// The observations of a rollout on the device to which they were uploaded for acting, so that epochs need no
@@ -6,22 +8,23 @@ use crate::networks::PackedRows;
 pub(crate) struct DeviceRollout {
     /// Rows in the order of their arrival.
     parts: Vec<PackedRows>,
-    num_rows: usize,
-    /// For each entry of the rollout its row within all parts.
+    /// For each row of all parts its entry of the rollout.
+    entries: Vec<usize>,
+    /// For each entry its row.
     places: Vec<usize>,
 }
 
 impl DeviceRollout {
     /// Creates an empty one.
     pub(crate) fn new(entries: usize) -> Self {
-        Self { parts: Vec::new(), num_rows: 0, places: vec![0; entries] }
+        Self { parts: Vec::new(), entries: Vec::new(), places: vec![0; entries] }
     }
 
     /// Adds the observations of some entries, row by row.
     pub(crate) fn push(&mut self, entries: impl Iterator<Item = usize>, rows: PackedRows) {
         for entry in entries {
-            self.places[entry] = self.num_rows;
-            self.num_rows += 1;
+            self.places[entry] = self.entries.len();
+            self.entries.push(entry);
         }
         self.parts.push(rows);
     }
@@ -29,7 +32,7 @@ impl DeviceRollout {
     /// Removes all observations.
     pub(crate) fn clear(&mut self) {
         self.parts.clear();
-        self.num_rows = 0;
+        self.entries.clear();
     }
 
     /// Concatenates all parts, so that entries can be selected.
@@ -39,10 +42,19 @@ impl DeviceRollout {
         }
     }
 
-    /// Returns the observations of the given entries, which must have been pushed and [joined](Self::join).
-    pub(crate) fn select(&self, entries: &[usize]) -> PackedRows {
-        let rows: Vec<usize> = entries.iter().map(|&entry| self.places[entry]).collect();
-        self.parts[0].select(&rows)
+    /// Returns the entry of each row, in the order of their arrival.
+    pub(crate) fn entries(&self) -> &[usize] {
+        &self.entries
+    }
+
+    /// Returns the rows of the given entries as indices on the device. These must have been pushed and [joined](Self::join).
+    pub(crate) fn rows(&self, entries: &[usize]) -> Tensor<1, Int> {
+        self.parts[0].indices(entries.iter().map(|&entry| self.places[entry]))
+    }
+
+    /// Selects observations by their [rows](Self::rows).
+    pub(crate) fn select(&self, rows: Tensor<1, Int>) -> PackedRows {
+        self.parts[0].select(rows)
     }
 }
 
@@ -51,7 +63,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::networks::ObservationLayout;
+    use crate::networks::{ByteShifts, ObservationLayout};
 
     #[test]
     fn entries_are_selected_regardless_of_arrival_order() {
@@ -66,7 +78,8 @@ mod tests {
             rollout.push(first.into_iter(), rows([0, 51]));
             rollout.push(second.into_iter(), rows([102, 153]));
             rollout.join();
-            rollout.select(&[0, 1, 2, 3]).unpack(layout).try_into_vec_as().unwrap()
+            let picked = rollout.select(rollout.rows(&[0, 1, 2, 3]));
+            picked.unpack(layout, &ByteShifts::new(&Device::flex())).try_into_vec_as().unwrap()
         };
         assert_eq!(picked([0, 2], [1, 3]), [0.0, 0.4, 0.2, 0.6]);
         assert_eq!(picked([3, 1], [0, 2]), [0.4, 0.2, 0.6, 0.0]);

@@ -1,14 +1,16 @@
 //! Learners on devices compared with the same learners on the CPU.
 //!
 //! One device is a simulated one: the CPU with the code paths of devices, so that these are tested
-//! everywhere. The other is the GPU that wgpu finds, in a build with that feature.
+//! everywhere. The others are GPUs, or software drivers, in a build with their features.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
+use classic_control::{CartPole, Control};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{AutoresetMode, Space};
+use rl_env::{AutoresetMode, ResetSeeds, Space, TimeLimit, VectorEnv};
+use vector::{PoolOptions, PoolVectorEnv};
 
 use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{
@@ -18,28 +20,51 @@ use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{RandomEnvs, simulate_device, spec};
 use crate::training::{StepSize, Training};
-use crate::{Learner, LearnerError, VectorSpec};
+use crate::{Learner, LearnerError, Transfers, VectorSpec};
 
 /// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1: sums are
 /// formed in another order.
 const TOLERANCE: f32 = 1e-4;
 
-/// Returns the device that `wgpu` finds, if any.
-fn gpu() -> Option<Device> {
+/// Every device of this build: its name, and the function that opens it.
+type Known = (&'static str, burn::tensor::DeviceType, fn() -> Device);
+
+const KNOWN: &[Known] = &[
     #[cfg(feature = "wgpu")]
-    {
-        if !Device::enumerate(burn::tensor::DeviceType::Wgpu).into_vec().is_empty() {
-            return Some(Device::wgpu(burn::tensor::DeviceKind::DefaultDevice));
+    ("wgpu", burn::tensor::DeviceType::Wgpu, || Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
+    #[cfg(feature = "vulkan")]
+    ("vulkan", burn::tensor::DeviceType::Vulkan, || Device::vulkan(burn::tensor::DeviceKind::DefaultDevice)),
+    #[cfg(feature = "cuda")]
+    ("cuda", burn::tensor::DeviceType::Cuda, || Device::cuda(0)),
+];
+
+/// Returns the devices of this build that the machine has, or the one that `ALE_TRAIN_TEST_DEVICE` names, which it must have.
+fn gpus() -> Vec<Device> {
+    let wanted = std::env::var("ALE_TRAIN_TEST_DEVICE").ok();
+    let mut gpus = Vec::new();
+    for (name, kind, open) in KNOWN {
+        if wanted.as_deref().is_some_and(|wanted| wanted != *name) {
+            continue;
         }
-        println!("skipped: this machine has no device for wgpu");
+        if Device::enumerate(kind.clone()).into_vec().is_empty() {
+            println!("skipped: this machine has no device for {name}");
+            continue;
+        }
+        gpus.push(open());
     }
-    None
+    assert!(wanted.is_none() || gpus.len() == 1, "{wanted:?} is not a device of this build and machine");
+    gpus
+}
+
+/// Returns the results of `run` on the simulated device and on each other device.
+fn on_devices<T>(run: impl Fn(&Device) -> T) -> Vec<T> {
+    let simulated = simulate_device(|| run(&Device::flex()));
+    std::iter::once(simulated).chain(gpus().iter().map(run)).collect()
 }
 
 /// Returns the results of `run` on the CPU, and on each device.
 fn on_cpu_and_devices<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
-    let simulated = simulate_device(|| run(&Device::flex()));
-    (run(&Device::flex()), std::iter::once(simulated).chain(gpu().map(|gpu| run(&gpu))).collect())
+    (run(&Device::flex()), on_devices(run))
 }
 
 /// The actions, metrics and weights of a learner.
@@ -195,6 +220,84 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
         for trace in traces {
             trace.assert_is(&expected);
         }
+    }
+}
+
+/// The transfers of a learner in its second rollout and update.
+#[derive(Debug, PartialEq)]
+struct Counts {
+    /// Of each pair of `act` and `observe`.
+    steps: Vec<Transfers>,
+    update: Transfers,
+}
+
+fn count_transfers<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&mut L)) -> Counts {
+    let mut envs = RandomEnvs::new(spec.clone());
+    loop {
+        let mut steps = Vec::new();
+        while !learner.is_ready() {
+            let before = Transfers::of_thread();
+            learner.act(&envs.batch).unwrap();
+            envs.step();
+            learner.observe(&envs.batch).unwrap();
+            steps.push(Transfers::of_thread() - before);
+        }
+        let before = Transfers::of_thread();
+        update(learner);
+        let update = Transfers::of_thread() - before;
+        if learner.updates() == 2 {
+            return Counts { steps, update };
+        }
+    }
+}
+
+/// Asserts the waits of all steps, and the uploads of those that only act.
+fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64) {
+    println!("{counts:?}");
+    let Counts { steps, update } = counts;
+    assert!(steps.iter().all(|step| (1..=2).contains(&step.waits)), "{steps:?}");
+    // Others evaluate final observations, or the last ones of the rollout.
+    let acting: Vec<&Transfers> = steps.iter().filter(|step| step.waits == 1).collect();
+    assert!(acting.iter().all(|step| step.uploads == uploads) && !acting.is_empty(), "{steps:?}");
+    assert_eq!(*update, Transfers { uploads: uploads_of_update, waits: 1 });
+}
+
+#[test]
+fn ppo_waits_for_a_device_once_an_act_and_once_an_update() {
+    let recurrent = PolicyConfig { lstm: 8, ..PolicyConfig::default() };
+    let minibatches = (ppo_config().update_epochs * ppo_config().num_minibatches) as u64;
+    // Acting moves observations and random numbers, with an LSTM also its state, its cells and where episodes begin. A
+    // minibatch moves its rows, its advantages and the groups of rows by task; with an LSTM again state, cells and beginnings,
+    // and the rows that are transitions. Each update moves the targets.
+    for (policy, uploads, of_minibatch) in [(PolicyConfig::default(), 2, 3), (recurrent, 5, 6)] {
+        for spec in [vectors(), images()] {
+            let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..spec };
+            let (_, counts) = on_cpu_and_devices(|device| {
+                let mut ppo = Ppo::new(ppo_config(), policy.clone(), spec.clone(), device, 7).unwrap();
+                count_transfers(&mut ppo, &spec, |ppo| {
+                    ppo.update().unwrap();
+                })
+            });
+            for counts in counts {
+                assert_counts(&counts, uploads, 6 + minibatches * of_minibatch);
+            }
+        }
+    }
+}
+
+#[test]
+fn pqn_waits_for_a_device_once_an_act_and_once_an_update() {
+    let config = PqnConfig { total_steps: 320, num_steps: 16, ..PqnConfig::default() };
+    let minibatches = (config.update_epochs * config.num_minibatches) as u64;
+    let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..images() };
+    let (_, counts) = on_cpu_and_devices(|device| {
+        let mut pqn = Pqn::new(config.clone(), PolicyConfig::default(), spec.clone(), device, 7).unwrap();
+        count_transfers(&mut pqn, &spec, |pqn| {
+            pqn.update().unwrap();
+        })
+    });
+    for counts in counts {
+        assert_counts(&counts, 1, minibatches * 7);
     }
 }
 
@@ -423,9 +526,53 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
 #[test]
 #[cfg(feature = "wgpu")]
 fn an_unsupported_precision_is_an_error() {
-    let Some(gpu) = gpu() else { return };
-    let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
-    let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("WGSL has no bf16");
-    let expected = "precision = bf16 is not possible: it must be f32 or f16 on this device";
-    assert!(refused.to_string().contains(expected), "{refused}");
+    let without_bf16 = gpus().into_iter().filter(|gpu| Precision::Bf16.validate_on(gpu).is_err());
+    for gpu in without_bf16 {
+        let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
+        let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("an error");
+        let expected = "precision = bf16 is not possible: it must be f32";
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+}
+
+/// The mean return of a random policy is 22.
+#[test]
+fn ppo_balances_a_pole_on_a_device() {
+    let config = PpoConfig {
+        total_steps: 50_000,
+        num_steps: 128,
+        learning_rate: 1e-3,
+        gae_lambda: 0.8,
+        gamma: 0.98,
+        num_minibatches: 4,
+        update_epochs: 8,
+        clip_coef: 0.2,
+        clip_vloss: false,
+        ent_coef: 0.0,
+        ..PpoConfig::default()
+    };
+    let scores = on_devices(|device| {
+        let env = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
+        let envs = (0..8).map(|_| ("pole".to_owned(), env())).collect();
+        let pool =
+            PoolOptions { num_threads: 1, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
+        let mut envs = PoolVectorEnv::new(envs, pool).unwrap();
+        let spec = VectorSpec::of(&envs).unwrap();
+        let mut ppo = Ppo::new(config.clone(), PolicyConfig::default(), spec, device, 1).unwrap();
+        let mut returns = Vec::new();
+        let mut batch = envs.reset(ResetSeeds::From(1)).unwrap();
+        while !ppo.is_complete() {
+            let actions = ppo.act(batch).unwrap();
+            batch = envs.step(actions).unwrap();
+            ppo.observe(batch).unwrap();
+            returns.extend(batch.episodes.iter().flatten().map(|episode| episode.total_reward));
+            if ppo.is_ready() {
+                ppo.update().unwrap();
+            }
+        }
+        let last = &returns[returns.len() - 20..];
+        last.iter().sum::<f64>() / last.len() as f64
+    });
+    println!("mean returns of the last 20 episodes: {scores:?}");
+    assert!(scores.iter().all(|&score| score >= 300.0), "{scores:?}");
 }

@@ -63,6 +63,7 @@ mod vector_spec;
 pub use continuous_actions::ContinuousActions;
 pub use divergence::Divergence;
 pub use error::LearnerError;
+pub use host::Transfers;
 pub use joint_actions::{JointActions, JointActionsError};
 pub use learner::Learner;
 pub use replay::{ReplayError, ReplaySize, ReplayStorage};

@@ -1,8 +1,9 @@
 //! Normalisation of observations by their running statistics.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use crate::host::floats;
 use crate::networks::{NamedWeights, RowTasks};
 
 /// Bound of the absolute value of a normalised element, as in Gymnasium's examples and `CleanRL`.
@@ -51,7 +52,7 @@ impl ObservationStatistics {
     pub(crate) fn normalizer(&self, device: &Device) -> Normalizer {
         let tensor = |of_task: &dyn Fn(&TaskStatistics) -> Vec<f32>| {
             let values: Vec<f32> = self.tasks.iter().flat_map(of_task).collect();
-            Tensor::from_data(TensorData::new(values, [self.tasks.len(), self.length]), device)
+            floats(values, [self.tasks.len(), self.length], device)
         };
         Normalizer {
             means: tensor(&|task| task.means.iter().map(|&mean| mean as f32).collect()),

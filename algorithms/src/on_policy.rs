@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use burn::module::Module;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Int, Tensor};
+use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
@@ -15,7 +16,7 @@ use crate::device_rollout::DeviceRollout;
 use crate::error::in_order;
 use crate::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::halt::Halt;
-use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
+use crate::networks::{ByteShifts, NamedWeights, ObservationLayout, PackedRows, on_cpu};
 use crate::packed_observations::PackedObservations;
 use crate::replay::frame_bytes;
 use crate::rollout::{Rollout, rows_with_final_values, split};
@@ -33,7 +34,7 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) plan: RolloutPlan,
     pub(crate) rollout: Rollout,
     /// The observations of the rollout on the device, if that is not the CPU.
-    uploaded: Option<DeviceRollout>,
+    uploaded: Option<Uploaded>,
     /// For each environment the value of the observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
@@ -43,6 +44,18 @@ pub(crate) struct OnPolicy<N> {
     /// The processes that train this learner together. All fields except the observations of the rollout, and its steps
     /// before an update, are the same in each of them.
     pub(crate) cluster: Cluster,
+}
+
+/// The observations of a rollout on a device.
+struct Uploaded {
+    rollout: DeviceRollout,
+    shifts: ByteShifts,
+}
+
+impl Uploaded {
+    fn new(entries: usize, device: &Device) -> Self {
+        Self { rollout: DeviceRollout::new(entries), shifts: ByteShifts::new(device) }
+    }
 }
 
 /// Everything here that an update changes before it is complete, as it was before.
@@ -88,7 +101,10 @@ impl<N: Module> OnPolicy<N> {
                 spec.max_choices(),
                 spec.max_components(),
             ),
-            uploaded: on_device.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
+            uploaded: on_device.then(|| {
+                let device = training.device.clone().without_autodiff();
+                Uploaded::new(spec.num_envs() * plan.num_steps, &device)
+            }),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
@@ -145,6 +161,15 @@ impl<N: Module> OnPolicy<N> {
         (own.end..num_envs).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
     }
 
+    /// Returns for each row of a batch the next random number for its action, without drawing it. Each action must draw one.
+    pub(crate) fn next_numbers<T>(&self, batch: &Batch, convert: impl Fn(f64) -> T) -> Vec<T> {
+        let mut rng = self.action_rng.clone();
+        for _ in 0..self.rollout.own().start {
+            let _: f64 = rng.random();
+        }
+        batch.env_ids.iter().map(|_| convert(rng.random())).collect()
+    }
+
     /// Returns the number of updates in `total_steps` steps.
     pub(crate) fn num_updates(&self) -> u64 {
         self.plan.num_updates(self.spec.num_envs())
@@ -182,22 +207,9 @@ impl<N: Module> OnPolicy<N> {
         check_rewards(batch)
     }
 
-    /// Returns for each row the value of its final observation, where the next observation is another one. `evaluate`
-    /// returns the values of the final observations of the given rows.
-    pub(crate) fn final_values(
-        &self,
-        batch: &Batch,
-        evaluate: impl FnOnce(&[BatchRow]) -> Result<Vec<f32>, LearnerError>,
-    ) -> Result<Vec<Option<f32>>, LearnerError> {
-        let rows = rows_with_final_values(batch, self.spec.autoreset_mode);
-        let mut final_values = vec![None; batch.len()];
-        if !rows.is_empty() {
-            let values = evaluate(&rows)?;
-            for (row, value) in rows.into_iter().zip(values) {
-                final_values[row.row] = Some(value);
-            }
-        }
-        Ok(final_values)
+    /// Returns the rows of a batch whose final observation needs a value, because the next observation is another one.
+    pub(crate) fn rows_with_final_values(&self, batch: &Batch) -> Vec<BatchRow> {
+        rows_with_final_values(batch, self.spec.autoreset_mode)
     }
 
     /// Returns true if a step of a batch is the last one of its environment in the rollout.
@@ -205,13 +217,23 @@ impl<N: Module> OnPolicy<N> {
         batch.env_ids.iter().any(|&env| self.rollout.is_last_step(env))
     }
 
-    /// Ends the steps of a batch. `last_values` are the values of all its observations if it [ends](Self::ends_rollout) the
-    /// rollout.
-    pub(crate) fn end_steps(&mut self, batch: &Batch, final_values: Vec<Option<f32>>, last_values: Vec<f32>) {
+    /// Ends the steps of a batch. `final_values` are the values of the final observations of `rows_with_final_values`,
+    /// `last_values` those of all observations if the batch [ends](Self::ends_rollout) the rollout.
+    pub(crate) fn end_steps(
+        &mut self,
+        batch: &Batch,
+        rows_with_final_values: &[BatchRow],
+        final_values: Vec<f32>,
+        last_values: Vec<f32>,
+    ) {
         for (&env, value) in batch.env_ids.iter().zip(last_values) {
             self.last_values[env] = value;
         }
-        for (row, final_value) in rows(batch).into_iter().zip(final_values) {
+        let mut values = vec![None; batch.len()];
+        for (row, value) in rows_with_final_values.iter().zip(final_values) {
+            values[row.row] = Some(value);
+        }
+        for (row, final_value) in rows(batch).into_iter().zip(values) {
             self.rollout.end_step(batch, row, final_value);
         }
     }
@@ -220,7 +242,7 @@ impl<N: Module> OnPolicy<N> {
     /// [begin](Rollout::begin_step).
     pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
         if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {
-            uploaded.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
+            uploaded.rollout.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
         }
     }
 
@@ -228,7 +250,7 @@ impl<N: Module> OnPolicy<N> {
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
         in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.exchange()?;
-        self.uploaded.iter_mut().for_each(DeviceRollout::join);
+        self.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.join());
         Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
     }
 
@@ -238,10 +260,31 @@ impl<N: Module> OnPolicy<N> {
         self.shuffle_rng = before.shuffle_rng;
     }
 
+    /// Returns true if the network is not on the CPU.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.uploaded.is_some()
+    }
+
+    /// Returns the observations of the rollout that are on the device, if that is not the CPU.
+    pub(crate) fn uploaded(&self) -> Option<&DeviceRollout> {
+        self.uploaded.as_ref().map(|uploaded| &uploaded.rollout)
+    }
+
+    /// Returns uploaded observations by their [rows](DeviceRollout::rows), `[rows, length]`, on the autodiff device.
+    pub(crate) fn uploaded_observations(&self, rows: Tensor<1, Int>) -> Tensor<2> {
+        let Uploaded { rollout, shifts } = self.uploaded.as_ref().expect("the network is on a device");
+        Tensor::from_inner(rollout.select(rows).unpack(self.layout, shifts))
+    }
+
+    /// Returns the rows of entries among the uploaded observations, `[entries]`.
+    pub(crate) fn places(&self, entries: &[usize]) -> Tensor<1, Int> {
+        self.uploaded().expect("the network is on a device").rows(entries)
+    }
+
     /// Returns the observations of some entries, `[entries, length]`, on the autodiff device.
     pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
-        if let Some(uploaded) = &self.uploaded {
-            return Tensor::from_inner(uploaded.select(entries).unpack(self.layout));
+        if self.is_on_device() {
+            return self.uploaded_observations(self.places(entries));
         }
         let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
         self.layout.tensor(rows, &self.training.device)
@@ -323,7 +366,7 @@ impl<N: Module> OnPolicy<N> {
     /// Clears the rollout for the next one.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
-        self.uploaded.iter_mut().for_each(DeviceRollout::clear);
+        self.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.clear());
         self.updates += 1;
     }
 
@@ -386,7 +429,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Uploads the observations of a restored rollout to the device.
     fn upload_again(&mut self) {
-        let Some(uploaded) = &mut self.uploaded else { return };
+        let Some(Uploaded { rollout: uploaded, .. }) = &mut self.uploaded else { return };
         let entries = self.rollout.begun();
         if entries.is_empty() {
             return;

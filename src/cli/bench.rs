@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use algorithms::networks::Precision;
+use algorithms::networks::{Precision, TorsoKind};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
@@ -21,7 +21,7 @@ pub(crate) enum BenchCommand {
     Emulator(BenchEmulatorArgs),
     /// Measure vector environments: all games together, and each game alone
     Env(BenchEnvArgs),
-    /// Measure PPO with the Nature network
+    /// Measure PPO on images
     Learner(BenchLearnerArgs),
     /// Measure training by 1, 2, 4, ... processes, which `mpirun` starts
     Cluster(BenchClusterArgs),
@@ -103,7 +103,8 @@ pub(crate) struct BenchEnvArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Samples per second of acting (batches of all environments) and of updating (CleanRL's hyperparameters; a transition
-counts once per epoch), and steps per second of the whole loop.
+counts once per epoch), and steps per second of the whole loop. On a device, also the copies to it and from it per step and
+per update; the host waits for each copy from it.
 
 Examples:
   ale-train bench learner
@@ -117,6 +118,9 @@ pub(crate) struct BenchLearnerArgs {
     /// Device of the network: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu", add = complete::devices())]
     pub(crate) device: String,
+    /// Convolutional torso: nature, impala or data_efficient
+    #[arg(long, value_name = "TORSO", default_value = "nature", value_parser = torso_parser())]
+    pub(crate) torso: TorsoKind,
     /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = precision_parser())]
     pub(crate) precision: Precision,
@@ -140,6 +144,13 @@ pub(crate) struct BenchClusterArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Parses the name of a torso.
+fn torso_parser() -> impl TypedValueParser<Value = TorsoKind> {
+    let names = PossibleValuesParser::new(TorsoKind::ALL.iter().map(|torso| torso.name()));
+    let named = |name: &str| TorsoKind::ALL.iter().find(|torso| torso.name() == name);
+    names.map(move |name| *named(&name).expect("a possible value has a torso"))
 }
 
 /// Parses the name of a precision.

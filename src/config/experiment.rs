@@ -46,7 +46,7 @@ impl Config {
         check_games(&games, &sections.environments)?;
         check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
-        if sections.environments.halves {
+        if sections.environments.halves == Some(true) {
             check_halves(&sections.run, algorithm.as_ref(), num_envs)?;
         }
         let budgets = Budgets::new(&games, &sections.environments)?;
@@ -72,6 +72,13 @@ impl Config {
 }
 
 impl Experiment {
+    /// Decides for a new run, unless it is configured, if halves of the environments take turns: on a device other than the CPU,
+    /// which would otherwise wait for the environments. `is_alone` is false for one of several processes.
+    pub(crate) fn settle_halves(&mut self, is_alone: bool) {
+        let is_possible = check_halves(&self.run, self.algorithm.as_ref(), self.num_envs()).is_ok();
+        self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
+    }
+
     /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
         let sections = Sections {

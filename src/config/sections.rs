@@ -70,8 +70,9 @@ settings! {
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed. Has
-        /// no effect on what is learned. Not available for `dqn` and `sac`.
-        pub(crate) halves: bool = false; fixed "the environments in the checkpoint are in the order of their turns",
+        /// no effect on what is learned. Not available for `dqn` and `sac`. If absent, a new run takes turns on a device other
+        /// than the CPU where that is possible.
+        pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub(crate) game: BTreeMap<String, GameSettings> = BTreeMap::new(),
@@ -154,6 +155,11 @@ settings! {
 }
 
 impl EnvironmentSettings {
+    /// Returns true if two halves of the environments take turns.
+    pub(crate) fn take_turns(&self) -> bool {
+        self.halves == Some(true)
+    }
+
     /// Returns the number of environments of a game.
     pub(crate) fn num_envs_of(&self, game: &str) -> usize {
         self.game.get(game).and_then(|game| game.num_envs).unwrap_or(self.num_envs)

@@ -161,7 +161,7 @@ impl Builder {
     /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of frames
     /// are met exactly.
     pub(crate) fn build(&self) -> Result<Box<dyn Environments>> {
-        let batch_size = if self.settings.halves { self.num_training_envs() / 2 } else { 0 };
+        let batch_size = if self.settings.take_turns() { self.num_training_envs() / 2 } else { 0 };
         self.build_some(Purpose::Training, batch_size, 0, |name| self.settings.num_envs_of(name))
     }
 
@@ -188,7 +188,10 @@ impl Builder {
             let spec = self.spec(environments.as_ref())?;
             return Ok((environments, spec));
         }
-        ensure!(!self.settings.halves, "environments.halves = true is not possible with several processes");
+        ensure!(
+            !self.settings.take_turns(),
+            "environments.halves = true is not possible with several processes"
+        );
         let one_of_each = self.build_some(Purpose::Training, 0, 0, |_| 1)?;
         let spec = self.spec(one_of_each.as_ref())?;
         let num_envs = |task: usize| self.settings.num_envs_of(&spec.tasks[task].name);

@@ -121,3 +121,6 @@ impl Turns {
         self.acted = (self.acted + 1) % self.groups;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 
 use crate::JointActions;
+use crate::host::integers;
 
 /// The choices of the actions of a minibatch's rows. Each is a *branch* with outputs of its own, as in Tavakoli et al. 2018,
 /// "Action branching architectures for deep reinforcement learning" (<https://arxiv.org/abs/1711.08946>). All branches of a row
@@ -29,7 +30,7 @@ impl Branches {
             counts.push(outputs.len() - before);
         }
         let count = outputs.len();
-        Self { counts, outputs: Tensor::from_data(TensorData::new(outputs, [count]), device) }
+        Self { counts, outputs: integers(outputs, [count], device) }
     }
 
     /// Returns the number of branches.
@@ -90,6 +91,8 @@ impl Branches {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
+
     use super::*;
 
     #[test]

@@ -120,15 +120,16 @@ impl Policy {
         self.evaluate(&batch.observations, &rows(batch), noise)
     }
 
-    /// Returns the values of the greedy actions in the given rows of `observations`.
-    pub(crate) fn best_values(
+    /// Returns the values of the greedy actions, given an observation of each of the environments, which may repeat. Waits for
+    /// the device once.
+    pub(crate) fn best_values<'a>(
         &self,
-        observations: &ObservationBuffer,
-        rows: &[BatchRow],
+        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        envs: &[usize],
     ) -> Result<Vec<f32>, LearnerError> {
-        let (values, _) = self.evaluate(observations, rows, None)?;
-        let rows = rows.iter().zip(&values);
-        Ok(rows.map(|(row, values)| best_value(self.reader.joint_actions(row.env), values)).collect())
+        let (values, _) = self.evaluate_observations(observations, envs, None)?;
+        let rows = envs.iter().zip(&values);
+        Ok(rows.map(|(&env, values)| best_value(self.reader.joint_actions(env), values)).collect())
     }
 
     /// Evaluates the options in the given rows of `observations`. Also returns the packed observations, if they are on a
@@ -139,21 +140,30 @@ impl Policy {
         rows: &[BatchRow],
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
-        let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
+        let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
+        self.evaluate_observations(rows.iter().map(|row| observations.row(row.row)), &envs, noise)
+    }
+
+    fn evaluate_observations<'a>(
+        &self,
+        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        envs: &[usize],
+        noise: Option<&Noise>,
+    ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
+        let ReadRows { observations, tasks, packed } = self.reader.read_observations(observations, envs);
         let tensor = self.network.forward(observations, &tasks, noise);
         let [_, columns, atoms] = tensor.dims();
         let outputs = to_host(tensor)?;
-        let of_row = |(row, outputs): (&BatchRow, &[f32])| {
-            let (task, num_outputs) =
-                (self.reader.task(row.env), self.reader.joint_actions(row.env).num_outputs());
+        let of_env = |(&env, outputs): (&usize, &[f32])| {
+            let (task, num_outputs) = (self.reader.task(env), self.reader.joint_actions(env).num_outputs());
             let values = self.head.values(task, outputs, num_outputs);
             if values.iter().all(|value| value.is_finite()) {
                 Ok(values)
             } else {
-                Err(LearnerError::NonFinite { what: format!("a value of environment {}", row.env) })
+                Err(LearnerError::NonFinite { what: format!("a value of environment {env}") })
             }
         };
-        let values = rows.iter().zip(outputs.chunks_exact(columns * atoms)).map(of_row);
+        let values = envs.iter().zip(outputs.chunks_exact(columns * atoms)).map(of_env);
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
@@ -6,6 +7,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
 use super::rescale::ColumnRescaling;
 use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
+use crate::host::{floats, integers};
 use crate::value_scale::Rescaling;
 use crate::vector_spec::max_outputs;
 use crate::{Task, VectorSpec};
@@ -19,8 +21,12 @@ pub struct RowTasks {
     tasks: Vec<usize>,
     /// `[rows, max_outputs]`.
     illegal: Tensor<2, Bool>,
-    /// For each row and each output of its task the index of the shared output; 0 beyond the task's outputs.
-    shared: Vec<i32>,
+    /// `[rows, max_outputs]`: for each output of the row's task the index of the shared output; 0 beyond the task's outputs.
+    shared: OnceLock<Tensor<2, Int>>,
+    /// The same on the host.
+    shared_outputs: Vec<i32>,
+    /// The groups of the rows, if they have been needed.
+    groups: Arc<OnceLock<GroupIndices>>,
     /// For each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that belongs to a
     /// legal action of the row's task, else 0. Empty if each task has a single choice.
     choices: Vec<Tensor<2>>,
@@ -39,12 +45,30 @@ impl RowTasks {
             shared.chain(std::iter::repeat(0)).take(max_outputs)
         });
         Self {
-            shared: shared.collect(),
-            task_ids: Tensor::from_data(TensorData::new(ids, [counts.len()]), device),
+            shared: OnceLock::new(),
+            shared_outputs: shared.collect(),
+            groups: Arc::default(),
+            task_ids: integers(ids, [counts.len()], device),
             illegal: illegal_actions(&counts, max_outputs, device),
             choices: legal_outputs(&task_ids, tasks, device),
             tasks: task_ids,
             num_tasks: tasks.len(),
+        }
+    }
+
+    /// Returns rows of the given tasks, which are also in `task_ids`, `[rows]`, without transfers to the device. `self` must have
+    /// a single row for each task, in order.
+    pub(crate) fn select(&self, tasks: Vec<usize>, task_ids: Tensor<1, Int>) -> Self {
+        let choices = self.choices.iter().map(|legal| legal.clone().select(0, task_ids.clone()));
+        Self {
+            illegal: self.illegal.clone().select(0, task_ids.clone()),
+            shared: OnceLock::from(self.shared().clone().select(0, task_ids.clone())),
+            shared_outputs: Vec::new(),
+            groups: Arc::default(),
+            choices: choices.collect(),
+            num_tasks: self.num_tasks,
+            task_ids,
+            tasks,
         }
     }
 
@@ -67,17 +91,28 @@ impl RowTasks {
     /// Groups the rows of `input`, `[rows, inputs]`, by task.
     pub(super) fn group(&self, input: &Tensor<2>) -> GroupedRows {
         let [_, inputs] = input.dims();
-        let Groups { tasks, size, rows, places } = Groups::of(&self.tasks);
-        let count = tasks.len();
-        let index = |values: Vec<i32>| {
-            let length = values.len();
-            Tensor::<1, Int>::from_data(TensorData::new(values, [length]), &self.task_ids.device())
-        };
+        let GroupIndices { size, rows, tasks, places } = self.groups.get_or_init(|| self.group_indices());
+        let [count] = tasks.dims();
         GroupedRows {
-            input: input.clone().select(0, index(rows)).reshape([count, size, inputs]),
-            tasks: (count < self.num_tasks).then(|| index(tasks)),
-            places: index(places),
+            input: input.clone().select(0, rows.clone()).reshape([count, *size, inputs]),
+            tasks: (count < self.num_tasks).then(|| tasks.clone()),
+            places: places.clone(),
             num_tasks: self.num_tasks,
+        }
+    }
+
+    /// Uploads the groups of the rows, together.
+    fn group_indices(&self) -> GroupIndices {
+        let Groups { tasks, size, rows, places } = Groups::of(&self.tasks);
+        let [num_rows, num_tasks, num_places] = [rows.len(), tasks.len(), places.len()];
+        let all = [rows, tasks, places].concat();
+        let length = all.len();
+        let all = integers(all, [length], &self.task_ids.device());
+        GroupIndices {
+            size,
+            rows: all.clone().narrow(0, 0, num_rows),
+            tasks: all.clone().narrow(0, num_rows, num_tasks),
+            places: all.narrow(0, num_rows + num_tasks, num_places),
         }
     }
 
@@ -90,10 +125,17 @@ impl RowTasks {
     /// `[rows, max_outputs, columns]`.
     fn pick_shared(&self, all: Tensor<3>) -> Tensor<3> {
         let [rows, _, columns] = all.dims();
-        let max_outputs = self.shared.len() / rows;
-        let index = TensorData::new(self.shared.clone(), [rows, max_outputs, 1]);
-        let index: Tensor<3, Int> = Tensor::from_data(index, &self.task_ids.device());
-        all.gather(1, index.expand([rows, max_outputs, columns]))
+        let shared = self.shared();
+        let [_, max_outputs] = shared.dims();
+        all.gather(1, shared.clone().unsqueeze_dim::<3>(2).expand([rows, max_outputs, columns]))
+    }
+
+    fn shared(&self) -> &Tensor<2, Int> {
+        self.shared.get_or_init(|| {
+            let rows = self.tasks.len();
+            let shape = [rows, self.shared_outputs.len() / rows];
+            integers(self.shared_outputs.clone(), shape, &self.task_ids.device())
+        })
     }
 }
 
@@ -111,7 +153,7 @@ fn legal_outputs(task_ids: &[usize], tasks: &[Task], device: &Device) -> Vec<Ten
                 legal[row * width + column] = 1.0;
             }
         }
-        Tensor::from_data(TensorData::new(legal, [task_ids.len(), width]), device)
+        floats(legal, [task_ids.len(), width], device)
     };
     (0..most).map(of_choice).collect()
 }
@@ -146,6 +188,15 @@ impl Groups {
         }
         Self { tasks: groups.into_keys().map(|task| task as i32).collect(), size, rows, places }
     }
+}
+
+/// The groups of rows on a device, as in [`Groups`].
+#[derive(Clone, Debug)]
+struct GroupIndices {
+    size: usize,
+    rows: Tensor<1, Int>,
+    tasks: Tensor<1, Int>,
+    places: Tensor<1, Int>,
 }
 
 /// The rows of a batch, grouped by task, as inputs of layers that have weights for each task.

@@ -1,5 +1,7 @@
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
+use crate::host::count_upload;
+
 /// The logit of an illegal action: finite, so that no gradient becomes NaN, and so far below any other logit
 /// that its probability is exactly 0.
 pub const ILLEGAL_LOGIT: f32 = -1e30;
@@ -9,6 +11,7 @@ pub const ILLEGAL_LOGIT: f32 = -1e30;
 pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) -> Tensor<2, Bool> {
     let mask: Vec<bool> =
         counts.iter().flat_map(|&count| (0..max_actions).map(move |action| action >= count)).collect();
+    count_upload();
     Tensor::from_data(TensorData::new(mask, [counts.len(), max_actions]), device)
 }
 

@@ -39,7 +39,7 @@ pub use lstm::{LstmState, Sequences};
 pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
-pub(crate) use packed::PackedRows;
+pub(crate) use packed::{ByteShifts, PackedRows};
 pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
 pub use precision::Precision;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};

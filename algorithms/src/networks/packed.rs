@@ -1,6 +1,7 @@
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
 use super::ObservationLayout;
+use crate::host::{count_upload, floats, indices};
 
 /// Bytes per word.
 const BYTES: usize = 4;
@@ -15,6 +16,17 @@ pub(crate) enum PackedRows {
     Bytes(Tensor<2, Int>),
     /// `[rows, length]`.
     Floats(Tensor<2>),
+}
+
+/// The positions of the bytes in a word, on a device.
+#[derive(Clone, Debug)]
+pub(crate) struct ByteShifts(Tensor<1, Int>);
+
+impl ByteShifts {
+    pub(crate) fn new(device: &Device) -> Self {
+        count_upload();
+        Self(Tensor::from_data([0, 8, 16, 24], (device, DType::I32)))
+    }
 }
 
 impl PackedRows {
@@ -35,22 +47,29 @@ impl PackedRows {
         match layout {
             ObservationLayout::Images { .. } | ObservationLayout::Bytes { .. } => {
                 let words: Vec<i32> = words.map(|&word| i32::from_le_bytes(word)).collect();
+                count_upload();
                 Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
             }
             ObservationLayout::Floats { .. } => {
-                let floats: Vec<f32> = words.map(|&word| f32::from_ne_bytes(word)).collect();
-                Self::Floats(Tensor::from_data(TensorData::new(floats, shape), device))
+                let values = words.map(|&word| f32::from_ne_bytes(word)).collect();
+                Self::Floats(floats(values, shape, device))
             }
         }
     }
 
-    /// Selects the given rows.
-    pub(crate) fn select(&self, rows: &[usize]) -> Self {
-        let index: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
-        let index = |device: &Device| Tensor::from_data(TensorData::new(index, [rows.len()]), device);
+    /// Selects rows by their indices.
+    pub(crate) fn select(&self, rows: Tensor<1, Int>) -> Self {
         match self {
-            Self::Bytes(words) => Self::Bytes(words.clone().select(0, index(&words.device()))),
-            Self::Floats(floats) => Self::Floats(floats.clone().select(0, index(&floats.device()))),
+            Self::Bytes(words) => Self::Bytes(words.clone().select(0, rows)),
+            Self::Floats(floats) => Self::Floats(floats.clone().select(0, rows)),
+        }
+    }
+
+    /// Returns the indices of rows on the device.
+    pub(crate) fn indices(&self, rows: impl Iterator<Item = usize>) -> Tensor<1, Int> {
+        match self {
+            Self::Bytes(words) => indices(rows, &words.device()),
+            Self::Floats(floats) => indices(rows, &floats.device()),
         }
     }
 
@@ -71,14 +90,14 @@ impl PackedRows {
     }
 
     /// Unpacks the rows to `[rows, length]`, like [`ObservationLayout::tensor`].
-    pub(crate) fn unpack(&self, layout: ObservationLayout) -> Tensor<2> {
+    pub(crate) fn unpack(&self, layout: ObservationLayout, shifts: &ByteShifts) -> Tensor<2> {
         let words = match self {
             Self::Bytes(words) => words.clone(),
             Self::Floats(floats) => return floats.clone(),
         };
         let [rows, count] = words.dims();
-        let shifts = Tensor::<1, Int>::from_data([0, 8, 16, 24], (&words.device(), DType::I32));
-        let bytes = words.unsqueeze_dim::<3>(2).bitwise_right_shift(shifts.reshape([1, 1, BYTES]));
+        let shifts = shifts.0.clone().reshape([1, 1, BYTES]);
+        let bytes = words.unsqueeze_dim::<3>(2).bitwise_right_shift(shifts);
         let values = bytes.bitwise_and_scalar(255).float().div_scalar(255.0);
         let length = layout.length();
         let values = values.reshape([rows, count * BYTES]).narrow(1, 0, length);
@@ -124,7 +143,11 @@ mod tests {
             let rows = rows(layout, 5);
             let slices = || rows.iter().map(Vec::as_slice);
             let packed = PackedRows::new(layout, slices(), &device);
-            assert_eq!(host(packed.unpack(layout)), host(layout.tensor(slices(), &device)), "{layout:?}");
+            assert_eq!(
+                host(packed.unpack(layout, &ByteShifts::new(&device))),
+                host(layout.tensor(slices(), &device)),
+                "{layout:?}"
+            );
         }
     }
 
@@ -134,10 +157,11 @@ mod tests {
         for layout in LAYOUTS {
             let rows = rows(layout, 5);
             let part = |rows: &[Vec<u8>]| PackedRows::new(layout, rows.iter().map(Vec::as_slice), &device);
-            let picked = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]).select(&[4, 0, 0]);
+            let all = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]);
+            let picked = all.select(all.indices([4, 0, 0].into_iter()));
             let expected = [&rows[4], &rows[0], &rows[0]].map(Vec::as_slice);
             let expected = layout.tensor(expected.into_iter(), &device);
-            assert_eq!(host(picked.unpack(layout)), host(expected), "{layout:?}");
+            assert_eq!(host(picked.unpack(layout, &ByteShifts::new(&device))), host(expected), "{layout:?}");
         }
     }
 }

@@ -1,8 +1,9 @@
 use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Int, Tensor};
 
 use super::loss;
 use crate::Task;
+use crate::host::{floats, integers};
 use crate::networks::ILLEGAL_LOGIT;
 use crate::vector_spec::max_outputs;
 
@@ -41,7 +42,7 @@ impl Choices {
         if tasks.iter().all(|task| task.actions.num_choices() == 1) {
             let actions: Vec<i32> = actions.map(|(_, options)| options[0]).collect();
             let rows = actions.len();
-            return Self::Single(Tensor::from_data(TensorData::new(actions, [rows]), device));
+            return Self::Single(integers(actions, [rows], device));
         }
         Self::Several(Paths::new(actions, tasks, device))
     }
@@ -76,13 +77,11 @@ impl Paths {
             edges.resize(ids.len() * num_choices, 0);
         }
         let rows = ids.len();
-        let ids: Tensor<1, Int> = Tensor::from_data(TensorData::new(ids, [rows]), device);
+        let ids = integers(ids, [rows], device);
         // Tensors of the tasks, of which each row selects its own.
         let of_rows = |values: Vec<f32>| {
             let length = values.len() / tasks.len();
-            let of_tasks: Tensor<2> =
-                Tensor::from_data(TensorData::new(values, [tasks.len(), length]), device);
-            of_tasks.select(0, ids.clone())
+            floats(values, [tasks.len(), length], device).select(0, ids.clone())
         };
         let ones = |count: &dyn Fn(&Task) -> usize, most: usize| {
             tasks
@@ -96,7 +95,7 @@ impl Paths {
         let graphs = Graphs { tasks, num_nodes, columns };
         let are_products = tasks.iter().all(|task| task.actions.expect_joint().is_product());
         Self {
-            edges: Tensor::from_data(TensorData::new(edges, [rows, num_choices]), device),
+            edges: integers(edges, [rows, num_choices], device),
             choices,
             legal: of_rows(graphs.legal()).reshape([rows, num_nodes, columns]),
             nodes,
@@ -210,6 +209,7 @@ impl RowPolicies {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
     use rand::seq::IndexedRandom;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;

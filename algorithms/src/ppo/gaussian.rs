@@ -2,11 +2,12 @@
 
 use std::f32::consts::PI;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use rand::Rng;
 
 use super::row_actions::Terms;
 use crate::Task;
+use crate::host::floats;
 use crate::networks::standard_normal;
 use crate::vector_spec::max_outputs;
 
@@ -71,7 +72,7 @@ impl Components {
             own.extend((0..width).map(|index| f32::from(index < count)));
         }
         let shape = [own.len() / width, width];
-        let tensor = |values| Tensor::from_data(TensorData::new(values, shape), device);
+        let tensor = |values| floats(values, shape, device);
         Self { values: tensor(values), own: tensor(own) }
     }
 

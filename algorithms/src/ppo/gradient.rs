@@ -3,6 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::Ppo;
+use super::device_targets::RowTargets;
 use super::loss;
 use super::metrics::DetailPlaces;
 use super::minibatch::{Minibatch, Targets};
@@ -93,16 +94,17 @@ impl Ppo {
         let features = probe.iter().fold(features, |features, probe| features + probe.clone());
         let outputs = minibatch.transitions(training.network.outputs(features, rows));
         let Terms { log_probs, entropies } = minibatch.actions.terms(&outputs);
-        let log_ratio = log_probs - minibatch.log_probs;
+        let RowTargets { log_probs: old_log_probs, returns, values: old_values, entropy_weights } =
+            minibatch.of_rows;
+        let log_ratio = log_probs - old_log_probs;
         let policy_loss = loss::policy_loss(log_ratio.clone(), minibatch.advantages, config.clip_coef);
         let value_errors = if config.clip_vloss {
-            let old_values = minibatch.values;
-            loss::clipped_value_errors(outputs.values, old_values, minibatch.returns, config.clip_coef)
+            loss::clipped_value_errors(outputs.values, old_values, returns, config.clip_coef)
         } else {
-            loss::value_errors(outputs.values, minibatch.returns)
+            loss::value_errors(outputs.values, returns)
         };
         let value_loss = loss::value_loss(value_errors.clone());
-        let bonus = (entropies.clone() * minibatch.entropy_weights).mean();
+        let bonus = (entropies.clone() * entropy_weights).mean();
         let entropy = entropies.clone().mean();
         let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
             + value_loss.clone().mul_scalar(config.vf_coef);

@@ -5,10 +5,12 @@ use burn::module::Module;
 use burn::tensor::Device;
 use rl_env::{ActionBuffer, Actions, Batch, ObservationBuffer};
 
+use super::device_sampling::threshold;
+use super::device_targets::DeviceTargets;
 use super::loss::PolicyChange;
 use super::metrics::{Explained, LearnedRow, task_metrics};
 use super::minibatch::{Targets, scale_by_task};
-use super::policy::Evaluation;
+use super::policy::{Evaluation, Inputs};
 use super::recurrent::{RecurrentRollout, RecurrentState};
 use super::row_policy::{ChosenAction, RowPolicy};
 use super::{Policy, PpoConfig, PpoMetrics, state};
@@ -203,15 +205,43 @@ impl Ppo {
         })
     }
 
-    /// Evaluates rows of the own environments.
-    fn evaluate(
+    /// Evaluates a batch of the own environments, with samples where the device draws them.
+    fn evaluate(&self, batch: &Batch, state: &RecurrentState) -> Result<Evaluation, LearnerError> {
+        let thresholds =
+            self.actor.samples_on_device().then(|| self.on_policy.next_numbers(batch, threshold));
+        let parts = self.on_policy.by_shard(&rows(batch), |rows| match &thresholds {
+            Some(thresholds) => self.actor.evaluate_and_sample(&batch.observations, rows, state, thresholds),
+            None => self.actor.evaluate(&batch.observations, rows, state),
+        })?;
+        Ok(parts.into_iter().reduce(Evaluation::append).expect("at least one row"))
+    }
+
+    /// Returns the values of rows of the own environments.
+    fn values(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
         state: &RecurrentState,
-    ) -> Result<Evaluation, LearnerError> {
-        let parts = self.on_policy.by_shard(rows, |rows| self.actor.evaluate(observations, rows, state))?;
-        Ok(parts.into_iter().reduce(Evaluation::append).expect("at least one row"))
+    ) -> Result<Vec<f32>, LearnerError> {
+        let values_of = |rows: &[BatchRow]| self.actor.values_of(&Inputs::new(observations, rows, state));
+        Ok(self.on_policy.by_shard(rows, values_of)?.concat())
+    }
+
+    /// Returns the values of the final observations of `final_rows`, and of all observations of a batch that ends the rollout.
+    fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
+        let (state, last_state) = (&self.recurrent.state, self.recurrent.current());
+        let last_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
+        if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
+            // Together, to wait for the device only once.
+            let mut inputs = Inputs::new(&batch.final_observations, final_rows, state);
+            inputs.extend(Inputs::new(&batch.observations, &last_rows, &last_state));
+            let mut values =
+                if inputs.envs.is_empty() { Vec::new() } else { self.actor.values_of(&inputs)? };
+            let last_values = values.split_off(final_rows.len());
+            return Ok([values, last_values]);
+        }
+        let final_values = self.values(&batch.final_observations, final_rows, state)?;
+        Ok([final_values, self.values(&batch.observations, &last_rows, &last_state)?])
     }
 
     /// Replaces the statistics by which observations are normalised.
@@ -268,7 +298,10 @@ impl Ppo {
         all.for_each(|entry| returns[entry] = scales.squash(task(entry), returns[entry]));
         let entries: Vec<(usize, usize)> = entries.iter().map(|&entry| (entry, task(entry))).collect();
         scale_by_task(&mut advantages, &entries, spec.tasks.len(), self.config.norm_adv, scales);
-        Targets { advantages, returns, values }
+        let on_device = self.on_policy.uploaded().map(|uploaded| {
+            DeviceTargets::new(&self.on_policy, uploaded, (&returns, &values), self.config.norm_ent)
+        });
+        Targets { advantages, returns, values, on_device }
     }
 
     /// Learns from the given entries of the rollout in several epochs, each in a new order. Returns the
@@ -373,7 +406,7 @@ impl Learner for Ppo {
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;
-        let evaluation = self.evaluate(&batch.observations, &rows(batch), &self.recurrent.current());
+        let evaluation = self.evaluate(batch, &self.recurrent.current());
         let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
         let evaluation = evaluation.map_err(diagnose)?;
         let step_of = |env| self.on_policy.rollout.steps(env);
@@ -396,18 +429,10 @@ impl Learner for Ppo {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        let evaluate = |rows: &[BatchRow]| {
-            Ok(self.evaluate(&batch.final_observations, rows, &self.recurrent.state)?.values)
-        };
-        let final_values = self.on_policy.final_values(batch, evaluate)?;
         self.recurrent.observe(batch, self.on_policy.spec.autoreset_mode);
-        // Not a closure that borrows the learner: its rollout changes.
-        let last_values = if self.on_policy.ends_rollout(batch) {
-            self.evaluate(&batch.observations, &rows(batch), &self.recurrent.current())?.values
-        } else {
-            Vec::new()
-        };
-        self.on_policy.end_steps(batch, final_values, last_values);
+        let final_rows = self.on_policy.rows_with_final_values(batch);
+        let [final_values, last_values] = self.values_after(batch, &final_rows)?;
+        self.on_policy.end_steps(batch, &final_rows, final_values, last_values);
         Ok(())
     }
 

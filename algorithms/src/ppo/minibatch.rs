@@ -1,10 +1,12 @@
 use std::borrow::Cow;
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor};
 
+use super::device_targets::{DeviceTargets, RowTargets};
 use super::row_actions::RowActions;
 use super::{NormAdv, PpoConfig};
 use crate::TaskActions;
+use crate::host::{floats, indices};
 use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
 use crate::observation_statistics::Normalizer;
 use crate::on_policy::OnPolicy;
@@ -16,6 +18,8 @@ pub(super) struct Targets {
     pub(super) returns: Vec<f32>,
     /// The values that the network gave before the update.
     pub(super) values: Vec<f32>,
+    /// Present if the network is not on the CPU.
+    pub(super) on_device: Option<DeviceTargets>,
 }
 
 impl Targets {
@@ -43,13 +47,8 @@ pub(super) struct Minibatch {
     /// Indices of the rows that are transitions, unless all are.
     kept: Option<Tensor<1, Int>>,
     pub(super) actions: RowActions,
-    pub(super) log_probs: Tensor<1>,
     pub(super) advantages: Tensor<1>,
-    pub(super) returns: Tensor<1>,
-    /// The values before the update.
-    pub(super) values: Tensor<1>,
-    /// The weight of each row's entropy.
-    pub(super) entropy_weights: Tensor<1>,
+    pub(super) of_rows: RowTargets,
 }
 
 impl Minibatch {
@@ -67,32 +66,52 @@ impl Minibatch {
         let OnPolicy { spec, training, rollout, .. } = on_policy;
         let device = &training.device;
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
-        let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, device);
-        let observations = on_policy.observations(rows);
+        let tasks = rows.iter().map(|&entry| task(entry));
+        let places = targets.on_device.as_ref().map(|of_rollout| (of_rollout, on_policy.places(rows)));
+        let (row_tasks, observations) = match &places {
+            Some((of_rollout, places)) => {
+                let tasks = of_rollout.tasks(tasks.collect(), places.clone());
+                (tasks, on_policy.uploaded_observations(places.clone()))
+            }
+            None => (RowTasks::new(tasks, &spec.tasks, device), on_policy.observations(rows)),
+        };
         let observations = match normalizer {
             Some(normalizer) => normalizer.apply(observations, &row_tasks),
             None => observations,
         };
-        let (kept, entries): (Vec<i32>, Vec<usize>) =
+        let (kept, entries): (Vec<usize>, Vec<usize>) =
             (0..).zip(rows.iter().copied()).filter(|&(_, entry)| rollout.is_transition(entry)).unzip();
-        let kept = (entries.len() < rows.len())
-            .then(|| Tensor::from_data(TensorData::new(kept, [entries.len()]), device));
-        let floats = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [entries.len()]), device);
-        let each =
-            |value: &dyn Fn(usize) -> f32| entries.iter().map(|&entry| value(entry)).collect::<Vec<f32>>();
+        let kept = (entries.len() < rows.len()).then(|| indices(kept.into_iter(), device));
+        let places = places.map(|(of_rollout, places)| match &kept {
+            Some(kept) => (of_rollout, places.select(0, kept.clone())),
+            None => (of_rollout, places),
+        });
+        let column = |value: &dyn Fn(usize) -> f32| {
+            floats(entries.iter().map(|&entry| value(entry)).collect(), [entries.len()], device)
+        };
+        let of_rows = match &places {
+            Some((of_rollout, places)) => of_rollout.targets(places.clone()),
+            None => RowTargets {
+                log_probs: column(&|entry| rollout.log_prob(entry)),
+                returns: column(&|entry| targets.returns[entry]),
+                values: column(&|entry| targets.values[entry]),
+                entropy_weights: column(&|entry| {
+                    if config.norm_ent { inverse_entropy(&spec.tasks[task(entry)].actions) } else { 1.0 }
+                }),
+            },
+        };
+        let options = places.and_then(|(of_rollout, places)| of_rollout.options(places));
         Self {
             observations,
             rows: row_tasks,
             sequences,
             kept,
-            actions: RowActions::new(&entries, task, rollout, &spec.tasks, device),
-            log_probs: floats(each(&|entry| rollout.log_prob(entry))),
-            advantages: floats(each(&|entry| advantages[entry])),
-            returns: floats(each(&|entry| targets.returns[entry])),
-            values: floats(each(&|entry| targets.values[entry])),
-            entropy_weights: floats(each(&|entry| {
-                if config.norm_ent { inverse_entropy(&spec.tasks[task(entry)].actions) } else { 1.0 }
-            })),
+            actions: match options {
+                Some(options) => RowActions::single(options),
+                None => RowActions::new(&entries, task, rollout, &spec.tasks, device),
+            },
+            advantages: column(&|entry| advantages[entry]),
+            of_rows,
         }
     }
 
@@ -109,7 +128,7 @@ impl Minibatch {
 
 /// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for continuous
 /// actions, of which there is no uniform policy.
-fn inverse_entropy(actions: &TaskActions) -> f32 {
+pub(super) fn inverse_entropy(actions: &TaskActions) -> f32 {
     let TaskActions::Joint(actions) = actions else { return 1.0 };
     let entropy = actions.ln_count() as f32;
     if entropy > 0.0 { entropy.recip() } else { 0.0 }

@@ -49,10 +49,13 @@
 //!    actions
 //! 4. `training` and `optimizer`: the backward pass, clipping and Adam
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
-//! 6. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
+//! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
+//! 7. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
 
 mod choices;
 mod config;
+mod device_sampling;
+mod device_targets;
 mod gaussian;
 mod gradient;
 mod joint_policy;

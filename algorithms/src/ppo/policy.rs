@@ -1,12 +1,14 @@
+use burn::tensor::Tensor;
 use rand::Rng;
 use rl_env::{ActionBuffer, Batch, ObservationBuffer};
 
 use super::RecurrentState;
+use super::device_sampling;
 use super::recurrent::episode_starts;
 use super::row_policy::{ChosenAction, RowPolicy};
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
-use crate::host::to_host;
-use crate::networks::{ActorCritic, PackedRows};
+use crate::host::{columns_to_host, floats};
+use crate::networks::{ActorCritic, LstmState, Outputs, PackedRows, RowTasks, on_cpu};
 use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, SpecError, TaskActions, VectorSpec};
@@ -24,9 +26,45 @@ pub struct Policy {
     lstm_size: usize,
 }
 
+/// The inputs of a policy for some rows.
+pub(super) struct Inputs<'a> {
+    pub(super) envs: Vec<usize>,
+    pub(super) observations: Vec<&'a [u8]>,
+    /// The recurrent state of each row.
+    pub(super) state: RecurrentState,
+}
+
+impl<'a> Inputs<'a> {
+    /// Collects the given rows of `observations`. `state` is that of all environments.
+    pub(super) fn new(
+        observations: &'a ObservationBuffer,
+        rows: &[BatchRow],
+        state: &RecurrentState,
+    ) -> Self {
+        let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
+        let state = state.select(&envs);
+        Self { envs, observations: rows.iter().map(|row| observations.row(row.row)).collect(), state }
+    }
+
+    /// Adds the rows of `other`.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.envs.extend(other.envs);
+        self.observations.extend(other.observations);
+        self.state.extend(other.state);
+    }
+}
+
+/// The outputs of a network for some rows, on its device.
+struct Evaluated {
+    outputs: Outputs,
+    tasks: RowTasks,
+    state: Option<LstmState>,
+    packed: Option<PackedRows>,
+}
+
 /// The outputs of a policy for some rows, on the host.
 pub(super) struct Evaluation {
-    /// For each row the distribution of its actions.
+    /// For each row the distribution of its actions, or the action that was sampled on the device.
     pub(super) policies: Vec<RowPolicy>,
     /// For each row its value.
     pub(super) values: Vec<f32>,
@@ -179,36 +217,87 @@ impl Policy {
         rows: &[BatchRow],
         state: &RecurrentState,
     ) -> Result<Evaluation, LearnerError> {
-        let ReadRows { observations, tasks, packed } = self.reader.read(observations, rows);
-        let observations = match &self.normalizer {
-            Some(normalizer) => normalizer.apply(observations, &tasks),
-            None => observations,
-        };
-        let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
-        let sequences = state.select(&envs).sequences(&vec![false; rows.len()], self.reader.device());
-        let (outputs, next_state) = self.network.forward(observations, &tasks, sequences);
-        let state = next_state.map_or_else(|| Ok(state.select(&envs)), RecurrentState::from_lstm)?;
+        let Inputs { envs, observations, state } = Inputs::new(observations, rows, state);
+        let Evaluated { outputs, state: next, packed, .. } = self.forward(&envs, &observations, &state);
         let [_, max_outputs] = outputs.logits.dims();
-        let logits = to_host(outputs.logits)?;
-        let log_deviations = outputs.log_deviations.map_or_else(|| Ok(Vec::new()), to_host)?;
+        let values = outputs.values.unsqueeze_dim(1);
+        let deviations = outputs.log_deviations.into_iter();
+        let columns: Vec<_> = [outputs.logits, values].into_iter().chain(deviations).collect();
+        let (mut columns, state) = read(columns, next, state)?;
+        let log_deviations = columns.split_off(2).pop().unwrap_or_default();
         let width = log_deviations.len() / rows.len().max(1);
-        let values = to_host(outputs.values)?;
         let policies = envs
             .iter()
-            .zip(logits.chunks_exact(max_outputs))
+            .zip(columns[0].chunks_exact(max_outputs))
             .enumerate()
             .map(|(row, (&env, logits))| {
                 self.row_policy(env, logits, &log_deviations[row * width..(row + 1) * width])
             })
             .collect::<Result<_, _>>()?;
+        let values = self.expand(&envs, &columns[1])?;
+        Ok(Evaluation { policies, values, state, packed })
+    }
+
+    /// Returns true if actions are [sampled on the device](Self::evaluate_and_sample).
+    pub(super) fn samples_on_device(&self) -> bool {
+        !on_cpu(self.reader.device()) && self.reader.has_single_choices()
+    }
+
+    /// Like [`evaluate`](Self::evaluate), with policies that have been sampled on the device. `thresholds` has a
+    /// [random number](device_sampling::threshold) for each row of the batch.
+    pub(super) fn evaluate_and_sample(
+        &self,
+        observations: &ObservationBuffer,
+        rows: &[BatchRow],
+        state: &RecurrentState,
+        thresholds: &[f32],
+    ) -> Result<Evaluation, LearnerError> {
+        let Inputs { envs, observations, state } = Inputs::new(observations, rows, state);
+        let Evaluated { outputs, tasks, state: next, packed } = self.forward(&envs, &observations, &state);
+        let thresholds = rows.iter().map(|row| thresholds[row.row]).collect();
+        let thresholds = floats(thresholds, [rows.len(), 1], self.reader.device());
+        let sampled = device_sampling::sample(outputs.logits, tasks.illegal(), thresholds);
+        let (columns, state) = read(vec![sampled, outputs.values.unsqueeze_dim(1)], next, state)?;
+        let sampled = envs.iter().zip(columns[0].chunks_exact(3));
+        let policies = sampled.map(|(&env, sampled)| {
+            if !sampled[2].is_finite() {
+                return Err(LearnerError::NonFinite { what: format!("a logit of environment {env}") });
+            }
+            Ok(RowPolicy::Sampled { option: sampled[0] as i32, log_prob: sampled[1] })
+        });
+        let policies = policies.collect::<Result<_, _>>()?;
+        let values = self.expand(&envs, &columns[1])?;
+        Ok(Evaluation { policies, values, state, packed })
+    }
+
+    /// Returns the values of observations. Waits for the device once.
+    pub(super) fn values_of(&self, inputs: &Inputs<'_>) -> Result<Vec<f32>, LearnerError> {
+        let Inputs { envs, observations, state } = inputs;
+        let outputs = self.forward(envs, observations, state).outputs;
+        self.expand(envs, &columns_to_host(vec![outputs.values.unsqueeze_dim(1)])?[0])
+    }
+
+    fn forward(&self, envs: &[usize], observations: &[&[u8]], state: &RecurrentState) -> Evaluated {
+        let ReadRows { observations, tasks, packed } =
+            self.reader.read_observations(observations.iter().copied(), envs);
+        let observations = match &self.normalizer {
+            Some(normalizer) => normalizer.apply(observations, &tasks),
+            None => observations,
+        };
+        let sequences = state.sequences(&vec![false; envs.len()], self.reader.device());
+        let (outputs, state) = self.network.forward(observations, &tasks, sequences);
+        Evaluated { outputs, tasks, state, packed }
+    }
+
+    /// Returns values in the scale of the rewards. Fails if one is not finite.
+    fn expand(&self, envs: &[usize], values: &[f32]) -> Result<Vec<f32>, LearnerError> {
         if let Some(index) = values.iter().position(|value| !value.is_finite()) {
             return Err(LearnerError::NonFinite {
                 what: format!("the value of environment {}", envs[index]),
             });
         }
         let expand = |(&env, &value): (&usize, &f32)| self.scales.expand(self.reader.task(env), value);
-        let values = envs.iter().zip(&values).map(expand).collect();
-        Ok(Evaluation { policies, values, state, packed })
+        Ok(envs.iter().zip(values).map(expand).collect())
     }
 
     /// Returns the distribution of an environment's actions.
@@ -235,4 +324,18 @@ impl Policy {
     pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
     }
+}
+
+/// Copies columns of outputs and the next recurrent state to the host, with a single wait for the device. `state` is the
+/// previous one.
+fn read(
+    mut columns: Vec<Tensor<2>>,
+    next: Option<LstmState>,
+    state: RecurrentState,
+) -> Result<(Vec<Vec<f32>>, RecurrentState), LearnerError> {
+    let count = columns.len();
+    columns.extend(next.into_iter().flat_map(|LstmState { hidden, cell }| [hidden, cell]));
+    let mut columns = columns_to_host(columns)?;
+    let next = columns.split_off(count);
+    Ok((columns, state.followed_by(next)))
 }

@@ -1,12 +1,12 @@
 use std::ops::Range;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnerError;
 use crate::cluster::Cluster;
-use crate::host::to_host;
+use crate::host::floats;
 use crate::networks::{LstmState, Sequences};
 
 /// The LSTM state of each environment's current episode. Empty if the network is not recurrent.
@@ -64,17 +64,18 @@ impl RecurrentState {
             return None;
         }
         let count = self.hidden.len() / self.size;
-        let state =
-            |values: &[f32]| Tensor::from_data(TensorData::new(values.to_vec(), [count, self.size]), device);
+        let state = |values: &[f32]| floats(values.to_vec(), [count, self.size], device);
         let keep: Vec<f32> = starts.iter().map(|&starts| f32::from(!starts)).collect();
-        let keep = Tensor::from_data(TensorData::new(keep, [starts.len() / count, count]), device);
+        let keep = floats(keep, [starts.len() / count, count], device);
         Some(Sequences { state: LstmState { hidden: state(&self.hidden), cell: state(&self.cell) }, keep })
     }
 
-    /// Copies the state that an LSTM returned to the host.
-    pub(super) fn from_lstm(state: LstmState) -> Result<Self, LearnerError> {
-        let [_, size] = state.hidden.dims();
-        Ok(Self { size, hidden: to_host(state.hidden)?, cell: to_host(state.cell)? })
+    /// Returns the state with the hidden states and cells that an LSTM returned, or this one if there are none.
+    pub(super) fn followed_by(self, next: Vec<Vec<f32>>) -> Self {
+        match <[Vec<f32>; 2]>::try_from(next) {
+            Ok([hidden, cell]) => Self { size: self.size, hidden, cell },
+            Err(_) => self,
+        }
     }
 
     fn has_shape_of(&self, other: &Self) -> bool {

@@ -1,4 +1,4 @@
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 
 use super::choices::Choices;
 use super::gaussian::Components;
@@ -37,6 +37,11 @@ impl RowActions {
         }
         let actions = entries.iter().map(|&entry| (task(entry), rollout.components(entry)));
         Self::Continuous(Components::new(actions, tasks, device))
+    }
+
+    /// Creates actions of single choices with these options, `[rows]`.
+    pub(super) fn single(options: Tensor<1, Int>) -> Self {
+        Self::Joint(Choices::Single(options))
     }
 
     /// Computes the terms of the actions under the policies of `outputs`.

@@ -10,6 +10,11 @@ use crate::TaskActions;
 pub(super) enum RowPolicy {
     Joint(JointPolicy),
     Gaussian(GaussianPolicy),
+    /// A sample of an action with a single choice, whose distribution is on the device.
+    Sampled {
+        option: i32,
+        log_prob: f32,
+    },
 }
 
 /// An action of a row.
@@ -42,6 +47,11 @@ impl RowPolicy {
                 let (components, log_prob) = policy.sample(rng);
                 (ChosenAction { components, ..ChosenAction::default() }, log_prob)
             }
+            // The device has used the random number that is now drawn.
+            &Self::Sampled { option, log_prob } => {
+                Self::skip(actions, rng);
+                (ChosenAction { options: vec![option], ..ChosenAction::default() }, log_prob)
+            }
         }
     }
 
@@ -64,6 +74,7 @@ impl RowPolicy {
                 ChosenAction { options, ..ChosenAction::default() }
             }
             Self::Gaussian(policy) => ChosenAction { components: policy.greedy(), ..ChosenAction::default() },
+            Self::Sampled { .. } => unreachable!("only learners sample on the device"),
         }
     }
 
@@ -73,6 +84,7 @@ impl RowPolicy {
         match self {
             Self::Joint(policy) => policy.log_probs(actions.expect_joint()),
             Self::Gaussian(_) => Vec::new(),
+            Self::Sampled { .. } => unreachable!("only learners sample on the device"),
         }
     }
 }

@@ -3,7 +3,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use rl_env::{Actions, Batch, ObservationBuffer};
 
 use super::{Policy, PqnConfig, PqnMetrics, state};
@@ -14,6 +14,7 @@ use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
 use crate::gradient::{Gradient, ShardGradient};
 use crate::halt::{self, Halt, halt_if};
+use crate::host::floats;
 use crate::networks::{
     NamedWeights, NetworkDescription, ObservationLayout, PackedRows, PolicyConfig, QNetwork, QNetworkOptions,
     RowTasks, TrainedNetwork, TransferError, Transferred, transfer,
@@ -198,14 +199,32 @@ impl Pqn {
         Ok((values.concat(), packed.map(PackedRows::cat)))
     }
 
-    /// Returns the values of the greedy actions in rows of the own environments.
-    fn best_values(
-        &self,
-        observations: &ObservationBuffer,
-        rows: &[BatchRow],
-    ) -> Result<Vec<f32>, LearnerError> {
-        let values = self.on_policy.by_shard(rows, |rows| self.actor.best_values(observations, rows))?;
-        Ok(values.concat())
+    /// Returns the values of the greedy actions in the final observations of `final_rows`, and in all observations of a batch that
+    /// ends the rollout.
+    fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
+        let last_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
+        let parts = [(&batch.final_observations, final_rows), (&batch.observations, &last_rows)];
+        let best_values = |parts: &[(&ObservationBuffer, &[BatchRow])]| {
+            let rows = || {
+                parts.iter().flat_map(|(observations, rows)| rows.iter().map(move |row| (*observations, row)))
+            };
+            let envs: Vec<usize> = rows().map(|(_, row)| row.env).collect();
+            let observations: Vec<&[u8]> = rows().map(|(of, row)| of.row(row.row)).collect();
+            if envs.is_empty() {
+                Ok(Vec::new())
+            } else {
+                self.actor.best_values(observations.into_iter(), &envs)
+            }
+        };
+        if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
+            // Together, to wait for the device only once.
+            let mut values = best_values(&parts)?;
+            let last_values = values.split_off(final_rows.len());
+            return Ok([values, last_values]);
+        }
+        let [final_values, last_values] =
+            parts.map(|(of, rows)| self.on_policy.by_shard(rows, |rows| best_values(&[(of, rows)])));
+        Ok([final_values?.concat(), last_values?.concat()])
     }
 
     /// Updates the value scales with the returns of the given entries, without changing the network's
@@ -300,8 +319,7 @@ impl Pqn {
         let squash = |&entry: &usize| scales.squash(spec.task_ids[rollout.env(entry)], returns[entry]);
         let returns: Vec<f32> = entries.iter().map(squash).collect();
         // All choices of an action learn the same return.
-        let of_branches =
-            |values| -> Tensor<1> { Tensor::from_data(TensorData::new(values, [branches.len()]), device) };
+        let of_branches = |values: Vec<f32>| -> Tensor<1> { floats(values, [branches.len()], device) };
         let returns = of_branches(branches.repeat(&returns));
         let weights = of_branches(branches.weights(&vec![1.0; entries.len()]));
 
@@ -362,14 +380,9 @@ impl Learner for Pqn {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_observe(batch)?;
-        let evaluate = |rows: &[BatchRow]| self.best_values(&batch.final_observations, rows);
-        let final_values = self.on_policy.final_values(batch, evaluate)?;
-        let last_values = if self.on_policy.ends_rollout(batch) {
-            self.best_values(&batch.observations, &rows(batch))?
-        } else {
-            Vec::new()
-        };
-        self.on_policy.end_steps(batch, final_values, last_values);
+        let final_rows = self.on_policy.rows_with_final_values(batch);
+        let [final_values, last_values] = self.values_after(batch, &final_rows)?;
+        self.on_policy.end_steps(batch, &final_rows, final_values, last_values);
         Ok(())
     }
 

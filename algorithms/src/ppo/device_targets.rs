@@ -1,0 +1,72 @@
+use burn::tensor::{Int, Tensor};
+
+use super::minibatch::inverse_entropy;
+use crate::device_rollout::DeviceRollout;
+use crate::host::{floats, indices};
+use crate::networks::{ActorCritic, RowTasks};
+use crate::on_policy::OnPolicy;
+
+/// Everything that minibatches need of a complete rollout besides its observations, on the device, row by row in the order of
+/// the [observations](DeviceRollout). It is uploaded once for all epochs.
+pub(super) struct DeviceTargets {
+    /// `[rows, 4]`: the log-probability, the return and the value of each row, and the weight of its entropy.
+    columns: Tensor<2>,
+    /// `[rows]`: the task of each row.
+    tasks: Tensor<1, Int>,
+    /// `[rows]`: the option of each row, if each action is a single choice.
+    options: Option<Tensor<1, Int>>,
+    /// One row for each task.
+    of_tasks: RowTasks,
+}
+
+/// The targets of the rows of a minibatch, `[rows]` each.
+pub(super) struct RowTargets {
+    pub(super) log_probs: Tensor<1>,
+    pub(super) returns: Tensor<1>,
+    pub(super) values: Tensor<1>,
+    pub(super) entropy_weights: Tensor<1>,
+}
+
+impl DeviceTargets {
+    /// Uploads the targets of a rollout with the given returns and values, entry by entry. Entropies are divided by those of
+    /// uniform policies if `norm_ent` is true.
+    pub(super) fn new(
+        on_policy: &OnPolicy<ActorCritic>,
+        uploaded: &DeviceRollout,
+        (returns, values): (&[f32], &[f32]),
+        norm_ent: bool,
+    ) -> Self {
+        let OnPolicy { spec, training, rollout, .. } = on_policy;
+        let (entries, device) = (uploaded.entries(), &training.device);
+        let columns = entries.iter().flat_map(|&entry| {
+            let actions = &spec.tasks[on_policy.task(entry)].actions;
+            let weight = if norm_ent { inverse_entropy(actions) } else { 1.0 };
+            [rollout.log_prob(entry), returns[entry], values[entry], weight]
+        });
+        let are_single = spec.tasks.iter().all(|task| task.actions.num_choices() == 1);
+        let option = |&entry: &usize| rollout.action(entry)[0] as usize;
+        Self {
+            columns: floats(columns.collect(), [entries.len(), 4], device),
+            tasks: indices(entries.iter().map(|&entry| on_policy.task(entry)), device),
+            options: are_single.then(|| indices(entries.iter().map(option), device)),
+            of_tasks: RowTasks::new(0..spec.tasks.len(), &spec.tasks, device),
+        }
+    }
+
+    /// Selects the targets of rows.
+    pub(super) fn targets(&self, rows: Tensor<1, Int>) -> RowTargets {
+        let columns = self.columns.clone().select(0, rows);
+        let column = |index| columns.clone().narrow(1, index, 1).squeeze_dim(1);
+        RowTargets { log_probs: column(0), returns: column(1), values: column(2), entropy_weights: column(3) }
+    }
+
+    /// Selects the options of rows, if each action is a single choice.
+    pub(super) fn options(&self, rows: Tensor<1, Int>) -> Option<Tensor<1, Int>> {
+        self.options.as_ref().map(|options| options.clone().select(0, rows))
+    }
+
+    /// Returns the tasks of rows, which are also in `tasks`.
+    pub(super) fn tasks(&self, tasks: Vec<usize>, rows: Tensor<1, Int>) -> RowTasks {
+        self.of_tasks.select(tasks, self.tasks.clone().select(0, rows))
+    }
+}
