@@ -50,8 +50,11 @@ struct OnDevice {
     tasks: RowTasks,
     /// The first groups of environments that were read, with their tasks. Environments that act together are the same each
     /// time.
-    groups: Arc<Mutex<Vec<(Vec<usize>, RowTasks)>>>,
+    groups: Arc<Mutex<Vec<Group>>>,
 }
+
+/// Environments that act together, with their tasks.
+type Group = (Vec<usize>, RowTasks);
 
 /// The largest number of groups of environments whose tasks stay on the device.
 const GROUPS: usize = 8;

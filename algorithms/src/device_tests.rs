@@ -535,17 +535,17 @@ fn an_unsupported_precision_is_an_error() {
     }
 }
 
-/// The mean return of a random policy is 22.
+/// With these hyperparameters three seeds of three reach the maximum of 500 on the CPU; a random policy scores 24.
 #[test]
 fn ppo_balances_a_pole_on_a_device() {
     let config = PpoConfig {
-        total_steps: 50_000,
-        num_steps: 128,
+        total_steps: 100_000,
+        num_steps: 32,
         learning_rate: 1e-3,
-        gae_lambda: 0.8,
         gamma: 0.98,
-        num_minibatches: 4,
-        update_epochs: 8,
+        gae_lambda: 0.8,
+        num_minibatches: 1,
+        update_epochs: 20,
         clip_coef: 0.2,
         clip_vloss: false,
         ent_coef: 0.0,
@@ -574,5 +574,5 @@ fn ppo_balances_a_pole_on_a_device() {
         last.iter().sum::<f64>() / last.len() as f64
     });
     println!("mean returns of the last 20 episodes: {scores:?}");
-    assert!(scores.iter().all(|&score| score >= 300.0), "{scores:?}");
+    assert!(scores.iter().all(|&score| score >= 400.0), "{scores:?}");
 }

@@ -229,19 +229,21 @@ impl Ppo {
 
     /// Returns the values of the final observations of `final_rows`, and of all observations of a batch that ends the rollout.
     fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
-        let (state, last_state) = (&self.recurrent.state, self.recurrent.current());
-        let last_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
+        let state = &self.recurrent.state;
+        let final_values = || self.values(&batch.final_observations, final_rows, state);
+        if !self.on_policy.ends_rollout(batch) {
+            return Ok([final_values()?, Vec::new()]);
+        }
+        let (last_rows, last_state) = (rows(batch), self.recurrent.current());
         if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
             // Together, to wait for the device only once.
             let mut inputs = Inputs::new(&batch.final_observations, final_rows, state);
             inputs.extend(Inputs::new(&batch.observations, &last_rows, &last_state));
-            let mut values =
-                if inputs.envs.is_empty() { Vec::new() } else { self.actor.values_of(&inputs)? };
+            let mut values = self.actor.values_of(&inputs)?;
             let last_values = values.split_off(final_rows.len());
             return Ok([values, last_values]);
         }
-        let final_values = self.values(&batch.final_observations, final_rows, state)?;
-        Ok([final_values, self.values(&batch.observations, &last_rows, &last_state)?])
+        Ok([final_values()?, self.values(&batch.observations, &last_rows, &last_state)?])
     }
 
     /// Replaces the statistics by which observations are normalised.
