@@ -1,3 +1,5 @@
+//! The last steps of every environment.
+
 use std::ops::Range;
 
 use rl_env::{AutoresetMode, Batch};
@@ -6,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::batch_reader::{BatchRow, rows};
 use crate::packed_observations::PackedObservations;
 use crate::returns::{Trajectory, gae};
+
+mod results;
+
+pub(crate) use results::Results;
 
 /// The last steps of every environment, from which an on-policy learner learns.
 ///
@@ -34,24 +40,6 @@ pub(crate) struct Rollout {
     #[serde(skip)]
     observations: Vec<u8>,
     results: Results,
-}
-
-/// The steps of consecutive environments without observations, entry by entry.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Results {
-    /// The options of the action, padded with 0.
-    actions: Vec<i32>,
-    /// The components of the continuous action, padded with 0.
-    components: Vec<f32>,
-    log_probs: Vec<f32>,
-    values: Vec<f32>,
-    rewards: Vec<f32>,
-    terminated: Vec<bool>,
-    truncated: Vec<bool>,
-    /// True for a step that only reset its environment, which is not a transition.
-    autoreset: Vec<bool>,
-    /// The value of the final observation, for truncated steps whose successor is another observation.
-    final_values: Vec<Option<f32>>,
 }
 
 /// The action of a step, with its log-probability and the value estimate.
@@ -95,17 +83,7 @@ impl Rollout {
             acting: vec![false; num_envs],
             own: 0..num_envs,
             observations: vec![0; entries * row_bytes],
-            results: Results {
-                actions: vec![0; entries * num_choices],
-                components: vec![0.0; entries * num_components],
-                log_probs: vec![0.0; entries],
-                values: vec![0.0; entries],
-                rewards: vec![0.0; entries],
-                terminated: vec![false; entries],
-                truncated: vec![false; entries],
-                autoreset: vec![false; entries],
-                final_values: vec![None; entries],
-            },
+            results: Results::new(entries, num_choices, num_components),
         }
     }
 
@@ -156,37 +134,12 @@ impl Rollout {
     /// Returns the steps of the own environments, without observations.
     pub(crate) fn results(&self) -> Results {
         let entries = self.own.start * self.num_steps..self.own.end * self.num_steps;
-        let Self { num_choices, num_components, results: all, .. } = self;
-        let of_choices = entries.start * num_choices..entries.end * num_choices;
-        let of_components = entries.start * num_components..entries.end * num_components;
-        Results {
-            actions: all.actions[of_choices].to_vec(),
-            components: all.components[of_components].to_vec(),
-            log_probs: all.log_probs[entries.clone()].to_vec(),
-            values: all.values[entries.clone()].to_vec(),
-            rewards: all.rewards[entries.clone()].to_vec(),
-            terminated: all.terminated[entries.clone()].to_vec(),
-            truncated: all.truncated[entries.clone()].to_vec(),
-            autoreset: all.autoreset[entries.clone()].to_vec(),
-            final_values: all.final_values[entries].to_vec(),
-        }
+        self.results.of(entries, self.num_choices, self.num_components)
     }
 
     /// Sets the steps of all environments, given the results of consecutive ones.
     pub(crate) fn set_results(&mut self, parts: impl Iterator<Item = Results>) {
-        let mut all = Results::default();
-        for part in parts {
-            all.actions.extend(part.actions);
-            all.components.extend(part.components);
-            all.log_probs.extend(part.log_probs);
-            all.values.extend(part.values);
-            all.rewards.extend(part.rewards);
-            all.terminated.extend(part.terminated);
-            all.truncated.extend(part.truncated);
-            all.autoreset.extend(part.autoreset);
-            all.final_values.extend(part.final_values);
-        }
-        self.results = all;
+        self.results = Results::join(parts);
     }
 
     /// Removes all steps.
@@ -199,24 +152,9 @@ impl Rollout {
     /// observations, and all slices the right lengths. False for a damaged rollout.
     pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |rollout: &Self| {
-            [
-                rollout.num_envs,
-                rollout.num_steps,
-                rollout.row_bytes,
-                rollout.num_choices,
-                rollout.num_components,
-                rollout.steps.len(),
-                rollout.acting.len(),
-                rollout.results.actions.len(),
-                rollout.results.components.len(),
-                rollout.results.log_probs.len(),
-                rollout.results.values.len(),
-                rollout.results.rewards.len(),
-                rollout.results.terminated.len(),
-                rollout.results.truncated.len(),
-                rollout.results.autoreset.len(),
-                rollout.results.final_values.len(),
-            ]
+            let Self { num_envs, num_steps, row_bytes, num_choices, num_components, .. } = *rollout;
+            let sizes = [num_envs, num_steps, row_bytes, num_choices, num_components];
+            (sizes, rollout.steps.len(), rollout.acting.len(), rollout.results.lengths())
         };
         let ends = self.steps.iter().zip(&self.acting).map(|(&steps, &acting)| steps + usize::from(acting));
         shape(self) == shape(other) && ends.max().is_none_or(|end| end <= self.num_steps)
