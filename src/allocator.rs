@@ -6,15 +6,16 @@ pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, bytes) in LIMITS {
         #[allow(unsafe_code)]
-        // SAFETY: the parameters are those of the function, which checks the values.
+        // SAFETY: the function takes any parameter and value, ignores those that it does not know, and locks the allocator.
         unsafe {
             libc::mallopt(parameter, bytes);
         }
     }
 }
 
-/// Allocations from the first size on are pages of their own, which are returned when freed; it is the largest that the library
-/// allows. Free memory at the end of the heap is returned beyond the second one. The heap grows by the third.
+/// Limits in bytes. The allocator gives an allocation pages of its own from the first one on, the largest that it accepts, and
+/// returns them when the allocation is freed. It returns free memory at the end of the heap above the second one, and grows
+/// the heap by the third.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LIMITS: [(libc::c_int, libc::c_int); 3] =
     [(libc::M_MMAP_THRESHOLD, 32 << 20), (libc::M_TRIM_THRESHOLD, 512 << 20), (libc::M_TOP_PAD, 16 << 20)];

@@ -1,4 +1,4 @@
-//! What is stored of each step beside its observation.
+//! The actions, estimates and outcomes of steps.
 
 use std::ops::Range;
 
