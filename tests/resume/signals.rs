@@ -58,7 +58,9 @@ fn the_second_signal_ends_the_run_at_once() {
     // Both signals wait for the stopped process, so that no checkpoint can be written between them.
     let kill = format!("kill -STOP {0}; kill -INT {0}; kill -TERM {0}; kill -CONT {0}", stopped.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
-    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    // The system may deliver two pending signals in either order.
+    let status = stopped.wait().expect("the run ends").code();
+    assert!(matches!(status, Some(130 | 143)), "{status:?}");
     assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
     succeed(ale_train().arg("resume").arg(&run));
 }
