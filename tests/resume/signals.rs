@@ -30,7 +30,7 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
             // An update and a rollout take some milliseconds each.
             std::thread::sleep(Duration::from_millis(7 * delay));
             signal(&stopped, name);
-            assert_eq!(stopped.wait().expect("the run ends").code(), Some(status));
+            assert_eq!(stopped.wait().expect("the run ends").code(), Some(status), "{name}: {settings:?}");
             assert_ne!(
                 outcome(&parts),
                 outcome(&whole),
