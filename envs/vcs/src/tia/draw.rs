@@ -37,9 +37,8 @@ pub(super) trait Draw {
     /// Flushes or saves a player's pixels before its graphics change, but nothing else.
     fn flush_graphics(tia: &mut Tia, index: usize);
 
-    /// Flushes the pending pixels of a colour before it changes: those of `objects`, one bit each, or of the
-    /// background if there are none.
-    fn flush_coloured(tia: &mut Tia, objects: u8);
+    /// Flushes the pending pixels of a colour, by its index, before it changes.
+    fn flush_coloured(tia: &mut Tia, index: usize);
 
     /// Blanks the start of a line if HMOVE, which is being written, does.
     fn comb(tia: &mut Tia, blanks: bool);

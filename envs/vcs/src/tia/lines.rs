@@ -40,25 +40,33 @@ impl Draw for ByLines {
 
     #[inline]
     fn flush(tia: &mut Tia) {
-        tia.draw_line_so_far();
+        if tia.has_pending_pixels() {
+            tia.draw_line(tia.pending_x());
+        }
     }
 
     #[inline]
     fn flush_object(tia: &mut Tia, object: Object) {
-        tia.save_pixels(object);
+        if tia.has_pending_pixels() {
+            tia.save_pixels(object);
+        }
     }
 
     #[inline]
     fn flush_graphics(tia: &mut Tia, index: usize) {
-        tia.save_graphics(index);
+        if tia.has_pending_pixels() {
+            tia.save_graphics(index);
+        }
     }
 
     #[inline]
-    fn flush_coloured(tia: &mut Tia, objects: u8) {
-        match tia.drawing {
-            Drawing::Lines if objects == 0 => tia.draw_line_so_far(),
-            Drawing::Lines => tia.draw_coloured(objects),
-            Drawing::Spans | Drawing::CollisionsOnly => {}
+    fn flush_coloured(tia: &mut Tia, index: usize) {
+        if tia.drawing != Drawing::Lines || !tia.has_pending_pixels() {
+            return;
+        }
+        match tia.coloured(index) {
+            0 => tia.draw_line(tia.pending_x()),
+            objects => tia.draw_coloured(objects),
         }
     }
 
@@ -79,22 +87,28 @@ impl Tia {
 
     /// Writes HMOVE, which may blank eight pixels: of this line, or of the next one if they have passed.
     fn comb_line(&mut self, blanks: bool) {
-        let x = self.advance();
+        let has_pending_pixels = self.has_pending_pixels();
         let passed = self.beam.pending_to - self.beam.drawn_to >= COMB_END;
-        if blanks && !passed {
+        if blanks && !passed && has_pending_pixels {
             // Pixels that a write of RESPx has already made pending are not blanked.
-            self.draw_line(x);
+            self.draw_line(self.pending_x());
         }
         self.line.combed |= blanks && !passed;
         self.hmove_blank |= blanks && passed;
     }
 
-    /// Draws the lines that are over. Returns the pixel of the current line up to which pixels are pending.
+    /// Draws the lines that are over. Returns true if pixels of the current line are pending.
     #[inline]
-    fn advance(&mut self) -> usize {
+    fn has_pending_pixels(&mut self) -> bool {
         if self.beam.pending_to - self.beam.drawn_to > LINE {
             self.finish_lines();
         }
+        self.pending_x() > self.line.drawn
+    }
+
+    /// The pixel of the current line up to which pixels are pending.
+    #[inline]
+    fn pending_x(&self) -> usize {
         ((self.beam.pending_to - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
     }
 
@@ -103,7 +117,9 @@ impl Tia {
     fn finish_lines(&mut self) {
         loop {
             let plain = self.line.drawn == 0 && self.line.changed == 0 && !self.line.combed;
-            self.draw_line(WIDTH);
+            if self.line.drawn < WIDTH {
+                self.draw_line(WIDTH);
+            }
             let steady = !self.has_pending_line_end();
             if !steady {
                 self.end_line();
@@ -163,10 +179,7 @@ impl Tia {
 
     /// Saves an object's pixels so far, before it changes.
     fn save_pixels(&mut self, object: Object) {
-        let x = self.advance();
-        if x <= self.line.drawn {
-            return;
-        }
+        let x = self.pending_x();
         if self.drawing == Drawing::CollisionsOnly {
             if self.latches_nothing() {
                 self.line.drawn = x;
@@ -196,7 +209,7 @@ impl Tia {
 
     /// Saves a player's pixels so far, before its graphics change.
     fn save_graphics(&mut self, index: usize) {
-        let x = self.advance();
+        let x = self.pending_x();
         let coloured_by_others = self.playfield.score && self.playfield.priority;
         // Most programs change the graphics before the beam reaches the player.
         if self.players[index].begins_at_or_after(x) && !coloured_by_others {
@@ -205,19 +218,10 @@ impl Tia {
         self.save_pixels(PLAYERS[index]);
     }
 
-    /// Draws all pending pixels.
-    fn draw_line_so_far(&mut self) {
-        let x = self.advance();
-        self.draw_line(x);
-    }
-
     /// Draws the pending pixels if any of `objects`, one bit each, has pixels among them. Called before their
     /// colour changes.
     fn draw_coloured(&mut self, objects: u8) {
-        let x = self.advance();
-        if x <= self.line.drawn {
-            return;
-        }
+        let x = self.pending_x();
         let place = Mask::span(self.line.drawn, x);
         let coloured = Object::ALL.into_iter().filter(|&object| objects >> object as u8 & 1 == 1);
         for object in coloured {
@@ -238,12 +242,10 @@ impl Tia {
         self.line.saved[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
     }
 
-    /// Paints the pixels up to `end` that are not drawn yet, and latches their collisions.
+    /// Paints the pixels up to `end` that are not drawn yet, of which there is at least one, and latches their
+    /// collisions.
     fn draw_line(&mut self, end: usize) {
         let start = self.line.drawn;
-        if start >= end {
-            return;
-        }
         let missing = self.missing_collisions();
         let changed = std::mem::take(&mut self.line.changed);
         self.line.drawn = end;
@@ -332,7 +334,7 @@ impl Tia {
 
     /// Draws the rest of a frame, and leaves the beam where drawing by spans would leave it.
     pub(super) fn finish_frame_lines(&mut self) {
-        self.draw_line_so_far();
+        ByLines::flush(self);
         let to = self.beam.pending_to;
         self.beam.clocks_left = self.beam.drawn_to + LINE - to;
         self.beam.drawn_to = to;

@@ -71,6 +71,8 @@ pub(super) struct Log {
     entries: Option<Entries>,
     /// Number of entries.
     length: u32,
+    /// One of the entries is a write of CXCLR.
+    clears: bool,
     /// The CPU cycle from which a write ends the frame.
     end: u32,
     /// CPU cycles of the current line that had passed when the frame began.
@@ -82,7 +84,7 @@ pub(super) struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { entries: None, length: 0, end: 0, phase: 0, settled: [UNSETTLED; REGISTERS] }
+        Self { entries: None, length: 0, clears: false, end: 0, phase: 0, settled: [UNSETTLED; REGISTERS] }
     }
 }
 
@@ -129,6 +131,8 @@ pub(crate) enum Logging {
     ByCall,
     /// Always.
     Always,
+    /// Always, and the log records that it clears the latches: CXCLR.
+    AlwaysClearing,
     /// If the register's settled value is another one.
     UnlessSettled,
     /// If the settled value of a motion register is not 0: HMCLR.
@@ -139,9 +143,10 @@ pub(crate) enum Logging {
 pub(crate) fn logging(register: u16) -> Logging {
     match register {
         VSYNC | VBLANK => Logging::ByCall,
+        CXCLR => Logging::AlwaysClearing,
         WSYNC | RSYNC => Logging::Never,
         // RESPx and the Cosmic Ark effect change the effect of NUSIZx, and the time that of CTRLPF.
-        NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE | CXCLR => Logging::Always,
+        NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE => Logging::Always,
         HMCLR => Logging::UnlessStill,
         // The sound registers.
         _ if (0x15..=0x1A).contains(&register) || register > CXCLR => Logging::Never,
@@ -161,6 +166,9 @@ impl Tia {
     pub(crate) const LOG_ENTRIES: usize = offset_of!(Self, log) + offset_of!(Log, entries);
     /// Offset of a `u32`: the number of entries.
     pub(crate) const LOG_LENGTH: usize = offset_of!(Self, log) + offset_of!(Log, length);
+
+    /// Offset of a `bool`: one of the entries clears the latches.
+    pub(crate) const LOG_CLEARS: usize = offset_of!(Self, log) + offset_of!(Log, clears);
 
     /// The bits of an entry that do not depend on the time and value, and the left shift of the CPU cycle.
     pub(crate) const fn log_entry(register: u16) -> (u32, u32) {
@@ -203,7 +211,7 @@ impl Tia {
         log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
         log.end = end as u32 / 3;
         log.phase = (-self.beam.frame_start) as u32 / 3;
-        log.length = 0;
+        (log.length, log.clears) = (0, false);
         log.entries = Some(spare::take_log());
     }
 
@@ -218,7 +226,7 @@ impl Tia {
     /// Empties the log, whose memory a panic may have freed, and makes it end at once.
     pub(super) fn abandon_log(&mut self) {
         self.log.entries.get_or_insert_with(spare::take_log);
-        (self.log.length, self.log.end) = (0, 0);
+        (self.log.length, self.log.clears, self.log.end) = (0, false, 0);
     }
 
     /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
@@ -253,6 +261,7 @@ impl Tia {
         };
         entries[log.length as usize] = Entry::new(register, value, now).0;
         log.length += 1;
+        log.clears |= register == CXCLR;
         self.settle(register, value);
         if self.log.length as usize >= CAPACITY - APPENDED {
             self.apply_log();
@@ -276,7 +285,7 @@ impl Tia {
             Logging::UnlessStill => {
                 settled[usize::from(HMP0)..=usize::from(HMBL)].fill(0);
             }
-            Logging::Always | Logging::ByCall | Logging::Never => {}
+            Logging::Always | Logging::AlwaysClearing | Logging::ByCall | Logging::Never => {}
         }
     }
 
@@ -287,12 +296,11 @@ impl Tia {
         let Some(entries) = self.log.entries.take() else {
             return;
         };
-        let logged = &entries[..length];
-        if logged.iter().any(|&entry| Entry(entry).register() == CXCLR) {
+        if std::mem::take(&mut self.log.clears) {
             // Latches that will be cleared need not be found.
             self.collisions = u16::MAX;
         }
-        for &entry in logged {
+        for &entry in &entries[..length] {
             let entry = Entry(entry);
             self.apply::<ByLines>(entry.register(), entry.value(), entry.cycle());
         }
@@ -313,7 +321,7 @@ impl Tia {
                     let motions = &self.log.settled[usize::from(HMP0)..=usize::from(HMBL)];
                     motions.iter().all(|&motion| motion == 0)
                 }
-                Logging::ByCall | Logging::Always => false,
+                Logging::Always | Logging::AlwaysClearing | Logging::ByCall => false,
             }
     }
 }

@@ -38,7 +38,8 @@ impl Draw for BySpans {
         tia.draw_spans();
     }
 
-    fn flush_coloured(tia: &mut Tia, objects: u8) {
+    fn flush_coloured(tia: &mut Tia, index: usize) {
+        let objects = tia.coloured(index);
         if objects == 0 || tia.active & objects != 0 {
             tia.draw_spans();
         }

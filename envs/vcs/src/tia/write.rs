@@ -7,6 +7,7 @@ use super::collision::{MISSILES, Object, PLAYERS};
 use super::draw::Draw;
 use super::motion::{self, CosmicArk};
 use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, Player, distance, moved};
+use super::playfield::Playfield;
 use super::registers::{
     COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0,
     HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
@@ -60,7 +61,9 @@ impl Tia {
     pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32) {
         let clock = (now as i32).wrapping_mul(3);
         let delay = match register {
-            PF0..=PF2 => PLAYFIELD_DELAYS[(clock.wrapping_sub(self.beam.frame_start) / 3 % 4) as usize],
+            PF0..=PF2 => {
+                PLAYFIELD_DELAYS[(clock.wrapping_sub(self.beam.frame_start) as u32 / 3 % 4) as usize]
+            }
             _ => DELAYS[usize::from(register)].into(),
         };
         D::extend_pending(self, clock + delay);
@@ -76,8 +79,7 @@ impl Tia {
                 // Bit 0 shows whether the last frame had an odd number of lines (PAL).
                 let colour = value & 0xFE | self.colours[index] & 1;
                 if self.colours[index] != colour {
-                    let objects = self.coloured(index);
-                    D::flush_coloured(self, objects);
+                    D::flush_coloured(self, index);
                     self.colours[index] = colour;
                     self.line.above = None;
                 }
@@ -163,7 +165,8 @@ impl Tia {
     }
 
     /// Changes a player's graphics, which it shows unless it is delayed.
-    #[inline]
+    #[allow(clippy::inline_always)] // In almost every line.
+    #[inline(always)]
     fn change_graphics<D: Draw>(&mut self, index: usize, graphics: u8) {
         if self.players[index].graphics == graphics {
             return;
@@ -179,7 +182,8 @@ impl Tia {
     }
 
     /// Copies a player's graphics to its old graphics, which it shows if it is delayed.
-    #[inline]
+    #[allow(clippy::inline_always)] // In almost every line.
+    #[inline(always)]
     fn copy_graphics<D: Draw>(&mut self, index: usize) {
         let Player { graphics, graphics_old, delayed: shows, .. } = self.players[index];
         if graphics == graphics_old {
@@ -196,7 +200,7 @@ impl Tia {
 
     /// The objects that have a colour, one bit each; none for the background.
     #[inline]
-    fn coloured(&self, index: usize) -> u8 {
+    pub(super) fn coloured(&self, index: usize) -> u8 {
         let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
         match index {
             0 | 1 => 1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score),
@@ -263,15 +267,20 @@ impl Tia {
     }
 
     fn write_ctrlpf<D: Draw>(&mut self, value: u8, clock: i32) {
+        let (reflect, score, priority) = (value & 0x01 != 0, value & 0x02 != 0, value & 0x04 != 0);
+        let size = value >> 4 & 3;
+        let field = Playfield { reflected: reflect, reflect, score, priority, ..self.playfield };
+        if field == self.playfield && size == self.ball.size {
+            return;
+        }
         D::flush(self);
-        let field = &mut self.playfield;
-        field.reflect = value & 0x01 != 0;
-        field.score = value & 0x02 != 0;
-        field.priority = value & 0x04 != 0;
-        self.ball.size = value >> 4 & 3;
+        self.playfield.reflect = reflect;
+        self.playfield.score = score;
+        self.playfield.priority = priority;
+        self.ball.size = size;
         self.mark_stale(Object::Bl);
         if self.horizontal(clock) < LAST_REFLECTION {
-            self.playfield.reflected = self.playfield.reflect;
+            self.playfield.reflected = reflect;
             self.mark_stale(Object::Pf);
         }
     }

@@ -38,6 +38,11 @@ impl Emitter<'_> {
                 self.write_chip(instruction, callbacks::write, register, wide);
             }
             Logging::Always => self.append(register, wide),
+            Logging::AlwaysClearing => {
+                self.append(register, wide);
+                let clears = self.code.ins().iconst(I8, 1);
+                self.code.ins().store(TRUSTED, clears, self.machine, (TIA_OFFSET + Tia::LOG_CLEARS) as i32);
+            }
             Logging::UnlessStill => self.append_unless_still(register, wide),
             Logging::UnlessSettled => self.append_unless_settled(register, wide),
         }
