@@ -20,7 +20,7 @@ const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"]
 /// The set of the toy texts.
 const TOY_TEXT: &str = "toy_text";
 /// The members of `TOY_TEXT`.
-const TOY_TEXT_TASKS: [&str; 6] = [
+pub(crate) const TOY_TEXT_TASKS: [&str; 6] = [
     "Blackjack-v1",
     "CliffWalking-v1",
     "CliffWalkingSlippery-v1",
