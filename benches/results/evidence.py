@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/src/explanation/evidence.md from the kept runs of one network on 57 games.
+"""Writes the tables of docs/src/explanation/evidence.md from the kept runs.
 
     benches/results/evidence.py --program target/release/ale-train [--check]
 
@@ -16,6 +16,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from presets import means, number, runs_of_presets
+
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
 RUNS = RESULTS / "runs"
@@ -27,6 +29,14 @@ QUARTERS = {
     "balanced, one head for all games (`policy.head=shared`)": "atari57-quarter-shared",
     "balanced, heads for fire and both axes (`environments.factored_actions=true`)": "atari57-quarter-factored",
 }
+# Presets of continuous control, with the columns of published scores to compare with.
+CONTINUOUS = {
+    "mujoco-ppo": "ppo_continuous_cleanrl",
+    "mujoco-sac": "sac_cleanrl",
+    "pendulum-sac": None,
+    "mountaincar-continuous-sac": None,
+}
+TOY_TEXTS = "toy-text-pqn"
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
 RESAMPLES = 2000
@@ -87,12 +97,55 @@ def quarter_lines(program):
         yield f"| {name} | {' | '.join(cells)} | {sum(game['above'] for game in games)} |"
 
 
+def runs_of_games(preset):
+    """Returns the games of a preset with the results of their runs."""
+    for game, results in runs_of_presets().get(preset, {}).items():
+        yield game or results[0]["agent"][0]["game"], results
+
+
+def spread(scores, form=number):
+    """Returns the mean over seeds, and the standard deviation if there are several."""
+    return form(statistics.fmean(scores)) + (f" ± {form(statistics.stdev(scores))}" if len(scores) > 1 else "")
+
+
+def continuous_lines(published):
+    yield "| task | preset | return | seeds | random player | CleanRL, on v4 |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for preset, column in CONTINUOUS.items():
+        for game, results in runs_of_games(preset):
+            theirs = "-"
+            if score := published["scores"].get(game, {}).get(column):
+                theirs = f"{number(score)} ± {number(published['deviations'][game][column])}"
+            random_player = number(statistics.fmean(means(results, "random")))
+            cells = [game, f"`{preset}`", spread(means(results, "agent")), str(len(results)), random_player, theirs]
+            yield f"| {' | '.join(cells)} |"
+
+
+def toy_text_lines(best_scores):
+    yield "| task | return | standard error of a seed | seeds | best possible | random player |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    digits = lambda value: f"{value:,.3f}"
+    for game, results in runs_of_games(TOY_TEXTS):
+        error = max(standard_error(result["agent"][0]["returns"]) for result in results)
+        random_player = digits(statistics.fmean(means(results, "random")))
+        cells = [game, spread(means(results, "agent"), digits), digits(error), str(len(results)), digits(best_scores[game])]
+        yield f"| {' | '.join([*cells, random_player])} |"
+
+
+def listed(program, *games):
+    """Returns what `ale-train games` prints of games, by their ids."""
+    output = subprocess.run([program, "games", "--json", *games], capture_output=True, check=True).stdout
+    return {game["id"]: game for game in json.loads(output)}
+
+
+def published_scores():
+    return tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))
+
+
 def load(program, run):
     """Returns the games with their scores in a run."""
     scores = json.loads((RUNS / run / "scores.json").read_text(encoding="utf-8"))
-    listed = json.loads(subprocess.run([program, "games", "--json"], capture_output=True, check=True).stdout)
-    known = {game["id"]: game for game in listed}
-    published = tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))["scores"]
+    known, published = listed(program), published_scores()["scores"]
     players = {player["game"]: player["returns"] for player in scores["random"]}
     games = []
     for entry in scores["agent"]:
@@ -125,9 +178,17 @@ def main():
         "", *game_lines(games),
     ]
     text = PAGE.read_text(encoding="utf-8")
-    before, _, between, _, after = text.split(MARK)
-    tables = ["\n".join(part) for part in (lines, quarter_lines(options.program))]
-    updated = f"{before}{MARK}\n\n{tables[0]}\n\n{MARK}{between}{MARK}\n\n{tables[1]}\n\n{MARK}{after}"
+    best_scores = {id: game["best_score"] for id, game in listed(options.program, "toy_text").items()}
+    tables = [
+        lines,
+        quarter_lines(options.program),
+        continuous_lines(published_scores()),
+        toy_text_lines(best_scores),
+    ]
+    # Between every second pair of marks is a table.
+    parts = text.split(MARK)
+    parts[1::2] = ["\n\n" + "\n".join(table) + "\n\n" for table in tables]
+    updated = MARK.join(parts)
     if options.check and updated != text:
         sys.exit(f"{PAGE} differs from the run: benches/results/evidence.py writes it")
     if not options.check:
