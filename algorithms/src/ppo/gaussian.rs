@@ -63,7 +63,8 @@ impl GaussianPolicy {
     }
 }
 
-/// The continuous actions of the rows of a minibatch, before they are squashed. The tensors are padded to the largest number of components of any task.
+/// The continuous actions of the rows of a minibatch, before they are squashed. The tensors are padded to the largest number of
+/// components of any task.
 #[derive(Clone, Debug)]
 pub(super) struct Components {
     /// `[rows, components]`.
