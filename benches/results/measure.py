@@ -18,7 +18,7 @@ from pathlib import Path
 from keep import keep, run_name
 
 
-def make(program, preset, game, seed, work):
+def make(program, preset, game, seed, settings, work):
     """Starts or continues a run until it is complete. Returns its directory. `game` is None for the games of the preset."""
     run = work / run_name(preset["name"], game, seed)
     if (run / "scores.json").exists() and json.loads((run / "scores.json").read_text())["random"] is not None:
@@ -28,7 +28,7 @@ def make(program, preset, game, seed, work):
     else:
         games = [] if game is None else ["--games", game]
         command = [preset["algorithm"], "--preset", preset["name"], *games, "--seed", str(seed), "--num-threads", "1"]
-        command += ["--run-dir", run]
+        command += [*(word for setting in settings for word in ("--set", setting)), "--run-dir", run]
     subprocess.run([program, *command, "--quiet"], check=True)
     return run
 
@@ -38,6 +38,7 @@ def main():
     parser.add_argument("presets", nargs="+", metavar="PRESET")
     parser.add_argument("--seeds", nargs="+", type=int, default=[11, 12, 13], metavar="SEED", help="default: 11 12 13")
     parser.add_argument("--games", nargs="+", default=[None], metavar="GAME", help="games instead of those of the presets")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", dest="settings", help="settings of new runs")
     parser.add_argument("--program", default="ale-train", help="the program; default: ale-train")
     parser.add_argument("--work", type=Path, default=Path("checkpoints"), help="directory of the runs; default: checkpoints")
     arguments = parser.parse_args()
@@ -48,7 +49,7 @@ def main():
             parser.error(f"there is no preset {name}; `ale-train presets` lists all presets")
     for name in arguments.presets:
         for seed, game in itertools.product(arguments.seeds, arguments.games):
-            keep(make(arguments.program, presets[name], game, seed, arguments.work).resolve())
+            keep(make(arguments.program, presets[name], game, seed, arguments.settings, arguments.work).resolve())
 
 
 if __name__ == "__main__":

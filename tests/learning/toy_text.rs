@@ -6,7 +6,7 @@ use toy_text::{cliff_walking, optimal_return};
 use super::pqn::train;
 use super::{mean_return, vectorize};
 
-/// The hyperparameters of `configs/toy-text-pqn.toml` with two fifths of the steps.
+/// The hyperparameters of `configs/toy-text-pqn.toml` with a fifth of the steps.
 #[test]
 fn pqn_walks_along_the_cliff_on_the_shortest_path() {
     let config = PqnConfig {
