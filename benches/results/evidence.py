@@ -16,7 +16,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from presets import means, number, runs_of_presets
+from presets import means, number, results_of, runs_of_presets
 
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
@@ -36,7 +36,15 @@ CONTINUOUS = {
     "pendulum-sac": None,
     "mountaincar-continuous-sac": None,
 }
-TOY_TEXTS = "toy-text-pqn"
+# The arguments with which toy texts were trained, and the names of the runs.
+TOY_TEXTS = {
+    "pqn --games CliffWalking-v1": "toy-text-pqn-cliffwalking-s*",
+    "pqn --games Taxi-v4 --total-frames 1M": "taxi-pqn-seed*",
+    "ppo --games FrozenLake-v1": "frozenlake-ppo-seed*",
+    "pqn --games FrozenLake-v1": "toy-text-pqn-frozenlake-s*",
+    "ppo --games Blackjack-v1": "blackjack-ppo-seed*",
+    "pqn --games Blackjack-v1": "toy-text-pqn-blackjack-s*",
+}
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
 RESAMPLES = 2000
@@ -103,9 +111,9 @@ def runs_of_games(preset):
         yield game or results[0]["agent"][0]["game"], results
 
 
-def spread(scores, form=number):
+def spread(scores):
     """Returns the mean over seeds, and the standard deviation if there are several."""
-    return form(statistics.fmean(scores)) + (f" ± {form(statistics.stdev(scores))}" if len(scores) > 1 else "")
+    return number(statistics.fmean(scores)) + (f" ± {number(statistics.stdev(scores))}" if len(scores) > 1 else "")
 
 
 def continuous_lines(published):
@@ -122,19 +130,24 @@ def continuous_lines(published):
 
 
 def toy_text_lines(best_scores):
-    yield "| task | return | standard error of a seed | seeds | best possible | random player |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "| trained by `ale-train` | return of each seed | standard errors | best possible | random player |"
+    yield "| --- | --- | --- | --- | --- |"
     digits = lambda value: f"{value:,.3f}"
-    for game, results in runs_of_games(TOY_TEXTS):
-        error = max(standard_error(result["agent"][0]["returns"]) for result in results)
-        random_player = digits(statistics.fmean(means(results, "random")))
-        cells = [game, spread(means(results, "agent"), digits), digits(error), str(len(results)), digits(best_scores[game])]
-        yield f"| {' | '.join([*cells, random_player])} |"
+    for arguments, pattern in TOY_TEXTS.items():
+        results = [results_of(run) for run in sorted(RUNS.glob(pattern))]
+        if not results:
+            continue
+        agents = [result["agent"][0] for result in results]
+        row = lambda values: ", ".join(map(digits, values))
+        cells = [f"`{arguments}`", row(means(results, "agent"))]
+        cells.append(row(standard_error(agent["returns"]) for agent in agents))
+        cells += [digits(best_scores[agents[0]["game"]]), digits(statistics.fmean(means(results, "random")))]
+        yield f"| {' | '.join(cells)} |"
 
 
-def listed(program, *games):
+def listed(program, *arguments):
     """Returns what `ale-train games` prints of games, by their ids."""
-    output = subprocess.run([program, "games", "--json", *games], capture_output=True, check=True).stdout
+    output = subprocess.run([program, "games", "--json", *arguments], capture_output=True, check=True).stdout
     return {game["id"]: game for game in json.loads(output)}
 
 
@@ -178,7 +191,7 @@ def main():
         "", *game_lines(games),
     ]
     text = PAGE.read_text(encoding="utf-8")
-    best_scores = {id: game["best_score"] for id, game in listed(options.program, "toy_text").items()}
+    best_scores = {id: game["best_score"] for id, game in listed(options.program, "--games", "toy_text").items()}
     tables = [
         lines,
         quarter_lines(options.program),

@@ -24,6 +24,8 @@ SEED = re.compile(r"-s(eed)?(?P<seed>\d+)$")
 
 def number(value):
     """Returns a score in a few digits."""
+    if abs(value) < 1:
+        return f"{value:.3f}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
 
 

@@ -1,12 +1,12 @@
 use algorithms::VectorSpec;
 use algorithms::pqn::PqnConfig;
-use rl_env::{AutoresetMode, FlattenObservation};
+use rl_env::{AutoresetMode, FlattenObservation, TimeLimit};
 use toy_text::{cliff_walking, optimal_return};
 
 use super::pqn::train;
 use super::{mean_return, vectorize};
 
-/// The hyperparameters of `configs/toy-text-pqn.toml` with a fifth of the steps.
+/// The hyperparameters of `configs/toy-text-pqn.toml` with two fifths of the steps.
 #[test]
 fn pqn_walks_along_the_cliff_on_the_shortest_path() {
     let config = PqnConfig {
@@ -20,7 +20,9 @@ fn pqn_walks_along_the_cliff_on_the_shortest_path() {
     let cliff = || FlattenObservation::new(cliff_walking(false));
     let mut envs = vectorize(32, cliff, AutoresetMode::NextStep);
     let pqn = train(&mut envs, config, 1);
-    let mut envs = vectorize(1, cliff, AutoresetMode::NextStep);
+    // A policy that walks in circles fails instead of walking forever.
+    let limited = || TimeLimit::new(cliff(), 100);
+    let mut envs = vectorize(1, limited, AutoresetMode::NextStep);
     let policy = pqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert_eq!(Some(mean), optimal_return("CliffWalking-v1"));
