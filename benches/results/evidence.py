@@ -42,7 +42,6 @@ TOY_TEXTS = {
     "pqn --games Taxi-v4 --total-frames 1M": "taxi-pqn-seed*",
     "ppo --games FrozenLake-v1": "frozenlake-ppo-seed*",
     "pqn --games FrozenLake-v1": "toy-text-pqn-frozenlake-s*",
-    "ppo --games Blackjack-v1": "blackjack-ppo-seed*",
     "pqn --games Blackjack-v1": "toy-text-pqn-blackjack-s*",
 }
 PAGE = ROOT / "docs/src/explanation/evidence.md"
