@@ -9,6 +9,7 @@ use rl_env::Env;
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
+use crate::config::Games;
 use crate::output::counted;
 use crate::selection::{self, MUJOCO_TASKS, registry, sets_of};
 use crate::table;
@@ -97,6 +98,7 @@ impl Task {
             "choices": choices,
             "num_components": self.actions.as_ref().map(TaskActions::num_components),
             "max_episode_steps": self.max_episode_steps,
+            "best_score": Games::Registered(vec![self.id]).best_score(self.id),
             "sets": self.sets(),
         })
     }

@@ -20,7 +20,7 @@ const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"]
 /// The set of the toy texts.
 const TOY_TEXT: &str = "toy_text";
 /// The members of `TOY_TEXT`.
-const TOY_TEXT_TASKS: [&str; 6] = [
+pub(crate) const TOY_TEXT_TASKS: [&str; 6] = [
     "Blackjack-v1",
     "CliffWalking-v1",
     "CliffWalkingSlippery-v1",
@@ -135,10 +135,13 @@ pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
     task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
 }
 
-/// Returns true if a name is that of an environment, which stands for settings as well as a game.
+/// Returns true if a name is that of an Atari environment, which stands for settings as well as a game.
 pub(crate) fn names_settings(name: &str) -> bool {
-    ale::game_named(name)
-        .is_ok_and(|game| game.id.chars().filter(|letter| *letter != '_').count() < letters(name))
+    // Blackjack is a toy text and a game.
+    let is_task = registry().ids().any(|id| id == name);
+    !is_task
+        && ale::game_named(name)
+            .is_ok_and(|game| game.id.chars().filter(|letter| *letter != '_').count() < letters(name))
 }
 
 /// Returns the number of letters and digits of a name.
@@ -216,9 +219,9 @@ mod tests {
             assert_eq!(names_settings(name), name.contains("-v"), "{name}");
         }
         assert_eq!(expand(["atari5", "-NameThisGame", "cartpole-v1"]).unwrap().len(), 5);
-        assert!(
-            !names_settings("space-invaders") && !names_settings("atari57") && !names_settings("CartPole-v1")
-        );
+        for name in ["space-invaders", "atari57", "CartPole-v1", "Blackjack-v1"] {
+            assert!(!names_settings(name), "{name}");
+        }
         assert!(message(&["ALE/Pnog-v5"]).ends_with("did you mean pong?"));
         assert!(message(&["BrekoutNoFrameskip-v4"]).ends_with("did you mean breakout?"));
         assert!(message(&["Pong-ram-v4"]).contains("observes the RAM"));

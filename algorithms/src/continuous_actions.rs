@@ -56,6 +56,13 @@ impl ContinuousActions {
         self.bounds.iter().all(|(low, high)| low.is_finite() && high.is_finite())
     }
 
+    /// Appends the components that the environment receives for unbounded components: their hyperbolic tangents, scaled to the
+    /// bounds, which must be finite.
+    pub(crate) fn write_squashed(&self, components: &[f32], out: &mut Vec<f32>) {
+        let squashed: Vec<f32> = components.iter().map(|value| value.tanh()).collect();
+        self.write_scaled(&squashed, out);
+    }
+
     /// Appends the components that the environment receives for components from -1 to 1: -1 stands for the lower bound and 1
     /// for the upper one, which must be finite.
     pub(crate) fn write_scaled(&self, components: &[f32], out: &mut Vec<f32>) {
@@ -117,6 +124,11 @@ mod tests {
             actions.write_scaled(&[component; 2], &mut written);
         }
         assert_eq!(written, [-2.0, 0.0, 0.0, 0.25, 1.0, 0.375, 2.0, 0.5]);
+        written.clear();
+        actions.write_squashed(&[0.0, 100.0], &mut written);
+        actions.write_squashed(&[3f32.ln() / 2.0, -100.0], &mut written);
+        // tanh(ln(3) / 2) is 1 / 2.
+        assert!(written.iter().zip([0.0, 0.5, 1.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{written:?}");
         assert!(actions.is_bounded());
         for open in [(0.0, f32::INFINITY), (f32::NEG_INFINITY, 0.0)] {
             assert!(!ContinuousActions::of_space(&Space::float_ranges(&[open])).unwrap().is_bounded());

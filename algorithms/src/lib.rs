@@ -49,6 +49,7 @@ mod rollout_plan;
 pub mod sac;
 pub mod schedule;
 mod seeds;
+mod squashing;
 mod state_bytes;
 mod task_actions;
 #[cfg(test)]

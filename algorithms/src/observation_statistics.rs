@@ -3,8 +3,10 @@
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
+use crate::Task;
 use crate::host::floats;
-use crate::networks::{NamedWeights, RowTasks};
+use crate::networks::{NamedWeights, RowTasks, TrainedNetwork, TransferError};
+use crate::state_bytes::bad;
 
 /// Bound of the absolute value of a normalised element, as in Gymnasium's examples and `CleanRL`.
 const MAX_NORMALIZED: f32 = 10.0;
@@ -62,9 +64,18 @@ impl ObservationStatistics {
         }
     }
 
+    /// Returns true if both or none of the statistics are present, and those of a state fit the `fresh` ones.
+    pub(crate) fn are_alike(of_state: Option<&Self>, fresh: Option<&Self>) -> bool {
+        match (of_state, fresh) {
+            (Some(statistics), Some(fresh)) => statistics.fits(fresh),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
     /// Returns true if `other` has the same numbers of tasks and elements, and all numbers are possible. False for damaged
     /// statistics.
-    pub(crate) fn fits(&self, other: &Self) -> bool {
+    fn fits(&self, other: &Self) -> bool {
         let is_possible = |task: &TaskStatistics| {
             let are_lengths = task.means.len() == other.length && task.variances.len() == other.length;
             are_lengths
@@ -91,9 +102,17 @@ impl ObservationStatistics {
         ]
     }
 
+    /// Replaces the statistics of the tasks that `source` knows. `tasks` are the own ones.
+    pub(crate) fn started_from(self, source: &TrainedNetwork, tasks: &[Task]) -> Result<Self, TransferError> {
+        let from = &source.description.tasks;
+        let row = |task: &Task| from.iter().position(|known| known.name == task.name);
+        let known = self.with_weights(&source.weights, tasks.iter().map(row));
+        Ok(known.ok_or_else(|| bad("the statistics of the observations do not match the tasks"))?)
+    }
+
     /// Replaces the statistics of the tasks that `weights` has, given for each own task its row there. Returns `None` if the
     /// weights do not fit.
-    pub(crate) fn with_weights(
+    fn with_weights(
         mut self,
         weights: &[NamedWeights],
         rows: impl Iterator<Item = Option<usize>>,

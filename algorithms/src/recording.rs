@@ -231,6 +231,21 @@ impl Recording {
         }
     }
 
+    /// Asserts that weights are those recorded, apart from rounding to 32 bits.
+    pub(crate) fn assert_weights(&mut self, prefix: &str, ours: &[NamedWeights]) {
+        let theirs = self.weights(prefix);
+        assert_eq!(ours.len(), theirs.len());
+        for theirs in &theirs {
+            let ours = ours.iter().find(|ours| ours.name == theirs.name).unwrap();
+            let are_close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * b.abs().max(1.0);
+            assert!(
+                ours.shape == theirs.shape && ours.values.iter().zip(&theirs.values).all(are_close),
+                "{}: {prefix}: {ours:?} {theirs:?}",
+                self.name
+            );
+        }
+    }
+
     /// Asserts that every tensor was read.
     pub(crate) fn finish(self) {
         let tensors = SafeTensors::deserialize(&self.bytes).unwrap();

@@ -126,8 +126,11 @@ pub enum SpecError {
         /// Its action space.
         space: String,
     },
-    /// SAC was given actions without bounds, to which it cannot scale its own.
-    #[error("{task} has the action space {space}; SAC needs finite bounds. PPO learns unbounded actions")]
+    /// Actions without bounds, to which squashed actions cannot be scaled.
+    #[error(
+        "{task} has the action space {space}; SAC and policy.squash_actions need finite bounds. PPO without the latter learns \
+         unbounded actions"
+    )]
     UnboundedActions {
         /// The name of the task.
         task: String,
@@ -356,17 +359,30 @@ impl VectorSpec {
         self.actions(env).expect_joint()
     }
 
-    /// Fails unless all actions are continuous with finite bounds.
-    pub(crate) fn check_bounded(&self) -> Result<(), SpecError> {
-        for task in &self.tasks {
-            let (name, space) = (task.name.clone(), task.actions.space().to_string());
-            match &task.actions {
-                TaskActions::Continuous(actions) if actions.is_bounded() => {}
-                TaskActions::Continuous(_) => return Err(SpecError::UnboundedActions { task: name, space }),
-                TaskActions::Joint(_) => return Err(SpecError::DiscreteActions { task: name, space }),
-            }
+    /// Fails unless all actions are continuous.
+    pub(crate) fn check_continuous(&self) -> Result<(), SpecError> {
+        match self.tasks.iter().find(|task| task.actions.joint().is_some()) {
+            None => Ok(()),
+            Some(task) => Err(SpecError::DiscreteActions {
+                task: task.name.clone(),
+                space: task.actions.space().to_string(),
+            }),
         }
-        Ok(())
+    }
+
+    /// Fails unless all continuous actions have finite bounds.
+    pub(crate) fn check_bounded(&self) -> Result<(), SpecError> {
+        let is_unbounded = |task: &&Task| match &task.actions {
+            TaskActions::Continuous(actions) => !actions.is_bounded(),
+            TaskActions::Joint(_) => false,
+        };
+        match self.tasks.iter().find(is_unbounded) {
+            None => Ok(()),
+            Some(task) => Err(SpecError::UnboundedActions {
+                task: task.name.clone(),
+                space: task.actions.space().to_string(),
+            }),
+        }
     }
 
     /// Fails unless all actions are choices.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/src/explanation/evidence.md from the kept runs of one network on 57 games.
+"""Writes the tables of docs/src/explanation/evidence.md from the kept runs.
 
     benches/results/evidence.py --program target/release/ale-train [--check]
 
@@ -16,6 +16,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from presets import means, number, results_of, runs_of_presets
+
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
 RUNS = RESULTS / "runs"
@@ -26,6 +28,21 @@ QUARTERS = {
     "one scale of advantages, none of values": "atari57-quarter-unbalanced",
     "balanced, one head for all games (`policy.head=shared`)": "atari57-quarter-shared",
     "balanced, heads for fire and both axes (`environments.factored_actions=true`)": "atari57-quarter-factored",
+}
+# Presets of continuous control, with the columns of published scores to compare with.
+CONTINUOUS = {
+    "mujoco-ppo": "ppo_continuous_cleanrl",
+    "mujoco-sac": "sac_cleanrl",
+    "pendulum-sac": None,
+    "mountaincar-continuous-sac": None,
+}
+# The arguments with which toy texts were trained, and the names of the runs.
+TOY_TEXTS = {
+    "pqn --games CliffWalking-v1": "toy-text-pqn-cliffwalking-s*",
+    "pqn --games Taxi-v4 --total-frames 1M": "taxi-pqn-seed*",
+    "ppo --games FrozenLake-v1": "frozenlake-ppo-seed*",
+    "pqn --games FrozenLake-v1": "toy-text-pqn-frozenlake-s*",
+    "pqn --games Blackjack-v1": "toy-text-pqn-blackjack-s*",
 }
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
@@ -87,12 +104,60 @@ def quarter_lines(program):
         yield f"| {name} | {' | '.join(cells)} | {sum(game['above'] for game in games)} |"
 
 
+def runs_of_games(preset):
+    """Returns the games of a preset with the results of their runs."""
+    for game, results in runs_of_presets().get(preset, {}).items():
+        yield game or results[0]["agent"][0]["game"], results
+
+
+def spread(scores):
+    """Returns the mean over seeds, and the standard deviation if there are several."""
+    return number(statistics.fmean(scores)) + (f" ± {number(statistics.stdev(scores))}" if len(scores) > 1 else "")
+
+
+def continuous_lines(published):
+    yield "| task | preset | return | seeds | random player | CleanRL, on v4 |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for preset, column in CONTINUOUS.items():
+        for game, results in runs_of_games(preset):
+            theirs = "-"
+            if score := published["scores"].get(game, {}).get(column):
+                theirs = f"{number(score)} ± {number(published['deviations'][game][column])}"
+            random_player = number(statistics.fmean(means(results, "random")))
+            cells = [game, f"`{preset}`", spread(means(results, "agent")), str(len(results)), random_player, theirs]
+            yield f"| {' | '.join(cells)} |"
+
+
+def toy_text_lines(best_scores):
+    yield "| trained by `ale-train` | return of each seed | standard errors | best possible | random player |"
+    yield "| --- | --- | --- | --- | --- |"
+    digits = lambda value: f"{value:,.3f}"
+    for arguments, pattern in TOY_TEXTS.items():
+        results = [results_of(run) for run in sorted(RUNS.glob(pattern))]
+        if not results:
+            continue
+        agents = [result["agent"][0] for result in results]
+        row = lambda values: ", ".join(map(digits, values))
+        cells = [f"`{arguments}`", row(means(results, "agent"))]
+        cells.append(row(standard_error(agent["returns"]) for agent in agents))
+        cells += [digits(best_scores[agents[0]["game"]]), digits(statistics.fmean(means(results, "random")))]
+        yield f"| {' | '.join(cells)} |"
+
+
+def listed(program, *arguments):
+    """Returns what `ale-train games` prints of games, by their ids."""
+    output = subprocess.run([program, "games", "--json", *arguments], capture_output=True, check=True).stdout
+    return {game["id"]: game for game in json.loads(output)}
+
+
+def published_scores():
+    return tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))
+
+
 def load(program, run):
     """Returns the games with their scores in a run."""
     scores = json.loads((RUNS / run / "scores.json").read_text(encoding="utf-8"))
-    listed = json.loads(subprocess.run([program, "games", "--json"], capture_output=True, check=True).stdout)
-    known = {game["id"]: game for game in listed}
-    published = tomllib.loads((ROOT / "benches/reference_scores.toml").read_text(encoding="utf-8"))["scores"]
+    known, published = listed(program), published_scores()["scores"]
     players = {player["game"]: player["returns"] for player in scores["random"]}
     games = []
     for entry in scores["agent"]:
@@ -125,9 +190,17 @@ def main():
         "", *game_lines(games),
     ]
     text = PAGE.read_text(encoding="utf-8")
-    before, _, between, _, after = text.split(MARK)
-    tables = ["\n".join(part) for part in (lines, quarter_lines(options.program))]
-    updated = f"{before}{MARK}\n\n{tables[0]}\n\n{MARK}{between}{MARK}\n\n{tables[1]}\n\n{MARK}{after}"
+    best_scores = {id: game["best_score"] for id, game in listed(options.program, "--games", "toy_text").items()}
+    tables = [
+        lines,
+        quarter_lines(options.program),
+        continuous_lines(published_scores()),
+        toy_text_lines(best_scores),
+    ]
+    # Between every second pair of marks is a table.
+    parts = text.split(MARK)
+    parts[1::2] = ["\n\n" + "\n".join(table) + "\n\n" for table in tables]
+    updated = MARK.join(parts)
     if options.check and updated != text:
         sys.exit(f"{PAGE} differs from the run: benches/results/evidence.py writes it")
     if not options.check:

@@ -20,6 +20,16 @@ TAGS = ("charts/recent_return", "charts/human_normalised", "charts/SPS", "evalua
 OF_ALL_GAMES = "losses/"
 
 
+def run_name(preset, game, seed):
+    """Returns the name of the run of a preset: on its own games, or on the one game that is given."""
+    return f"{preset}-seed{seed}" if game is None else f"{preset}-{short(game)}-s{seed}"
+
+
+def short(game):
+    """Returns the id of a game without its version, in small letters."""
+    return game.rsplit("-v", 1)[0].lower()
+
+
 def is_kept(tag):
     if "/" not in tag:
         return True

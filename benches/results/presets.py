@@ -3,7 +3,8 @@
 
     benches/results/presets.py [--check]
 
---check changes nothing and fails if a file differs from the runs.
+--check changes nothing and fails if a file differs from the runs. The runs of a preset are those that began from it and have
+the name that measure.py gives them.
 """
 
 import argparse
@@ -14,13 +15,17 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from keep import run_name
+
 RUNS = Path(__file__).parent / "runs"
 CONFIGS = Path(__file__).parents[2] / "configs"
-RUN_NAME = re.compile(r"(?P<preset>.+)-seed(?P<seed>\d+)")
+SEED = re.compile(r"-s(eed)?(?P<seed>\d+)$")
 
 
 def number(value):
     """Returns a score in a few digits."""
+    if abs(value) < 1:
+        return f"{value:.3f}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
 
 
@@ -29,16 +34,37 @@ def span(values, form):
     return low if low == high else f"{low} to {high}"
 
 
+def seeds_of(results):
+    return f"{len(results)} seeds" if len(results) > 1 else "one seed"
+
+
+def means(results, player):
+    """Returns the mean score of the first game in each run."""
+    return [statistics.fmean(result[player][0]["returns"]) for result in results]
+
+
 def score(results):
     """Describes the scores of the runs of a preset, each with the human-normalised median if it has several games."""
-    seeds = f"{len(results)} seeds" if len(results) > 1 else "one seed"
+    seeds = seeds_of(results)
     if any(len(result["agent"]) > 1 for result in results):
         medians = [result["human_normalised_median"] for result in results]
         frames = f"{results[0]['frames'] / 1e6:.0f} M frames"
         scores = f"median {span(medians, '{:.3f}'.format)} human-normalised"
         return f"{len(results[0]['agent'])} games: {scores} after {frames}, {seeds}"
-    mean = lambda player: [statistics.fmean(result[player][0]["returns"]) for result in results]
-    return f"{span(mean('agent'), number)}, {seeds}; random player {span(mean('random'), number)}"
+    return f"{span(means(results, 'agent'), number)}, {seeds}; random player {span(means(results, 'random'), number)}"
+
+
+def score_of_games(games):
+    """Describes the scores of the runs of a preset on several games, each with runs for itself: means over seeds, with their
+    standard deviations."""
+    parts = []
+    for game, results in games.items():
+        scores = means(results, "agent")
+        spread = f" +- {number(statistics.stdev(scores))}" if len(scores) > 1 else ""
+        parts.append(f"{game.rsplit('-v', 1)[0]} {number(statistics.fmean(scores))}{spread}")
+    counts = sorted({len(results) for results in games.values()})
+    seeds = f"{span(counts, str)} seeds" if counts != [1] else "one seed"
+    return f"{', '.join(parts)}; {seeds}"
 
 
 def duration(seconds):
@@ -58,16 +84,28 @@ def results_of(run):
     return results
 
 
+def runs_of_presets():
+    """Returns for each preset its runs: for each game that has runs for itself, and for None those of its own games."""
+    presets = defaultdict(lambda: defaultdict(list))
+    for run in sorted(RUNS.iterdir()):
+        preset = json.loads((run / "run.json").read_text(encoding="utf-8"))["preset"]
+        results, seed = results_of(run), SEED.search(run.name)
+        games = [entry["game"] for entry in results["agent"]]
+        for game in [None, *games[: len(games) == 1]]:
+            if seed and run.name == run_name(preset, game, seed["seed"]):
+                presets[preset][game].append(results)
+    return presets
+
+
 def measured():
     """Returns for each preset the lines of its description that follow from its runs."""
-    runs = defaultdict(list)
-    for run in sorted(RUNS.iterdir()):
-        if name := RUN_NAME.fullmatch(run.name):
-            runs[name["preset"]].append(results_of(run))
-    for preset, results in runs.items():
-        # The run with the least load beside it.
-        seconds = min(result["seconds"] for result in results)
-        yield preset, {"score": score(results), "time": f"{duration(seconds)} on one core"}
+    for preset, games in runs_of_presets().items():
+        # The runs with the least load beside them.
+        seconds = [min(result["seconds"] for result in results) for results in games.values()]
+        if None in games:
+            yield preset, {"score": score(games[None]), "time": f"{duration(min(seconds))} on one core"}
+        else:
+            yield preset, {"score": score_of_games(games), "time": f"{span(seconds, duration)} a game on one core"}
 
 
 def main():

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ale::Game;
 use algorithms::VectorSpec;
 use algorithms::networks::TrainedNetwork;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use burn::tensor::Device;
 
 use crate::checkpoint;
@@ -20,7 +20,7 @@ use crate::config::{Experiment, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
-use crate::selection;
+use crate::selection::{self, MUJOCO_TASKS};
 use crate::zoo::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
@@ -133,7 +133,7 @@ impl TrainedAgent {
 
 fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
     let Games::Atari(trained) = games else {
-        bail!("the agent was not trained on Atari games, so there is no screen to show");
+        return Err(no_screen(games.names()[0]));
     };
     let names = games.names();
     match (name, trained.as_slice()) {
@@ -145,6 +145,15 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
             game.copied().ok_or_else(|| not_trained_on(name, &names))
         }
     }
+}
+
+fn no_screen(task: &str) -> anyhow::Error {
+    if MUJOCO_TASKS.contains(&task) {
+        return anyhow!(
+            "{task} has no screen: a picture of it needs an offscreen renderer of MuJoCo, which ale-train does not have"
+        );
+    }
+    anyhow!("{task} has no screen: ale-train shows Atari games only")
 }
 
 fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
@@ -162,6 +171,13 @@ mod tests {
         assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
         assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
+        let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");
+        let error = |name: &str| one_game(&tasks(name), None).expect_err("no screen").to_string();
+        assert!(
+            error("Hopper-v5")
+                .starts_with("Hopper-v5 has no screen: a picture of it needs an offscreen renderer")
+        );
+        assert_eq!(error("CartPole-v1"), "CartPole-v1 has no screen: ale-train shows Atari games only");
         for name in ["boxing", "ALE/Boxing-v5"] {
             assert_eq!(one_game(&several, Some(name)).expect("a game").id, "boxing");
         }

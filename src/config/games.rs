@@ -73,7 +73,7 @@ impl Games {
         self.atari(name)?.human_normalised(score)
     }
 
-    /// Returns the highest possible score of a game, if it is known.
+    /// Returns the highest possible score of a game, or the expected one of the best policy, if it is known.
     pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
         match self {
             Self::Atari(_) => self.atari(name)?.best_score,
@@ -81,7 +81,7 @@ impl Games {
             Self::Registered(_) if name.starts_with("CartPole") => {
                 selection::registry().spec(name).ok()?.max_episode_steps.map(f64::from)
             }
-            Self::Registered(_) => None,
+            Self::Registered(_) => toy_text::optimal_return(name),
         }
     }
 

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use super::scaling::ByGames;
 use super::schema::read;
 use crate::learner::Algorithm;
-use crate::selection::MUJOCO_TASKS;
+use crate::selection::{MUJOCO_TASKS, TOY_TEXT_TASKS};
 
 /// The section that describes a preset.
 pub(super) const SECTION: &str = "preset";
@@ -30,12 +30,13 @@ const FILES: &[(&str, &str)] = embedded! {
     "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
-    "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn"
+    "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn" "toy-text-pqn"
     "pendulum-sac" "mountaincar-continuous-sac" "mujoco-sac"
 };
 
 // The kinds of experiments that presets may be the default for, besides single games.
 const CLASSIC_CONTROL: &str = "classic control";
+const TOY_TEXTS: &str = "toy texts";
 const MUJOCO: &str = "MuJoCo";
 const ONE_GAME: &str = "one game";
 const SEVERAL_GAMES: &str = "several games";
@@ -140,6 +141,8 @@ pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) 
     let candidates: &[&str] = match ids {
         [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],
         [id, ..] if MUJOCO_TASKS.contains(id) => &[MUJOCO, CLASSIC_CONTROL],
+        [id] if TOY_TEXT_TASKS.contains(id) => &[id, TOY_TEXTS, CLASSIC_CONTROL],
+        [id, ..] if TOY_TEXT_TASKS.contains(id) => &[TOY_TEXTS, CLASSIC_CONTROL],
         [id] if game(id).is_err() => &[id, CLASSIC_CONTROL],
         [id, ..] if game(id).is_err() => &[CLASSIC_CONTROL],
         [id] => &[id, ONE_GAME],
@@ -183,7 +186,7 @@ mod tests {
         for (name, text) in FILES {
             let preset = Preset::parse(name, text).unwrap();
             assert!(name.ends_with(&format!("-{}", preset.algorithm)), "{name} is for {}", preset.algorithm);
-            let kinds = [CLASSIC_CONTROL, MUJOCO, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
+            let kinds = [CLASSIC_CONTROL, TOY_TEXTS, MUJOCO, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
             if let Some(default_for) = preset.about.default_for.as_deref() {
                 let is_game = selection::expand([default_for]).is_ok_and(|ids| ids == [default_for]);
                 assert!(is_game || kinds.contains(&default_for), "{name}: {default_for}");
@@ -218,6 +221,8 @@ mod tests {
             (Ppo, "Hopper-v5", "cpu", "mujoco-ppo"),
             (Ppo, "mujoco", "cpu", "mujoco-ppo"),
             (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
+            (Pqn, "Taxi-v4", "cpu", "toy-text-pqn"),
+            (Pqn, "FrozenLake-v1,FrozenLake8x8-v1", "cpu", "toy-text-pqn"),
             (Dqn, "MountainCar-v0", "cpu", "mountaincar-dqn"),
             (Ppo, "MountainCar-v0", "cpu", "cartpole-ppo"),
             (Sac, "Hopper-v5", "cpu", "mujoco-sac"),

@@ -16,6 +16,8 @@ pub(super) struct Published {
     columns: Vec<Column>,
     /// Maps a game and the id of a column to a score.
     scores: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Maps a game and the id of a column to the standard deviation of the score over seeds.
+    deviations: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// An agent and the source of its scores.
@@ -39,27 +41,41 @@ impl Published {
     pub(super) fn score(&self, column: &Column, game: &str) -> Option<f64> {
         self.scores.get(game)?.get(&column.id).copied()
     }
+
+    /// Returns the standard deviation over seeds of the score of an agent in a game.
+    pub(super) fn deviation(&self, column: &Column, game: &str) -> Option<f64> {
+        self.deviations.get(game)?.get(&column.id).copied()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::MUJOCO_TASKS;
 
     #[test]
     fn every_score_has_a_known_game_and_a_source() {
+        let of_tasks = ["ppo_continuous_cleanrl", "sac_cleanrl"];
         let ids: Vec<&str> = PUBLISHED.columns.iter().map(|column| column.id.as_str()).collect();
-        for (game, scores) in &PUBLISHED.scores {
-            let game = ale::game(game).expect("a game");
-            assert!(game.random_score.is_some() && game.human_score.is_some(), "{}", game.id);
-            assert!(scores.keys().all(|column| ids.contains(&column.as_str())), "{}", game.id);
+        for (id, scores) in &PUBLISHED.scores {
+            let is_task = MUJOCO_TASKS.contains(&id.as_str());
+            let has_references = |game: &ale::Game| game.random_score.is_some() && game.human_score.is_some();
+            assert!(is_task || ale::game(id).is_ok_and(has_references), "{id}");
+            for column in scores.keys().map(String::as_str) {
+                assert!(ids.contains(&column) && of_tasks.contains(&column) == is_task, "{id}: {column}");
+            }
         }
         for column in &PUBLISHED.columns {
             let count = PUBLISHED.scores.values().filter(|scores| scores.contains_key(&column.id)).count();
+            let expected = if of_tasks.contains(&column.id.as_str()) { 6 } else { 49 };
             assert!(
-                count >= 49 && !column.protocol.is_empty() && !column.found.is_empty(),
+                count >= expected && !column.protocol.is_empty() && !column.found.is_empty(),
                 "{}",
                 column.name
             );
+        }
+        for (id, deviations) in &PUBLISHED.deviations {
+            assert!(deviations.keys().all(|column| PUBLISHED.scores[id].contains_key(column)), "{id}");
         }
     }
 
@@ -74,6 +90,7 @@ mod tests {
             names(&["surround"]),
             ["PPO, CleanRL", "PPO, OpenAI Baselines", "Rainbow, Hessel et al. 2018"]
         );
+        assert_eq!(names(&["Hopper-v5"]), ["PPO on v4, CleanRL", "SAC on v4, CleanRL"]);
         assert!(names(&["harvest"]).is_empty());
     }
 }

@@ -1,12 +1,13 @@
 //! Error messages, and outputs that cannot be written.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 use super::error;
-use crate::program::{ALE_TRAIN, ale_train};
+use crate::program::{ALE_TRAIN, ale_train, fail, succeed};
 
 #[test]
 fn errors_are_one_line_with_the_allowed_values() {
@@ -184,4 +185,23 @@ fn a_build_without_mpi_is_not_one_of_several_processes() {
         "{error}"
     );
     crate::program::succeed(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "1"));
+}
+
+#[test]
+fn without_mujoco_its_tasks_are_an_error_and_others_run() {
+    let temp = TempDir::new().expect("a directory");
+    let (run, other) = (temp.path().join("run"), temp.path().join("other"));
+    let offline = |game: &str, run: &Path| {
+        let mut command = ale_train();
+        command.env("ALE_TRAIN_MUJOCO", temp.path().join("empty"));
+        command.args(["ppo", "--games", game, "--offline", "--quiet", "--total-frames", "4096"]);
+        command.args(["--set", "evaluation.episodes=1", "--run-dir"]).arg(run);
+        command
+    };
+    let error = fail(&mut offline("Hopper-v5", &run), 2);
+    assert!(error.starts_with("error: ") && error.contains("MuJoCo is missing: "), "{error}");
+    assert!(error.contains("pip install --no-deps") && error.contains("ALE_TRAIN_MUJOCO"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(!run.exists() && !temp.path().join("empty").exists(), "something was written");
+    succeed(&mut offline("CartPole-v1", &other));
 }

@@ -1,9 +1,11 @@
 //! Learners solve tasks with known answers: five probes, each isolating one fault, `CartPole`, `Acrobot` and
 //! `MountainCar`.
 
+mod composite;
 mod dqn;
 mod ppo;
 mod pqn;
+mod toy_text;
 
 use algorithms::VectorSpec;
 use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};

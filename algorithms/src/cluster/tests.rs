@@ -264,8 +264,8 @@ fn numbers() -> VectorSpec {
     VectorSpec { tasks: vec![spec.tasks[0].clone(), three], ..spec }
 }
 
-fn sac(config: &SacConfig, cluster: Cluster) -> Sac {
-    let policy = PolicyConfig { hidden_size: Some(16), ..PolicyConfig::default() };
+fn sac(config: &SacConfig, normalize_observations: bool, cluster: Cluster) -> Sac {
+    let policy = PolicyConfig { hidden_size: Some(16), normalize_observations, ..PolicyConfig::default() };
     let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
     Sac::in_cluster(config.clone(), policy, numbers(), cluster, storage, &device, 7).unwrap()
 }
@@ -281,11 +281,11 @@ fn sac_learns_the_same_in_any_number_of_processes() {
         ..SacConfig::default()
     };
     let variants = [
-        config.clone(),
-        SacConfig { autotune: false, noise_correlation: 0.5, policy_frequency: 1, ..config },
+        (config.clone(), true),
+        (SacConfig { autotune: false, noise_correlation: 0.5, policy_frequency: 1, ..config }, false),
     ];
-    for config in variants {
-        let learner = |cluster| sac(&config, cluster);
+    for (config, normalize_observations) in variants {
+        let learner = |cluster| sac(&config, normalize_observations, cluster);
         assert_equal_in_clusters(learner, |sac| sac.update().map(|metrics| format!("{metrics:?}")));
     }
 }

@@ -17,6 +17,8 @@ pub struct Outputs {
     pub logits: Tensor<2>,
     /// `[rows, max_outputs]`: the logarithms of the deviations of continuous actions.
     pub log_deviations: Option<Tensor<2>>,
+    /// True if continuous actions are tanh of normally distributed numbers.
+    pub squashes: bool,
     /// `[rows]`.
     pub values: Tensor<1>,
 }
@@ -58,7 +60,7 @@ impl ActorCritic {
         let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !images, device));
         let lstm = (config.lstm > 0).then(|| Lstm::new(width, config.lstm, &mut initializer));
         let features = if config.lstm > 0 { config.lstm } else { width };
-        let heads = Heads::new(features, spec, config.head, &mut initializer);
+        let heads = Heads::new(features, spec, config, &mut initializer);
         Self { body, hidden, lstm, heads }
     }
 

@@ -6,7 +6,7 @@ use burn::nn::Linear;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
 use super::rescale::ColumnRescaling;
-use super::{HeadKind, Initializer, Outputs, illegal_actions, mask_logits};
+use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, illegal_actions, mask_logits};
 use crate::host::{floats, integers};
 use crate::value_scale::Rescaling;
 use crate::vector_spec::max_outputs;
@@ -300,40 +300,44 @@ impl ActionColumns {
 /// task, and the outputs beyond those of the task are masked. A shared head has a column for each output of any task, from which a row selects those of its task. Each task has its own
 /// value head in both cases, because returns differ in size between tasks.
 ///
-/// Continuous actions have a normal distribution for each component, whose mean is an output. Its deviation depends on the
-/// task, not on the observation.
+/// Continuous actions have a normal distribution for each component, whose mean is an output. Its deviation is a parameter of
+/// the task, or an output too.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
     value: Linear,
-    /// `[tasks, max_outputs]`: the logarithms of the deviations of continuous actions.
+    /// `[tasks, max_outputs]`: the logarithms of the deviations of continuous actions, if they are parameters.
     log_deviations: Option<Param<Tensor<2>>>,
+    /// The layer of the logarithms of the deviations of continuous actions, if they depend on the observation.
+    log_deviation: Option<Linear>,
+    #[module(skip)]
+    squashes: bool,
     columns: ActionColumns,
 }
 
 impl Heads {
     /// Creates heads for the tasks of `spec` over `features` features.
     ///
-    /// Each task's heads are initialised as if they were alone: the policy almost uniform (gain 0.01), the
-    /// value with gain 1.
+    /// Each task's heads are initialised as if they were alone: the policy almost uniform (gain 0.01) or with deviations of
+    /// about 1, the value with gain 1.
     pub fn new(
         features: usize,
         spec: &VectorSpec,
-        kind: HeadKind,
+        config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> Self {
-        let columns = ActionColumns::new(spec, kind);
+        let columns = ActionColumns::new(spec, config.head);
         let (layers, actions) = columns.layers();
-        let log_deviations = (spec.max_components() > 0).then(|| {
+        let policy = initializer.linears(features, actions, layers, 0.01);
+        let value = initializer.linears(features, 1, spec.tasks.len(), 1.0);
+        let has_deviations = |deviation| spec.max_components() > 0 && config.deviation == deviation;
+        let log_deviations = has_deviations(Deviation::Parameter).then(|| {
             let shape = [spec.tasks.len(), spec.max_components()];
             Param::from_data(TensorData::zeros::<f32, _>(shape), initializer.device)
         });
-        Self {
-            log_deviations,
-            policy: initializer.linears(features, actions, layers, 0.01),
-            value: initializer.linears(features, 1, spec.tasks.len(), 1.0),
-            columns,
-        }
+        let log_deviation =
+            has_deviations(Deviation::State).then(|| initializer.linears(features, actions, layers, 0.01));
+        Self { policy, value, log_deviations, log_deviation, squashes: config.squash_actions, columns }
     }
 
     /// Returns the heads with the same predictions in new value scales, one for each task.
@@ -346,12 +350,14 @@ impl Heads {
     /// of features `[rows, features]`.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let values = rows.pick(self.value.forward(features.clone()));
-        let logits = self.columns.forward(&self.policy, features, rows);
-        let (logits, log_deviations) = match &self.log_deviations {
-            None => (mask_logits(logits, rows.illegal()), None),
-            Some(log_deviations) => (logits, Some(rows.embed(log_deviations.val()))),
+        let outputs = self.columns.forward(&self.policy, features.clone(), rows);
+        let log_deviations = match (&self.log_deviations, &self.log_deviation) {
+            (Some(parameters), _) => Some(rows.embed(parameters.val())),
+            (None, Some(layer)) => Some(self.columns.forward(layer, features, rows)),
+            (None, None) => None,
         };
-        Outputs { logits, log_deviations, values: values.squeeze_dim(1) }
+        let logits = if log_deviations.is_some() { outputs } else { mask_logits(outputs, rows.illegal()) };
+        Outputs { logits, log_deviations, squashes: self.squashes, values: values.squeeze_dim(1) }
     }
 }
 
@@ -385,7 +391,8 @@ mod tests {
                 (0..spec.num_envs() * FEATURES).map(|_| rng.random_range(-300.0..300.0)).collect();
             let features = Tensor::from_data(TensorData::new(values, [spec.num_envs(), FEATURES]), &device);
             let mut initializer = Initializer { rng: &mut rng, device: &device };
-            let heads = Heads::new(FEATURES, &spec, kind, &mut initializer);
+            let config = PolicyConfig { head: kind, ..PolicyConfig::default() };
+            let heads = Heads::new(FEATURES, &spec, &config, &mut initializer);
             let rows = RowTasks::new(spec.task_ids.iter().copied(), &spec.tasks, &device);
             Self { spec, heads, features, rows }
         }
@@ -457,7 +464,7 @@ mod tests {
             ..random_spec(&mut rng)
         };
         let mut initializer = Initializer { rng: &mut rng, device: &device };
-        let heads = Heads::new(FEATURES, &spec, HeadKind::PerGame, &mut initializer);
+        let heads = Heads::new(FEATURES, &spec, &PolicyConfig::default(), &mut initializer);
         let mut random = |count: usize| -> Vec<f32> {
             (0..count * FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect()
         };

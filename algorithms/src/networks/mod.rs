@@ -40,7 +40,7 @@ pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
 pub(crate) use packed::{ByteShifts, PackedRows};
-pub use policy_config::{HeadKind, PolicyConfig, TorsoKind};
+pub use policy_config::{Deviation, HeadKind, PolicyConfig, TorsoKind};
 pub use precision::Precision;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use soft_actor_critic::{SoftActorCritic, SquashedActor, SquashedOutputs, TwinCritic};

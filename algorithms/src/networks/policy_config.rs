@@ -31,6 +31,18 @@ choices! {
     }
 }
 
+choices! {
+    /// The origin of the deviations of continuous actions.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Deviation {
+        /// Parameters of their own for each game.
+        #[default]
+        Parameter = "parameter",
+        /// Outputs of the network.
+        State = "state",
+    }
+}
+
 settings! {
     /// The network of an agent, for every algorithm.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,8 +68,15 @@ settings! {
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
         pub lstm: usize = 0; fixed "the shape of the network depends on it",
+        /// The origin of the deviations of continuous actions: parameters of each game, whatever the observation, or outputs of
+        /// the network beside the means. PPO only.
+        pub deviation: Deviation = Deviation::Parameter; fixed "the shape of the network depends on it",
+        /// True if continuous actions are tanh of normally distributed numbers, scaled to the bounds of the action space.
+        /// Otherwise actions out of bounds are clipped. PPO only; SAC always does so.
+        pub squash_actions: bool = false; fixed "the network learned actions in this scale",
         /// True if each element of the observations is normalised by its running mean and deviation in each task and clipped
-        /// to +-10. The statistics are those of all steps before the last update. PPO on vectors only.
+        /// to +-10. The statistics are those of all steps before the last update with PPO, and of all steps so far with SAC.
+        /// Other algorithms do not normalise, nor are images normalised.
         pub normalize_observations: bool = false; fixed "the network learned from observations in this scale",
         /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`): as
         /// they are; normalised by the mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016,
@@ -79,11 +98,20 @@ impl PolicyConfig {
         self.check()
     }
 
-    /// Checks that the network can learn action values. A replay stores no recurrent state, and `PopArt` can rescale the
-    /// outputs of one game only if no other game shares them.
-    pub fn validate_action_values(&self) -> Result<(), ConfigError> {
+    /// Checks that nothing is set of which only PPO is capable. A replay stores no recurrent state.
+    fn validate_without_ppo(&self) -> Result<(), ConfigError> {
         ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
-        let allowed = "false; only PPO normalises observations";
+        let (deviation, squashes) = (self.deviation, self.squash_actions);
+        let is_default = deviation == Deviation::Parameter;
+        ConfigError::unless(is_default, "deviation", &deviation.name(), "parameter; it is a setting of PPO")?;
+        ConfigError::unless(!squashes, "squash_actions", &squashes, "false; it is a setting of PPO")
+    }
+
+    /// Checks that the network can learn action values. `PopArt` can rescale the outputs of one game only if no other game
+    /// shares them.
+    pub fn validate_action_values(&self) -> Result<(), ConfigError> {
+        self.validate_without_ppo()?;
+        let allowed = "false; only PPO and SAC normalise observations";
         let normalizes = self.normalize_observations;
         ConfigError::unless(!normalizes, "normalize_observations", &normalizes, allowed)?;
         let is_possible = self.value_scale != ValueScale::PopArt || self.head == HeadKind::PerGame;
@@ -93,10 +121,7 @@ impl PolicyConfig {
 
     /// Checks that the network can learn by SAC.
     pub fn validate_soft_actor_critic(&self) -> Result<(), ConfigError> {
-        ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
-        let normalizes = self.normalize_observations;
-        let allowed = "false; only PPO normalises observations";
-        ConfigError::unless(!normalizes, "normalize_observations", &normalizes, allowed)?;
+        self.validate_without_ppo()?;
         let is_plain = self.value_scale == ValueScale::None;
         ConfigError::unless(is_plain, "value_scale", &self.value_scale.name(), "none with SAC")?;
         let embedding = self.game_embedding;

@@ -16,7 +16,8 @@ impl ActorCritic {
     ///
     /// With several games, `actor` has the rows of all games, each with as many as the game with the most
     /// actions needs. A shared head has one row for each action. `critic` has one row for each game. With continuous actions
-    /// `actor` outputs means, and `actor_logstd` has a row for each task, as in `ppo_continuous_action.py`.
+    /// `actor` outputs means, and `actor_logstd` has a row for each task, as in `ppo_continuous_action.py`; with deviations that
+    /// depend on the observation it is an `nn.Linear` like `actor`.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         torch_weights(self)
     }
@@ -27,8 +28,12 @@ impl TorchNames for ActorCritic {
         let mut names = Names::of_body(weights, is_normalised);
         names.push("hidden.linear", "network", names.next);
         names.push("hidden.activation.norm", "network", names.next + 1);
-        let heads =
-            [("heads.policy", "actor"), ("heads.value", "critic"), ("heads.log_deviations", "actor_logstd")];
+        let heads = [
+            ("heads.policy", "actor"),
+            ("heads.value", "critic"),
+            ("heads.log_deviations", "actor_logstd"),
+            ("heads.log_deviation", "actor_logstd"),
+        ];
         names.pairs.extend(heads.map(owned));
         for (ours, theirs) in [("input", "ih"), ("recurrent", "hh")] {
             for parameter in ["weight", "bias"] {

@@ -245,6 +245,13 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
             name(policies.1.value_scale.name()),
             is_same,
         ),
+        ("policy.deviation", name(policies.0.deviation.name()), name(policies.1.deviation.name()), is_same),
+        (
+            "policy.squash_actions",
+            policies.0.squash_actions.to_string(),
+            policies.1.squash_actions.to_string(),
+            is_same,
+        ),
         (
             "policy.normalize_observations",
             policies.0.normalize_observations.to_string(),
@@ -275,8 +282,13 @@ fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> boo
 
 fn rows_of(name: &str, head: HeadKind) -> Rows {
     let begins_with = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    let of_actions =
-        begins_with(&["heads.policy.", "advantage.output.", "actor.mean.", "actor.log_deviation."]);
+    let of_actions = begins_with(&[
+        "heads.policy.",
+        "heads.log_deviation.",
+        "advantage.output.",
+        "actor.mean.",
+        "actor.log_deviation.",
+    ]);
     let of_tasks =
         begins_with(&["heads.value.", "critics.first.value.", "critics.second.value."]) || is_of_tasks(name);
     match head {

@@ -1,4 +1,7 @@
 //! Normal distributions of continuous actions: each component of an action is drawn by itself.
+//!
+//! Squashed actions are tanh of such numbers, from -1 to 1. Rollouts store the numbers themselves, so that nothing has to be
+//! inverted where tanh rounds to 1.
 
 use std::f32::consts::PI;
 
@@ -9,6 +12,7 @@ use super::row_actions::Terms;
 use crate::Task;
 use crate::host::floats;
 use crate::networks::standard_normal;
+use crate::squashing::{log_slope, log_slopes};
 use crate::vector_spec::max_outputs;
 
 /// Returns half the logarithm of `2 pi`.
@@ -23,32 +27,44 @@ pub(super) struct GaussianPolicy {
     means: Vec<f32>,
     /// For each component the logarithm of its deviation.
     log_deviations: Vec<f32>,
+    squashes: bool,
 }
 
 impl GaussianPolicy {
-    pub(super) fn new(means: &[f32], log_deviations: &[f32]) -> Self {
-        Self { means: means.to_vec(), log_deviations: log_deviations.to_vec() }
+    pub(super) fn new(means: &[f32], log_deviations: &[f32], squashes: bool) -> Self {
+        Self { means: means.to_vec(), log_deviations: log_deviations.to_vec(), squashes }
     }
 
-    /// Samples an action. Returns its components and its log-density. Draws two random numbers for each component.
+    /// Returns true if components are to be squashed by tanh.
+    pub(super) fn squashes(&self) -> bool {
+        self.squashes
+    }
+
+    /// Samples an action. Returns its components before they are squashed, and its log-density. Draws two random numbers for
+    /// each component.
     pub(super) fn sample(&self, rng: &mut impl Rng) -> (Vec<f32>, f32) {
         let mut log_prob = 0.0;
         let component = |(&mean, &log_deviation): (&f32, &f32)| {
             let noise = standard_normal(rng) as f32;
             log_prob -= noise * noise / 2.0 + log_deviation + half_ln_two_pi();
-            mean + log_deviation.exp() * noise
+            let component = mean + log_deviation.exp() * noise;
+            if self.squashes {
+                log_prob -= log_slope(component);
+            }
+            component
         };
         let components = self.means.iter().zip(&self.log_deviations).map(component).collect();
         (components, log_prob)
     }
 
-    /// Returns the components of the most probable action.
+    /// Returns the components of the most probable action; of the median of a squashed distribution, before they are squashed.
     pub(super) fn greedy(&self) -> Vec<f32> {
         self.means.clone()
     }
 }
 
-/// The continuous actions of the rows of a minibatch. The tensors are padded to the largest number of components of any task.
+/// The continuous actions of the rows of a minibatch, before they are squashed. The tensors are padded to the largest number of
+/// components of any task.
 #[derive(Clone, Debug)]
 pub(super) struct Components {
     /// `[rows, components]`.
@@ -77,12 +93,22 @@ impl Components {
     }
 
     /// Computes the terms of the actions under policies with these means and logarithms of deviations, `[rows, components]`.
-    pub(super) fn terms(self, means: Tensor<2>, log_deviations: Tensor<2>) -> Terms {
+    ///
+    /// Squashing adds the mean logarithm of the slope of tanh to the entropy, for which there is no closed form. It is
+    /// estimated by the slope at the row's action. Its gradient is that of the action as mean plus deviation times noise, with
+    /// the noise kept, so it is unbiased as long as the policy is the one that acted.
+    pub(super) fn terms(self, means: Tensor<2>, log_deviations: Tensor<2>, squashes: bool) -> Terms {
+        let noise = (self.values.clone() - means.clone()) * log_deviations.clone().neg().exp();
+        let mut log_probs =
+            noise.clone().square().div_scalar(-2.0) - log_deviations.clone().add_scalar(half_ln_two_pi());
+        let mut entropies = log_deviations.clone().add_scalar(half_ln_two_pi() + 0.5);
+        if squashes {
+            log_probs = log_probs - log_slopes(self.values);
+            entropies = entropies + log_slopes(means + log_deviations.exp() * noise.detach());
+        }
         let sum =
             |of_components: Tensor<2>| (of_components * self.own.clone()).sum_dim(1).squeeze_dim::<1>(1);
-        let noise = (self.values - means) * log_deviations.clone().neg().exp();
-        let log_probs = noise.square().div_scalar(-2.0) - log_deviations.clone().add_scalar(half_ln_two_pi());
-        Terms { log_probs: sum(log_probs), entropies: sum(log_deviations.add_scalar(half_ln_two_pi() + 0.5)) }
+        Terms { log_probs: sum(log_probs), entropies: sum(entropies) }
     }
 }
 
@@ -119,7 +145,7 @@ mod tests {
         let components = Components::new(actions.into_iter(), &[task(1), task(2)], &device);
         let means = Tensor::from_floats([[0.0, 1.0], [2.5, 100.0]], &device);
         let log_deviations = Tensor::from_floats([[0.0, 0.7], [-0.3, 50.0]], &device);
-        let terms = components.terms(means, log_deviations);
+        let terms = components.terms(means, log_deviations, false);
         let expected =
             [log_density(0.5, 0.0, 0.0) + log_density(-2.0, 1.0, 0.7), log_density(3.0, 2.5, -0.3)];
         for (log_prob, expected) in host(terms.log_probs).into_iter().zip(expected) {
@@ -142,7 +168,7 @@ mod tests {
         let components = Components::new(actions.into_iter(), &[task(1), task(2)], &device);
         let means = Tensor::<2>::from_floats([[1.0, 5.0]], &device).require_grad();
         let log_deviations = Tensor::<2>::from_floats([[2f32.ln(), 5.0]], &device).require_grad();
-        let terms = components.terms(means.clone(), log_deviations.clone());
+        let terms = components.terms(means.clone(), log_deviations.clone(), false);
         let gradients = terms.log_probs.sum().backward();
         let host = |tensor: Option<Tensor<2>>| -> Vec<f32> { tensor.unwrap().try_into_vec_as().unwrap() };
         // Of the mean (a - m) / s^2, of the logarithm ((a - m) / s)^2 - 1; the second component belongs to another task.
@@ -155,7 +181,7 @@ mod tests {
 
     #[test]
     fn samples_have_the_mean_and_the_deviation_and_their_log_density() {
-        let policy = GaussianPolicy::new(&[2.0, -1.0], &[0.5f32.ln(), 3f32.ln()]);
+        let policy = GaussianPolicy::new(&[2.0, -1.0], &[0.5f32.ln(), 3f32.ln()], false);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let samples: Vec<Vec<f32>> = (0..20_000)
             .map(|_| {
@@ -176,5 +202,44 @@ mod tests {
             assert!((variance.sqrt() / deviation - 1.0).abs() < 5.0 / (2.0 * count).sqrt(), "{variance}");
         }
         assert_eq!(policy.greedy(), [2.0, -1.0]);
+    }
+
+    #[test]
+    fn squashed_terms_by_hand() {
+        let device = Device::flex().autodiff();
+        // tanh(ln(3) / 2) is 1/2, where the slope is 3/4. The second component belongs to another task.
+        let value = 3f32.ln() / 2.0;
+        let components = Components::new([(0, &[value, 9.0][..])].into_iter(), &[task(1), task(2)], &device);
+        let means = Tensor::<2>::from_floats([[value - 1.0, 5.0]], &device).require_grad();
+        let log_deviations = Tensor::<2>::from_floats([[2f32.ln(), 5.0]], &device).require_grad();
+        let Terms { log_probs, entropies } = components.terms(means.clone(), log_deviations.clone(), true);
+        let log_prob = log_density(1.0, 0.0, 2f64.ln()) - 0.75f64.ln();
+        let entropy = 2f64.ln() + (2.0 * std::f64::consts::PI * 1f64.exp()).ln() / 2.0 + 0.75f64.ln();
+        for (term, expected) in [(&log_probs, log_prob), (&entropies, entropy)] {
+            let value = f64::from(host(term.clone())[0]);
+            assert!((value - expected).abs() < 1e-6, "{value} {expected}");
+        }
+        // d ln(1 - tanh(u)^2) / du is -2 tanh(u) = -1. The mean moves u by 1, the logarithm of the deviation by deviation times
+        // noise = 1; it also adds 1 to the entropy of the normal distribution.
+        let gradients = entropies.sum().backward();
+        let host = |tensor: Option<Tensor<2>>| -> Vec<f32> { tensor.unwrap().try_into_vec_as().unwrap() };
+        for (gradient, expected) in [(means.grad(&gradients), -1.0), (log_deviations.grad(&gradients), 0.0)] {
+            let gradient = host(gradient);
+            assert!((gradient[0] - expected).abs() < 1e-6 && gradient[1] == 0.0, "{gradient:?}");
+        }
+    }
+
+    #[test]
+    fn squashed_samples_have_the_density_of_the_change_of_variables() {
+        let policy = GaussianPolicy::new(&[2.0, -1.0], &[0.5f32.ln(), 3f32.ln()], true);
+        assert!(policy.squashes());
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for _ in 0..1_000 {
+            let (sample, log_prob) = policy.sample(&mut rng);
+            let [first, second] = [0, 1].map(|index| f64::from(sample[index]));
+            let normal = log_density(first, 2.0, 0.5f64.ln()) + log_density(second, -1.0, 3f64.ln());
+            let expected = normal + 2.0 * (first.cosh().ln() + second.cosh().ln());
+            assert!((f64::from(log_prob) - expected).abs() < 1e-4, "{log_prob} {expected}");
+        }
     }
 }

@@ -26,10 +26,9 @@ use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
 use crate::rollout::{Decision, Estimates, last_minibatch};
 use crate::seeds::Stream;
-use crate::state_bytes::bad;
 use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
-use crate::{Learner, LearnerError, SpecError, Task, VectorSpec};
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
@@ -101,6 +100,9 @@ impl Ppo {
         policy.precision.validate_on(device)?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         policy.validate_observations(layout)?;
+        if policy.squash_actions {
+            spec.check_bounded()?;
+        }
         let device = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
         let network = ActorCritic::new(layout, &spec, &policy, &mut rng, &device);
@@ -421,7 +423,7 @@ impl Learner for Ppo {
                 let actions = spec.actions(row.env);
                 let (chosen, log_prob) = policy.sample(actions, action_rng);
                 chosen.write(actions, &mut self.actions);
-                let ChosenAction { options, components } = &chosen;
+                let ChosenAction { options, components, .. } = &chosen;
                 rollout.begin_step(batch, row, Decision { options, components, log_prob, value });
             }
         });
@@ -481,12 +483,8 @@ impl Learner for Ppo {
         let network = self.on_policy.training.network.clone();
         let own = self.description();
         let (network, scales, transferred) = transfer(network, &own, source)?;
-        let statistics = self.statistics.clone().map(|statistics| {
-            let from = &source.description.tasks;
-            let known = |task: &Task| from.iter().position(|known| known.name == task.name);
-            let known = statistics.with_weights(&source.weights, own.tasks.iter().map(known));
-            known.ok_or_else(|| bad("the statistics of the observations do not match the tasks"))
-        });
+        let statistics = self.statistics.clone();
+        let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
         self.set_statistics(statistics.transpose()?);
         self.actor.set_network(network.valid());
         self.actor.scales = scales;

@@ -121,6 +121,7 @@ impl Minibatch {
         Outputs {
             logits: outputs.logits.select(0, kept.clone()),
             log_deviations: outputs.log_deviations.map(|deviations| deviations.select(0, kept.clone())),
+            squashes: outputs.squashes,
             values: outputs.values.select(0, kept.clone()),
         }
     }

@@ -220,7 +220,7 @@ impl Policy {
         let Inputs { envs, observations, state } = Inputs::new(observations, rows, state);
         let Evaluated { outputs, state: next, packed, .. } = self.forward(&envs, &observations, &state);
         let [_, max_outputs] = outputs.logits.dims();
-        let values = outputs.values.unsqueeze_dim(1);
+        let (values, squashes) = (outputs.values.unsqueeze_dim(1), outputs.squashes);
         let deviations = outputs.log_deviations.into_iter();
         let columns: Vec<_> = [outputs.logits, values].into_iter().chain(deviations).collect();
         let (mut columns, state) = read(columns, next, state)?;
@@ -231,7 +231,8 @@ impl Policy {
             .zip(columns[0].chunks_exact(max_outputs))
             .enumerate()
             .map(|(row, (&env, logits))| {
-                self.row_policy(env, logits, &log_deviations[row * width..(row + 1) * width])
+                let log_deviations = &log_deviations[row * width..(row + 1) * width];
+                self.row_policy(env, logits, log_deviations, squashes)
             })
             .collect::<Result<_, _>>()?;
         let values = self.expand(&envs, &columns[1])?;
@@ -306,6 +307,7 @@ impl Policy {
         env: usize,
         logits: &[f32],
         log_deviations: &[f32],
+        squashes: bool,
     ) -> Result<RowPolicy, LearnerError> {
         let actions = self.reader.actions(env);
         let logits = &logits[..actions.num_outputs()];
@@ -317,7 +319,7 @@ impl Policy {
             let output = if deviations.is_empty() { "a logit" } else { "a mean or deviation" };
             return Err(LearnerError::NonFinite { what: format!("{output} of environment {env}") });
         }
-        Ok(RowPolicy::new(actions, logits, log_deviations))
+        Ok(RowPolicy::new(actions, logits, log_deviations, squashes))
     }
 
     /// Fails unless a batch holds some of the policy's environments, each at most once and in order.

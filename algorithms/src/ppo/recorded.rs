@@ -6,8 +6,40 @@ use super::{Ppo, PpoMetrics};
 use crate::Learner;
 use crate::batch_reader::rows;
 use crate::networks::ActorCritic;
+use crate::observation_statistics::ObservationStatistics;
 use crate::recording::Recording;
 use crate::rollout::Decision;
+
+/// The recorded actions of all entries, step by step.
+enum RecordedActions {
+    Options(Vec<i32>),
+    /// Components, with as many numbers for each entry as the largest task has.
+    Components(Vec<f32>, usize),
+}
+
+impl RecordedActions {
+    fn read(recording: &mut Recording) -> Self {
+        match recording.spec().max_components() {
+            0 => Self::Options(recording.integers("actions")),
+            width => Self::Components(recording.floats("actions"), width),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Options(options) => options.len(),
+            Self::Components(components, width) => components.len() / width,
+        }
+    }
+
+    /// Returns the options and the components of an entry.
+    fn of(&self, entry: usize) -> (&[i32], &[f32]) {
+        match self {
+            Self::Options(options) => (&options[entry..=entry], &[]),
+            Self::Components(components, width) => (&[], &components[entry * width..][..*width]),
+        }
+    }
+}
 
 /// Repeats the updates of a recording.
 fn assert_equals(name: &'static str, updates: usize) -> Ppo {
@@ -16,7 +48,7 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
     let mut ppo = Ppo::new(config, policy, recording.spec(), &Device::flex(), 1).unwrap();
     recording.load("weights", &mut ppo);
     let batches = recording.batches(updates);
-    let actions = recording.integers("actions");
+    let actions = RecordedActions::read(&mut recording);
     let [log_probs, values] = ["log_probs", "values"].map(|name| recording.floats(name));
     let mut entry = 0;
     for (update, batches) in batches.iter().enumerate() {
@@ -25,13 +57,9 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
             ppo.act(batch).unwrap();
             // The decision was made by another policy.
             for row in rows(batch) {
-                let options = &actions[entry..=entry];
-                let decision = Decision {
-                    options,
-                    log_prob: log_probs[entry],
-                    value: values[entry],
-                    ..Decision::default()
-                };
+                let (options, components) = actions.of(entry);
+                let (log_prob, value) = (log_probs[entry], values[entry]);
+                let decision = Decision { options, components, log_prob, value };
                 ppo.on_policy.rollout.begin_step(batch, row, decision);
                 entry += 1;
             }
@@ -56,6 +84,9 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
     }
     assert_eq!(entry, actions.len());
     recording.assert_trained(&ppo.on_policy.training, ActorCritic::torch_weights);
+    if let Some(statistics) = &ppo.statistics {
+        recording.assert_weights("statistics", &ObservationStatistics::weights(statistics));
+    }
     recording.finish();
     ppo
 }
@@ -81,4 +112,11 @@ fn updates_of_a_recurrent_network_equal_those_of_pytorch() {
 fn updates_with_popart_equal_those_of_pytorch() {
     let ppo = assert_equals("ppo_popart", 2);
     assert!((0..2).all(|task| ppo.actor.scales.deviation(task).unwrap() > 0.5));
+}
+
+#[test]
+fn updates_of_gaussian_policies_on_normalised_observations_equal_those_of_pytorch() {
+    for name in ["ppo_gaussian", "ppo_squashed"] {
+        assert!(assert_equals(name, 2).statistics.is_some());
+    }
 }

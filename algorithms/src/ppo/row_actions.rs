@@ -53,7 +53,7 @@ impl RowActions {
                 Terms { log_probs: policies.log_prob(), entropies: policies.entropies() }
             }
             (Self::Continuous(components), Some(log_deviations)) => {
-                components.terms(logits, log_deviations.clone())
+                components.terms(logits, log_deviations.clone(), outputs.squashes)
             }
             (Self::Continuous(_), None) => unreachable!("heads of continuous actions have deviations"),
         }

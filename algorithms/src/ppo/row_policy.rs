@@ -22,16 +22,26 @@ pub(super) enum RowPolicy {
 pub(super) struct ChosenAction {
     /// The options, one for each choice.
     pub(super) options: Vec<i32>,
-    /// The components of a continuous action.
+    /// The components of a continuous action, before they are squashed.
     pub(super) components: Vec<f32>,
+    /// True if the components are squashed by tanh and scaled to the bounds of the action space.
+    pub(super) squashes: bool,
 }
 
 impl RowPolicy {
-    /// Creates the distribution with the given outputs of the network. `log_deviations` is empty for choices.
-    pub(super) fn new(actions: &TaskActions, outputs: &[f32], log_deviations: &[f32]) -> Self {
+    /// Creates the distribution with the given outputs of the network. `log_deviations` is empty for choices. Continuous actions
+    /// are squashed by tanh if `squashes`.
+    pub(super) fn new(
+        actions: &TaskActions,
+        outputs: &[f32],
+        log_deviations: &[f32],
+        squashes: bool,
+    ) -> Self {
         match actions {
             TaskActions::Joint(actions) => Self::Joint(JointPolicy::new(actions, outputs)),
-            TaskActions::Continuous(_) => Self::Gaussian(GaussianPolicy::new(outputs, log_deviations)),
+            TaskActions::Continuous(_) => {
+                Self::Gaussian(GaussianPolicy::new(outputs, log_deviations, squashes))
+            }
         }
     }
 
@@ -45,7 +55,8 @@ impl RowPolicy {
             }
             Self::Gaussian(policy) => {
                 let (components, log_prob) = policy.sample(rng);
-                (ChosenAction { components, ..ChosenAction::default() }, log_prob)
+                let squashes = policy.squashes();
+                (ChosenAction { components, squashes, ..ChosenAction::default() }, log_prob)
             }
             // The device has used the random number that is now drawn.
             &Self::Sampled { option, log_prob } => {
@@ -73,7 +84,10 @@ impl RowPolicy {
                 let options = policy.greedy(actions.expect_joint());
                 ChosenAction { options, ..ChosenAction::default() }
             }
-            Self::Gaussian(policy) => ChosenAction { components: policy.greedy(), ..ChosenAction::default() },
+            Self::Gaussian(policy) => {
+                let (components, squashes) = (policy.greedy(), policy.squashes());
+                ChosenAction { components, squashes, ..ChosenAction::default() }
+            }
             Self::Sampled { .. } => unreachable!("only learners sample on the device"),
         }
     }
@@ -97,7 +111,11 @@ impl ChosenAction {
                 actions.write(&self.options, elements);
             }
             (TaskActions::Continuous(actions), ActionBuffer::Continuous(elements)) => {
-                actions.write(&self.components, elements);
+                if self.squashes {
+                    actions.write_squashed(&self.components, elements);
+                } else {
+                    actions.write(&self.components, elements);
+                }
             }
             _ => unreachable!("all tasks of a network have one kind of actions"),
         }

@@ -16,7 +16,7 @@ use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 9 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 10 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {
@@ -86,12 +86,7 @@ impl Ppo {
             return Err(bad("the recurrent state does not match the environments and the network"));
         }
         ppo.recurrent = state.recurrent;
-        let fits = match (&state.statistics, &ppo.statistics) {
-            (Some(statistics), Some(fresh)) => statistics.fits(fresh),
-            (None, None) => true,
-            _ => false,
-        };
-        if !fits {
+        if !ObservationStatistics::are_alike(state.statistics.as_ref(), ppo.statistics.as_ref()) {
             return Err(bad("the statistics of the observations do not match the environments"));
         }
         ppo.set_statistics(state.statistics);

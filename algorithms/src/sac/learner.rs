@@ -11,7 +11,7 @@ use super::minibatch::Minibatch;
 use super::squashed::{Sample, sample};
 use super::temperature::{Temperature, of_rows};
 use super::{Policy, SacConfig, state};
-use crate::batch_reader::BatchReader;
+use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
 use crate::gradient::ShardGradient;
 use crate::halt;
@@ -21,7 +21,8 @@ use crate::networks::{
     SquashedActor, TrainedNetwork, TransferError, Transferred, TwinCritic, soft_update, standard_normal,
     transfer,
 };
-use crate::off_policy::OffPolicy;
+use crate::observation_statistics::ObservationStatistics;
+use crate::off_policy::{OffPolicy, ShardRows};
 use crate::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::seeds::Stream;
 use crate::training::{StepSize, Training};
@@ -49,6 +50,8 @@ pub struct Sac {
     /// The policy that acts: the weights of the trained networks without gradients.
     acting: Policy,
     pub(super) exploration: Exploration,
+    /// Present if observations are normalised.
+    pub(super) statistics: Option<ObservationStatistics>,
     /// The components of the actions of the current step.
     actions: Vec<f32>,
 }
@@ -104,7 +107,10 @@ impl Sac {
         let mut off_policy = OffPolicy::new(spec, layout, options, config.plan(), place, seed)?;
         let OffPolicy { spec, action_rng, .. } = &mut off_policy;
         let exploration = Exploration::new(spec.num_envs(), spec.max_components(), action_rng);
-        Ok(Self {
+        let statistics = policy
+            .normalize_observations
+            .then(|| ObservationStatistics::new(spec.tasks.len(), layout.length()));
+        let mut sac = Self {
             actor: Training::new(network.actor, ADAM_EPSILON, precision, device.clone()),
             critics: Training::new(network.critics, ADAM_EPSILON, precision, device.clone()),
             temperature: Training::new(temperature, ADAM_EPSILON, precision, device),
@@ -112,10 +118,13 @@ impl Sac {
             acting,
             off_policy,
             exploration,
+            statistics: None,
             actions: Vec::new(),
             config,
             policy,
-        })
+        };
+        sac.set_statistics(statistics);
+        Ok(sac)
     }
 
     /// Computes the size of the part of the replay buffer that a process of a cluster holds, without allocating it.
@@ -211,13 +220,41 @@ impl Sac {
     ) -> Result<StepMetrics, LearnerError> {
         let device = &self.critics.device;
         let shards = self.off_policy.shards_of(draws).into_iter();
-        let minibatches: Vec<Minibatch> =
-            shards.map(|shard| Minibatch::gather(&self.off_policy, draws, shard, device)).collect();
+        let minibatches: Vec<Minibatch> = shards.map(|shard| self.gather(draws, shard, device)).collect();
         let mut metrics = self.learn_values(draws, &minibatches, &noise.successors)?;
         for noise in &noise.policy {
             metrics.actor.push(self.learn_policy(draws, &minibatches, noise)?);
         }
         Ok(metrics)
+    }
+
+    /// Collects the steps of a shard among those of `draws`.
+    pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch {
+        Minibatch::gather(&self.off_policy, self.statistics.as_ref(), draws, shard, device)
+    }
+
+    /// Replaces the statistics by which observations are normalised.
+    pub(super) fn set_statistics(&mut self, statistics: Option<ObservationStatistics>) {
+        if let Some(statistics) = &statistics {
+            self.acting.set_statistics(statistics);
+        }
+        self.statistics = statistics;
+    }
+
+    /// Adds the observations of a batch to the statistics, shard by shard. Those in the replay buffer are normalised anew with
+    /// each gradient step.
+    fn observe_statistics(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
+        let OffPolicy { spec, layout, cluster, .. } = &self.off_policy;
+        let observation =
+            |row: &BatchRow| (spec.task_ids[row.env], layout.values(batch.observations.row(row.row)));
+        let rows = rows(batch);
+        let shards = cluster.split(&rows, spec.num_envs()).into_iter();
+        let shards: Vec<_> = shards.map(|rows| statistics.moments(rows.iter().map(observation))).collect();
+        let shards = cluster.gather_values(&shards)?;
+        shards.iter().flatten().for_each(|moments| statistics.add(moments));
+        self.set_statistics(Some(statistics));
+        Ok(())
     }
 
     /// Makes a step of the critics.
@@ -429,6 +466,7 @@ impl Learner for Sac {
             let rate = self.config.policy_lr;
             self.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
         })?;
+        self.observe_statistics(batch)?;
         self.actions.clear();
         let spec = &self.off_policy.spec;
         for (env, components) in own.zip(chosen.chunks_exact(spec.max_components())) {
@@ -470,7 +508,9 @@ impl Learner for Sac {
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.network().torch_weights()
+        let mut weights = self.network().torch_weights()?;
+        weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
+        Ok(weights)
     }
 
     fn description(&self) -> NetworkDescription {
@@ -480,7 +520,11 @@ impl Learner for Sac {
     }
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let (network, _, transferred) = transfer(self.network(), &self.description(), source)?;
+        let own = self.description();
+        let (network, _, transferred) = transfer(self.network(), &own, source)?;
+        let statistics = self.statistics.clone();
+        let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
+        self.set_statistics(statistics.transpose()?);
         self.target = network.critics.valid();
         (self.actor.network, self.critics.network) = (network.actor, network.critics);
         self.use_trained_network();
@@ -490,6 +534,7 @@ impl Learner for Sac {
 
 /// Returns the layout of the observations. Fails if SAC cannot learn in the environments.
 fn layout_of(spec: &VectorSpec) -> Result<ObservationLayout, SpecError> {
+    spec.check_continuous()?;
     spec.check_bounded()?;
     match ObservationLayout::of(&spec.observation_space)? {
         ObservationLayout::Images { .. } => {

@@ -1,6 +1,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::networks::RowTasks;
+use crate::observation_statistics::ObservationStatistics;
 use crate::off_policy::{OffPolicy, ShardRows};
 use crate::replay::Draw;
 
@@ -8,7 +9,7 @@ use crate::replay::Draw;
 pub(super) struct Minibatch {
     pub(super) shard: ShardRows,
     pub(super) draws: Vec<Draw>,
-    /// The observations before the actions, `[rows, length]`, on the autodiff device.
+    /// The observations before the actions, `[rows, length]`, normalised if configured, on the autodiff device.
     pub(super) observations: Tensor<2>,
     /// The actions taken, `[rows, components]`, from -1 to 1, on the autodiff device.
     pub(super) actions: Tensor<2>,
@@ -18,15 +19,16 @@ pub(super) struct Minibatch {
     pub(super) rewards: Tensor<1>,
     /// The discounts of the successors' values, `[rows]`: 0 after a terminated step.
     pub(super) discounts: Tensor<1>,
-    /// The observations after the actions, `[rows, length]`.
+    /// The observations after the actions, `[rows, length]`, normalised if configured.
     pub(super) successors: Tensor<2>,
     pub(super) successor_rows: RowTasks,
 }
 
 impl Minibatch {
-    /// Collects the steps of a shard among those of `draws`.
+    /// Collects the steps of a shard among those of `draws`. `statistics` are present if observations are normalised.
     pub(super) fn gather(
         off_policy: &OffPolicy<f32>,
+        statistics: Option<&ObservationStatistics>,
         draws: &[Draw],
         shard: ShardRows,
         device: &Device,
@@ -37,19 +39,25 @@ impl Minibatch {
         let count = draws.len();
         let tasks: Vec<usize> = draws.iter().map(|draw| off_policy.task(draw)).collect();
         let rows = |device: &Device| RowTasks::new(tasks.iter().copied(), &spec.tasks, device);
-        let observations =
-            |bytes: &[u8], device: &Device| layout.tensor(bytes.chunks_exact(layout.row_bytes()), device);
+        let observations = |bytes: &[u8], rows: &RowTasks, device: &Device| {
+            let observations = layout.tensor(bytes.chunks_exact(layout.row_bytes()), device);
+            match statistics {
+                Some(statistics) => statistics.normalizer(device).apply(observations, rows),
+                None => observations,
+            }
+        };
+        let (own_rows, successor_rows) = (rows(device), rows(&plain));
         let actions: Vec<f32> = draws.iter().flat_map(|draw| replay.action(draw)).collect();
         let returns: Vec<_> = draws.iter().map(|draw| replay.n_step_return(draw)).collect();
         let column = |values: Vec<f32>| Tensor::from_data(TensorData::new(values, [count]), &plain);
         Self {
-            observations: observations(&replay.observations(&draws), device),
+            observations: observations(&replay.observations(&draws), &own_rows, device),
             actions: Tensor::from_data(TensorData::new(actions, [count, spec.max_components()]), device),
-            rows: rows(device),
+            rows: own_rows,
             rewards: column(returns.iter().map(|of| of.rewards).collect()),
             discounts: column(returns.iter().map(|of| of.discount).collect()),
-            successors: observations(&replay.successors(&draws), &plain),
-            successor_rows: rows(&plain),
+            successors: observations(&replay.successors(&draws), &successor_rows, &plain),
+            successor_rows,
             draws,
             shard,
         }

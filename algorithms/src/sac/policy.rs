@@ -8,6 +8,7 @@ use super::squashed::sample;
 use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::host::to_host;
 use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
+use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::{LearnerError, SpecError, VectorSpec};
 
 /// A trained policy, used for evaluation only.
@@ -15,6 +16,8 @@ use crate::{LearnerError, SpecError, VectorSpec};
 pub struct Policy {
     network: SoftActorCritic,
     reader: BatchReader,
+    /// Present if observations are normalised.
+    normalizer: Option<Normalizer>,
 }
 
 /// The distribution of an action before tanh, on the host.
@@ -35,7 +38,7 @@ impl RowPolicy {
 impl Policy {
     /// Creates a policy for the environments of `reader`. The network must not track gradients.
     pub(super) fn new(network: SoftActorCritic, reader: BatchReader) -> Self {
-        Self { network, reader }
+        Self { network, reader, normalizer: None }
     }
 
     /// Returns the same policy for other environments. The policy must know their tasks.
@@ -46,6 +49,20 @@ impl Policy {
     /// Replaces the network.
     pub(super) fn set_network(&mut self, network: SoftActorCritic) {
         self.network = network;
+    }
+
+    /// Normalises observations by these statistics from now on.
+    pub(super) fn set_statistics(&mut self, statistics: &ObservationStatistics) {
+        self.normalizer = Some(statistics.normalizer(self.reader.device()));
+    }
+
+    /// Returns the given rows of `observations` as the network reads them, with their tasks.
+    fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> (Tensor<2>, RowTasks) {
+        let ReadRows { observations, tasks, .. } = self.reader.read(observations, rows);
+        match &self.normalizer {
+            Some(normalizer) => (normalizer.apply(observations, &tasks), tasks),
+            None => (observations, tasks),
+        }
     }
 
     /// Returns for each environment the components of the action with the mean before tanh, one after another.
@@ -81,7 +98,7 @@ impl Policy {
     /// entropies that follow.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
-        let ReadRows { observations, tasks, .. } = self.reader.read(&batch.observations, &rows(batch));
+        let (observations, tasks) = self.read(&batch.observations, &rows(batch));
         let outputs = self.network.actor.forward(observations.clone(), &tasks);
         let actions = greedy_actions(outputs, &tasks);
         let [first, second] = self.network.critics.forward(observations, actions, &tasks);
@@ -101,7 +118,7 @@ impl Policy {
         observations: &ObservationBuffer,
         rows: &[BatchRow],
     ) -> Result<Vec<RowPolicy>, LearnerError> {
-        let ReadRows { observations, tasks, .. } = self.reader.read(observations, rows);
+        let (observations, tasks) = self.read(observations, rows);
         let SquashedOutputs { means, log_deviations } = self.network.actor.forward(observations, &tasks);
         let [_, width] = means.dims();
         let (means, log_deviations) = (to_host(means)?, to_host(log_deviations)?);

@@ -4,7 +4,6 @@ use burn::tensor::Device;
 
 use super::learner::StepNoise;
 use super::metrics::ActorMetrics;
-use super::minibatch::Minibatch;
 use super::{Sac, SacConfig};
 use crate::Learner;
 use crate::networks::{NamedWeights, SoftActorCritic, load_weights, weights};
@@ -35,7 +34,7 @@ fn assert_equals(name: &'static str) -> Sac {
         recording.floats("policy_noise").chunks_exact(successors.len()).map(<[f32]>::to_vec).collect();
     let noise = StepNoise { successors, policy };
     let shard = sac.off_policy.shards_of(&draws).swap_remove(0);
-    let minibatch = Minibatch::gather(&sac.off_policy, &draws, shard, &sac.critics.device);
+    let minibatch = sac.gather(&draws, shard, &sac.critics.device);
     let targets: Vec<f32> = sac.targets(&minibatch, &noise.successors).try_into_vec_as().unwrap();
     let rows = targets.len();
     for (row, target) in targets.into_iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Normal distributions squashed by tanh: the distributions of actions within -1..1 (Haarnoja et al. 2018, appendix C).
 
-use std::f64::consts::{LN_2, PI};
+use std::f64::consts::PI;
 
 use burn::tensor::Tensor;
-use burn::tensor::activation::log_sigmoid;
 
 use crate::networks::{RowTasks, SquashedOutputs};
+use crate::squashing::log_slopes;
 
 /// Actions of the rows of a minibatch with their log-densities.
 pub(super) struct Sample {
@@ -16,23 +16,20 @@ pub(super) struct Sample {
 }
 
 /// Samples actions with `noise` of the standard normal distribution, `[rows, components]`.
-///
-/// The log-density of `tanh(u)` is that of `u` minus `ln(1 - tanh(u)^2)` for each component. The latter equals
-/// `2 (ln 2 - u - ln(1 + exp(-2 u)))`, which stays finite where tanh rounds to 1.
 pub(super) fn sample(outputs: SquashedOutputs, noise: Tensor<2>, rows: &RowTasks) -> Sample {
     let SquashedOutputs { means, log_deviations } = outputs;
     let own = rows.illegal().bool_not().float();
     let half_ln_two_pi = (2.0 * PI).ln() / 2.0;
     let unsquashed = means + log_deviations.clone().exp() * noise.clone();
     let densities = noise.square().div_scalar(-2.0) - log_deviations.add_scalar(half_ln_two_pi);
-    let twice = unsquashed.clone().mul_scalar(2.0);
-    let slopes = (log_sigmoid(twice.clone()).mul_scalar(2.0) - twice).add_scalar(2.0 * LN_2);
-    let log_probs = ((densities - slopes) * own.clone()).sum_dim(1).squeeze_dim(1);
+    let log_probs = ((densities - log_slopes(unsquashed.clone())) * own.clone()).sum_dim(1).squeeze_dim(1);
     Sample { actions: unsquashed.tanh() * own, log_probs }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::LN_2;
+
     use burn::tensor::Device;
     use rl_env::Space;
 

@@ -11,13 +11,14 @@ use super::exploration::Exploration;
 use super::{Sac, SacConfig};
 use crate::cluster::Cluster;
 use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
+use crate::observation_statistics::ObservationStatistics;
 use crate::off_policy::OffPolicy;
 use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
 use crate::{ConfigError, LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"SACSTATE", version: 1 };
+const HEADER: Header = Header { magic: b"SACSTATE", version: 2 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {
@@ -32,6 +33,7 @@ struct State<'a> {
     temperature: TrainingState,
     target: Vec<NamedWeights>,
     exploration: Exploration,
+    statistics: Option<ObservationStatistics>,
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
@@ -53,6 +55,7 @@ pub(super) fn write(sac: &Sac, with_replay: bool, out: &mut dyn Write) -> Result
         temperature: sac.temperature.state()?,
         target: weights(&sac.target)?,
         exploration: sac.exploration.clone(),
+        statistics: sac.statistics.clone(),
         action_rng: action_rng.clone(),
         replay_rng: replay_rng.clone(),
         noise_rng: noise_rng.clone(),
@@ -124,6 +127,10 @@ impl Sac {
             return Err(bad("the noise does not match the environments"));
         }
         sac.exploration = state.exploration;
+        if !ObservationStatistics::are_alike(state.statistics.as_ref(), sac.statistics.as_ref()) {
+            return Err(bad("the statistics of the observations do not match the environments"));
+        }
+        sac.set_statistics(state.statistics);
         let off_policy = &mut sac.off_policy;
         off_policy.restore(state.replay, frames, state.due)?;
         (off_policy.steps, off_policy.updates) = (state.steps, state.updates);

@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch.distributions import Normal, TanhTransform
 
 from networks import (
     Case,
@@ -36,6 +37,9 @@ CONFIG = {
 IMAGES = Case([2, 36, 36], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
 VECTORS = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0])
 SAME_STEP = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0], same_step=True)
+# Continuous actions of one and of three components.
+NUMBERS = Case([3], [[0], [0, 1, 2]], [0, 1, 1, 0])
+SAME_STEP_NUMBERS = Case([3], [[0], [0, 1, 2]], [0, 1, 1, 0], same_step=True)
 
 # The environments, the number of updates, and the settings of PPO and of its network.
 RECORDINGS = {
@@ -49,14 +53,141 @@ RECORDINGS = {
     "ppo_lstm": (VECTORS, 2, {"update_epochs": 2}, {"lstm": LSTM}),
     "ppo_lstm_same_step": (SAME_STEP, 2, {"clip_vloss": False}, {"lstm": LSTM}),
     "ppo_popart": (VECTORS, 2, {"norm_adv": "game"}, {"value_scale": "popart", "popart_beta": 0.02}),
+    "ppo_gaussian": (NUMBERS, 2, {"update_epochs": 2}, {"normalize_observations": True}),
+    "ppo_squashed": (
+        SAME_STEP_NUMBERS,
+        2,
+        {"clip_vloss": False, "norm_adv": "game", "ent_coef": 0.3},
+        {"normalize_observations": True, "deviation": "state", "squash_actions": True},
+    ),
 }
+
+
+class Categorical:
+    """Policies over the actions of each task, described by log-probabilities, minus infinity for illegal actions."""
+
+    def __init__(self, case, policy):
+        self.case, self.shared = case, policy.get("head") == "shared"
+
+    def weights(self, weights, features, generator):
+        actions = self.case.shared_actions if self.shared else len(self.case.actions) * self.case.max_actions
+        random_linear(weights, "actor", features, actions, generator)
+
+    def outputs(self, weights, features, task_ids):
+        logits, legal = self.case.select(linear(weights, "actor", features), task_ids, self.shared)
+        return torch.log_softmax(logits.masked_fill(~legal, -math.inf), 1)
+
+    def description(self):
+        return {}
+
+    def no_actions(self, steps, envs):
+        return torch.zeros(steps, envs, dtype=torch.int32)
+
+    def sample(self, log_probs, generator):
+        return torch.multinomial(log_probs.exp(), 1, generator=generator)[:, 0]
+
+    def log_prob(self, log_probs, actions):
+        return log_probs.gather(1, actions.long().unsqueeze(1))[:, 0]
+
+    def entropies(self, log_probs, _):
+        # An impossible action contributes 0 to the entropy.
+        possible = torch.where(log_probs.isinf(), torch.zeros_like(log_probs), log_probs)
+        return -(possible.exp() * possible * ~log_probs.isinf()).sum(1)
+
+
+class Gaussian:
+    """Normal distributions of components, described by means, logarithms of deviations, and 1 for components of the task.
+
+    Actions are the numbers before they are squashed.
+    """
+
+    def __init__(self, case, policy):
+        self.case, self.of_state = case, policy.get("deviation") == "state"
+        self.squashes = policy.get("squash_actions", False)
+
+    def weights(self, weights, features, generator):
+        outputs = len(self.case.actions) * self.case.max_actions
+        random_linear(weights, "actor", features, outputs, generator)
+        if self.of_state:
+            random_linear(weights, "actor_logstd", features, outputs, generator)
+        else:
+            shape = (len(self.case.actions), self.case.max_actions)
+            weights["actor_logstd"] = torch.randn(shape, generator=generator) / 5
+
+    def outputs(self, weights, features, task_ids):
+        means, own = self.case.select(linear(weights, "actor", features), task_ids, False)
+        if self.of_state:
+            log_deviations, _ = self.case.select(linear(weights, "actor_logstd", features), task_ids, False)
+        else:
+            log_deviations = weights["actor_logstd"][task_ids]
+        return torch.stack([means, log_deviations, own.double()], 1)
+
+    def description(self):
+        return {"actions": [], "components": [len(own) for own in self.case.actions]}
+
+    def no_actions(self, steps, envs):
+        return torch.zeros(steps, envs, self.case.max_actions)
+
+    def sample(self, outputs, generator):
+        means, log_deviations, own = outputs.unbind(1)
+        noise = torch.randn(means.shape, generator=generator)
+        return ((means + log_deviations.exp() * noise) * own).float()
+
+    def log_prob(self, outputs, actions):
+        means, log_deviations, own = outputs.unbind(1)
+        log_probs = Normal(means, log_deviations.exp()).log_prob(actions.double())
+        if self.squashes:
+            log_probs = log_probs - slopes(actions.double())
+        return (log_probs * own).sum(1)
+
+    def entropies(self, outputs, actions):
+        means, log_deviations, own = outputs.unbind(1)
+        deviations = log_deviations.exp()
+        entropies = Normal(means, deviations).entropy()
+        if self.squashes:
+            # The action as a function of the policy, with the noise that it was drawn with.
+            noise = ((actions.double() - means) / deviations).detach()
+            entropies = entropies + slopes(means + deviations * noise)
+        return (entropies * own).sum(1)
+
+
+def slopes(numbers):
+    """Returns the logarithms of the slopes of tanh."""
+    return TanhTransform().log_abs_det_jacobian(numbers, numbers.tanh())
+
+
+class Statistics:
+    """Means and variances of the elements of the observations of each task."""
+
+    def __init__(self, case, generator):
+        (length,), tasks = case.observation, len(case.actions)
+        self.mean = torch.randn(tasks, length, generator=generator).double() / 2
+        self.var = 0.5 + torch.rand(tasks, length, generator=generator).double()
+        self.count = torch.tensor([[20.0], [30.0]]).double()
+
+    def tensors(self):
+        return {"obs_rms.mean": self.mean, "obs_rms.var": self.var, "obs_rms.count": self.count}
+
+    def normalized(self, observations, task_ids):
+        deviations = torch.sqrt(self.var[task_ids] + 1e-8)
+        return ((observations - self.mean[task_ids]) / deviations).clamp(-10, 10)
+
+    def add(self, task, observations):
+        """Adds observations, from sums and sums of squares."""
+        observations, count = observations.double(), self.count[task].clone()
+        total = count + len(observations)
+        squares = count * (self.var[task] + self.mean[task] ** 2) + (observations**2).sum(0)
+        self.mean[task] = (count * self.mean[task] + observations.sum(0)) / total
+        self.var[task] = squares / total - self.mean[task] ** 2
+        self.count[task] = total
 
 
 class Network:
     """Policy and value heads for all tasks behind shared layers."""
 
     def __init__(self, case, policy, generator):
-        self.case, self.lstm, self.shared = case, policy.get("lstm", 0), policy.get("head") == "shared"
+        self.case, self.lstm = case, policy.get("lstm", 0)
+        self.policy = (Gaussian if case in (NUMBERS, SAME_STEP_NUMBERS) else Categorical)(case, policy)
         weights = {}
         features, self.hidden = random_body(case, weights, WIDTH, False, generator)
         random_linear(weights, f"network.{self.hidden}", features, WIDTH, generator)
@@ -66,23 +197,24 @@ class Network:
                 weights[f"lstm.weight_{name}_l0"] = torch.randn(4 * self.lstm, inputs, generator=generator) / 2
                 weights[f"lstm.bias_{name}_l0"] = torch.randn(4 * self.lstm, generator=generator) / 10
             features = self.lstm
-        actions = case.shared_actions if self.shared else len(case.actions) * case.max_actions
-        random_linear(weights, "actor", features, actions, generator)
+        self.policy.weights(weights, features, generator)
         random_linear(weights, "critic", features, len(case.actions), generator)
         self.weights = learnable(weights)
+        self.statistics = Statistics(case, generator) if policy.get("normalize_observations") else None
 
     def features(self, observations):
         activation = torch.relu if self.case.is_image else torch.tanh
         inputs = self.case.inputs(observations)
+        if self.statistics:
+            inputs = self.statistics.normalized(inputs, self.case.task_ids)
         features = body(self.case, self.weights, inputs, False, activation)
         return activation(linear(self.weights, f"network.{self.hidden}", features))
 
     def heads(self, features, task_ids):
-        """Returns log-probabilities, minus infinity for illegal actions, and outputs of the value head."""
-        logits, legal = self.case.select(linear(self.weights, "actor", features), task_ids, self.shared)
-        log_probs = torch.log_softmax(logits.masked_fill(~legal, -math.inf), 1)
+        """Returns the descriptions of the policies and outputs of the value head."""
+        policies = self.policy.outputs(self.weights, features, task_ids)
         values = linear(self.weights, "critic", features)
-        return log_probs, values[torch.arange(len(task_ids)), task_ids]
+        return policies, values[torch.arange(len(task_ids)), task_ids]
 
     def start(self):
         """Returns the recurrent state before the first step."""
@@ -100,13 +232,13 @@ class Network:
 
     def sequence(self, observations, state, begins):
         """Makes all steps of a rollout. Returns [steps, environments, ...]."""
-        log_probs, values = [], []
+        policies, values = [], []
         for step in range(len(begins)):
             of_step = self.step(observations[step], state, begins[step])
-            log_probs.append(of_step[0])
+            policies.append(of_step[0])
             values.append(of_step[1])
             state = of_step[2]
-        return torch.stack(log_probs), torch.stack(values)
+        return torch.stack(policies), torch.stack(values)
 
 
 class PopArt:
@@ -162,16 +294,16 @@ class Rollout:
         self.begins[1:] = self.terminated | self.truncated if case.same_step else self.autoreset
         self.state = state
 
-        self.actions = torch.zeros(STEPS, envs, dtype=torch.int32)
+        self.actions = network.policy.no_actions(STEPS, envs)
         self.log_probs, self.values = torch.zeros(STEPS, envs), torch.zeros(STEPS, envs)
         self.final_values = torch.zeros(STEPS, envs, dtype=torch.float64)
         means, deviations = (torch.tensor([float(scale[index]) for scale in scales]) for index in range(2))
         self.expand = lambda values: values * deviations[case.task_ids] + means[case.task_ids]
         with torch.no_grad():
             for step in range(STEPS):
-                log_probs, values, state = network.step(self.observations[step], state, self.begins[step])
-                self.actions[step] = torch.multinomial(log_probs.exp(), 1, generator=generator)[:, 0]
-                own = log_probs.gather(1, self.actions[step].long().unsqueeze(1))[:, 0]
+                policies, values, state = network.step(self.observations[step], state, self.begins[step])
+                self.actions[step] = network.policy.sample(policies, generator)
+                own = network.policy.log_prob(policies, self.actions[step])
                 self.log_probs[step] = own + 0.2 * torch.randn(envs, generator=generator)
                 self.values[step] = self.expand(values) + 0.2 * torch.randn(envs, generator=generator)
                 nowhere = torch.zeros(envs, dtype=torch.bool)
@@ -246,14 +378,15 @@ def update(case, network, optimizer, popart, rollout, config):
             own = kept & (tasks == task)
             advantages[own] = normalized(advantages[own])
     advantages = normalized(advantages[kept]) if kind == "batch" else advantages[kept]
-    targets, old_values, actions = targets[kept], old_values[kept], rollout.actions[kept].long()
-    largest = torch.tensor([math.log(len(own)) for own in case.actions])[tasks[kept]]
+    targets, old_values, actions = targets[kept], old_values[kept], rollout.actions[kept]
+    if config.get("norm_ent"):
+        largest = torch.tensor([math.log(len(own)) for own in case.actions])[tasks[kept]]
 
     clipped = []
     for _ in range(config["update_epochs"]):
-        log_probs, values = network.sequence(rollout.observations, rollout.state, rollout.begins[:STEPS])
-        log_probs, values = log_probs[kept], values[kept]
-        log_ratio = log_probs.gather(1, actions.unsqueeze(1))[:, 0] - rollout.log_probs[kept].double()
+        policies, values = network.sequence(rollout.observations, rollout.state, rollout.begins[:STEPS])
+        policies, values = policies[kept], values[kept]
+        log_ratio = network.policy.log_prob(policies, actions) - rollout.log_probs[kept].double()
         ratio = log_ratio.exp()
         surrogate = torch.min(ratio * advantages, ratio.clamp(1 - coefficient, 1 + coefficient) * advantages)
         errors = (values - targets) ** 2
@@ -261,9 +394,7 @@ def update(case, network, optimizer, popart, rollout, config):
             near = old_values + (values - old_values).clamp(-coefficient, coefficient)
             errors = torch.max(errors, (near - targets) ** 2)
         value_loss = errors.mean() / 2
-        # An impossible action contributes 0 to the entropy.
-        possible = torch.where(log_probs.isinf(), torch.zeros_like(log_probs), log_probs)
-        entropies = -(possible.exp() * possible * ~log_probs.isinf()).sum(1)
+        entropies = network.policy.entropies(policies, actions)
         bonus = (entropies / largest).mean() if config.get("norm_ent") else entropies.mean()
         loss = -surrogate.mean() + config["vf_coef"] * value_loss - config["ent_coef"] * bonus
         optimizer.zero_grad()
@@ -275,6 +406,9 @@ def update(case, network, optimizer, popart, rollout, config):
         assert 0.1 < clipped[-1] < 0.9
         if config.get("clip_vloss", True):
             assert 0.1 < ((values - old_values).abs() > coefficient).double().mean() < 0.9
+    if network.statistics:
+        for task in range(len(case.actions)):
+            network.statistics.add(task, rollout.observations[:STEPS][kept & (tasks == task)])
     return {
         "policy_loss": -surrogate.mean(),
         "value_loss": value_loss,
@@ -293,6 +427,8 @@ def record(name, generator):
     config = CONFIG | ppo
     network = Network(case, policy, generator)
     tensors = {f"weights.{key}": value.detach().clone() for key, value in network.weights.items()}
+    if network.statistics:
+        tensors |= {f"weights.{key}": value.clone() for key, value in network.statistics.tensors().items()}
     optimizer = adam(network.weights, config["learning_rate"], 1e-5)
     popart = PopArt(len(case.actions), policy["popart_beta"]) if "popart_beta" in policy else None
     total_updates = config["total_steps"] // (STEPS * case.num_envs)
@@ -308,7 +444,9 @@ def record(name, generator):
         first = {"observation": rollout.observations[STEPS], "ended": rollout.ended}
     tensors |= {f"new_weights.{key}": value.detach() for key, value in network.weights.items()}
     tensors |= moments(network.weights, optimizer)
-    description = case.description() | {
+    if network.statistics:
+        tensors |= {f"statistics.{key}": value for key, value in network.statistics.tensors().items()}
+    description = case.description() | network.policy.description() | {
         "learner": config,
         "policy": {"width": 0.125, "hidden_size": WIDTH} | policy,
     }

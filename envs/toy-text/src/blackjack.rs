@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 /// Ace, 2 to 10, and three face cards that count 10, drawn from an infinite deck.
 const NUM_RANKS: u32 = 13;
 /// The sum at which the dealer stops drawing.
-const DEALER_STANDS: u32 = 17;
-const BEST: u32 = 21;
+pub(crate) const DEALER_STANDS: u32 = 17;
+pub(crate) const BEST: u32 = 21;
 
 /// The value of a natural (an ace and a ten as the first two cards).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum BlackjackRules {
 pub struct Blackjack {
     observation_space: Space,
     action_space: Space,
-    rules: BlackjackRules,
+    pub(crate) rules: BlackjackRules,
     state: State,
 }
 
@@ -43,16 +43,16 @@ struct State {
 }
 
 /// A summary of the cards in a hand.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Hand {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Hand {
     /// The sum of the cards, with aces counting 1.
     hard_sum: u32,
     has_ace: bool,
-    num_cards: u32,
+    pub(crate) num_cards: u32,
 }
 
 impl Hand {
-    fn with(self, card: u32) -> Self {
+    pub(crate) fn with(self, card: u32) -> Self {
         Self {
             hard_sum: self.hard_sum.saturating_add(card),
             has_ace: self.has_ace || card == 1,
@@ -65,16 +65,16 @@ impl Hand {
         self.has_ace && self.hard_sum <= BEST - 10
     }
 
-    fn sum(self) -> u32 {
+    pub(crate) fn sum(self) -> u32 {
         self.hard_sum + if self.has_usable_ace() { 10 } else { 0 }
     }
 
     /// Returns the sum, or 0 if it exceeds 21.
-    fn score(self) -> u32 {
+    pub(crate) fn score(self) -> u32 {
         if self.sum() > BEST { 0 } else { self.sum() }
     }
 
-    fn is_natural(self) -> bool {
+    pub(crate) fn is_natural(self) -> bool {
         self.num_cards == 2 && self.sum() == BEST
     }
 }
@@ -106,13 +106,17 @@ impl State {
         while self.dealer.sum() < DEALER_STANDS {
             self.dealer = self.dealer.with(self.draw());
         }
-        let wins = self.player.score().cmp(&self.dealer.score());
-        let reward = match rules {
-            BlackjackRules::SuttonBarto if self.player.is_natural() && !self.dealer.is_natural() => 1.0,
-            BlackjackRules::Natural if self.player.is_natural() && wins.is_gt() => 1.5,
-            _ => f32::from(wins as i8),
-        };
-        Step { terminated: true, ..Step::reward(reward) }
+        Step { terminated: true, ..Step::reward(reward(rules, self.player, self.dealer)) }
+    }
+}
+
+/// Returns the reward of a player against the final hand of the dealer.
+pub(crate) fn reward(rules: BlackjackRules, player: Hand, dealer: Hand) -> f32 {
+    let wins = player.score().cmp(&dealer.score());
+    match rules {
+        BlackjackRules::SuttonBarto if player.is_natural() && !dealer.is_natural() => 1.0,
+        BlackjackRules::Natural if player.is_natural() && wins.is_gt() => 1.5,
+        _ => f32::from(wins as i8),
     }
 }
 

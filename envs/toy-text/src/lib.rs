@@ -8,12 +8,13 @@ mod cliff_walking;
 mod frozen_lake;
 mod grid;
 mod ids;
+mod optimal;
 mod tabular;
 mod taxi;
 
 pub use blackjack::{Blackjack, BlackjackRules};
 pub use cliff_walking::cliff_walking;
 pub use frozen_lake::{FrozenLakeError, FrozenLakeOptions, MAP_4X4, MAP_8X8, frozen_lake};
-pub use ids::register;
+pub use ids::{optimal_return, register};
 pub use tabular::{Outcome, Tabular, TabularInfo};
 pub use taxi::{Taxi, TaxiInfo, TaxiOptions};

@@ -86,6 +86,22 @@ impl Tabular {
     pub fn state(&self) -> usize {
         self.state.number
     }
+
+    pub(crate) fn num_states(&self) -> usize {
+        self.table.start.len()
+    }
+
+    /// Returns the possible outcomes of each action in a state.
+    pub(crate) fn outcomes_of(&self, state: usize) -> impl Iterator<Item = &[Outcome]> {
+        let count = self.table.num_actions;
+        self.table.choices[state * count..(state + 1) * count].iter().map(|choice| choice.outcomes.as_slice())
+    }
+
+    /// Returns the probability of each state after a reset.
+    pub(crate) fn start_probabilities(&self) -> impl Iterator<Item = f64> {
+        let before = [0.0].into_iter().chain(self.table.start.iter().copied());
+        self.table.start.iter().zip(before).map(|(sum, before)| sum - before)
+    }
 }
 
 impl Choice {

@@ -53,8 +53,8 @@ pub struct TaxiInfo {
 /// reinforcement learning with the MAXQ value function decomposition".
 #[derive(Clone, Debug)]
 pub struct Taxi {
-    table: Tabular,
-    options: TaxiOptions,
+    pub(crate) table: Tabular,
+    pub(crate) options: TaxiOptions,
     /// True if the passenger will still change the destination in this episode.
     is_fickle: bool,
 }

@@ -69,6 +69,17 @@ mod tests {
     }
 
     #[test]
+    fn shows_published_scores_of_tasks_without_human_scores() {
+        let mut run = run("first", "[environments]\ngames = ['HalfCheetah-v5']");
+        run.games.get_mut("HalfCheetah-v5").unwrap().evaluation = Some(1718.25);
+        let page = html(&grouped(vec![run])).unwrap();
+        let row = "1,718</td><td>1,443 &plusmn; 46.0</td><td>9,635 &plusmn; 1,424</td>";
+        assert!(page.contains(row), "no '{row}' in {page}");
+        assert!(page.contains("docs/benchmark/ppo_continuous_action.md"), "a source: {page}");
+        assert!(!page.contains("Human-normalised scores"), "{page}");
+    }
+
+    #[test]
     fn unlike_runs_have_short_names_and_a_table_of_the_settings_they_share() {
         let configs = [
             ("slow", "[environments]\nnum_envs = 4"),

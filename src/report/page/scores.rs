@@ -97,7 +97,7 @@ pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
                 row.push(number(game.and_then(|game| game.random_score)));
                 row.push(number(game.and_then(|game| game.human_score)));
             }
-            row.extend(published.iter().map(|column| number(PUBLISHED.score(column, id))));
+            row.extend(published.iter().map(|column| published_score(column, id)));
             table.push(row);
         }
     }
@@ -110,6 +110,15 @@ pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
         table.html(),
         sources(&published)
     )
+}
+
+/// Returns the published score of an agent in a game, with its standard deviation over seeds where that is known.
+fn published_score(column: &Column, id: &str) -> String {
+    let score = number(PUBLISHED.score(column, id));
+    match PUBLISHED.deviation(column, id) {
+        Some(deviation) => format!("{score} &plusmn; {}", number(Some(deviation))),
+        None => score,
+    }
 }
 
 /// Returns the sources of the published scores.

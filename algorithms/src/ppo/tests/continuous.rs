@@ -1,13 +1,21 @@
 //! Continuous actions and normalised observations.
 
 use super::*;
-use crate::ContinuousActions;
-use crate::networks::TrainedNetwork;
+use crate::networks::{Deviation, TrainedNetwork};
 use crate::observation_statistics::ObservationStatistics;
 use crate::testing::{assert_stopped_updates_are_undone, simulate_device, spec_of_numbers};
+use crate::{ContinuousActions, LearnerError};
 
 fn numbers(mode: AutoresetMode) -> VectorSpec {
     spec_of_numbers(Space::floats(3, -1.0, 1.0), mode)
+}
+
+/// Like [`numbers`], with finite bounds.
+fn bounded(mode: AutoresetMode) -> VectorSpec {
+    let mut spec = numbers(mode);
+    let actions = ContinuousActions::of_space(&Space::float_ranges(&[(-1.0, 1.0), (-0.4, 2.0), (0.0, 9.0)]));
+    spec.tasks[1] = Task::of_actions("three", actions.unwrap());
+    spec
 }
 
 fn normalizing() -> PolicyConfig {
@@ -26,13 +34,16 @@ fn observations(envs: &RandomEnvs) -> Vec<(usize, Vec<f32>)> {
 
 #[test]
 fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
-    for (mode, head, lstm) in [
-        (AutoresetMode::SameStep, HeadKind::PerGame, 0),
-        (AutoresetMode::NextStep, HeadKind::Shared, 0),
-        (AutoresetMode::NextStep, HeadKind::PerGame, 5),
+    let of_state = PolicyConfig { deviation: Deviation::State, ..normalizing() };
+    for (mode, policy) in [
+        (AutoresetMode::SameStep, normalizing()),
+        (AutoresetMode::NextStep, PolicyConfig { head: HeadKind::Shared, ..normalizing() }),
+        (AutoresetMode::NextStep, PolicyConfig { lstm: 5, ..normalizing() }),
+        (AutoresetMode::NextStep, PolicyConfig { squash_actions: true, ..normalizing() }),
+        (AutoresetMode::NextStep, PolicyConfig { head: HeadKind::Shared, ..of_state.clone() }),
+        (AutoresetMode::SameStep, PolicyConfig { squash_actions: true, lstm: 5, ..of_state }),
     ] {
-        let policy = PolicyConfig { head, lstm, ..normalizing() };
-        let spec = numbers(mode);
+        let spec = if policy.squash_actions { bounded(mode) } else { numbers(mode) };
         let config = || PpoConfig { num_minibatches: 2, ..config() };
         for pause in [0, 5, 16, 20] {
             let (mut ppo, mut envs) = (learner_of(config(), &policy, &spec), RandomEnvs::new(spec.clone()));
@@ -119,6 +130,44 @@ fn statistics_belong_to_the_exported_weights_and_return_with_them() {
     let mut other = learner_of(config(), &PolicyConfig::default(), &spec);
     let refused = other.start_from(&source).unwrap_err().to_string();
     assert!(refused.starts_with("the source has policy.normalize_observations = true"), "{refused}");
+}
+
+#[test]
+fn deviations_of_the_state_are_exported_as_a_layer_and_return_from_it() {
+    let spec = bounded(AutoresetMode::NextStep);
+    let policy =
+        PolicyConfig { deviation: Deviation::State, squash_actions: true, ..PolicyConfig::default() };
+    let (mut ppo, mut envs) = (learner_of(config(), &policy, &spec), RandomEnvs::new(spec.clone()));
+    (0..20).for_each(|_| _ = step(&mut ppo, &mut envs));
+    let source = TrainedNetwork { description: ppo.description(), weights: ppo.torch_weights().unwrap() };
+    let shape =
+        |name: &str| source.weights.iter().find(|weights| weights.name == name).unwrap().shape.clone();
+    assert_eq!((shape("actor_logstd.weight"), shape("actor_logstd.bias")), (vec![6, 64], vec![6]));
+    let start = |policy: &PolicyConfig| {
+        let mut started = learner_of(config(), policy, &spec);
+        started.start_from(&source).map(|_| started)
+    };
+    let started = start(&policy).unwrap();
+    let [ours, theirs] = [&ppo, &started].map(|ppo| ppo.policy(&spec).unwrap().greedy(&envs.batch).unwrap());
+    assert_eq!(ours, theirs);
+    for (other, setting) in [
+        (PolicyConfig { squash_actions: false, ..policy.clone() }, "policy.squash_actions = true"),
+        (PolicyConfig { deviation: Deviation::Parameter, ..policy.clone() }, "policy.deviation = state"),
+    ] {
+        let refused = start(&other).err().unwrap().to_string();
+        assert!(refused.starts_with(&format!("the source has {setting}")), "{refused}");
+    }
+}
+
+#[test]
+fn squashed_actions_need_bounds() {
+    let policy = PolicyConfig { squash_actions: true, ..PolicyConfig::default() };
+    let spec = numbers(AutoresetMode::NextStep);
+    let refused = Ppo::new(config(), policy, spec, &Device::flex(), 7).err().unwrap();
+    assert!(
+        matches!(&refused, LearnerError::Spec(SpecError::UnboundedActions { task, .. }) if task == "three"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::{Learner, VectorSpec};
 
 fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {
     let shard = sac.off_policy.shards_of(draws).swap_remove(0);
-    Minibatch::gather(&sac.off_policy, draws, shard, &sac.critics.device)
+    sac.gather(draws, shard, &sac.critics.device)
 }
 
 fn draws(sac: &Sac, count: usize) -> Vec<Draw> {

@@ -44,7 +44,8 @@ fn variants() -> Vec<(SacConfig, PolicyConfig)> {
     let noisy = SacConfig { noise_correlation: 0.9, policy_frequency: 3, ..config() };
     let slow = SacConfig { target_network_frequency: 2, tau: 1.0, target_entropy_scale: 0.5, ..config() };
     let shared = PolicyConfig { head: HeadKind::Shared, layer_norm: Some(true), ..small() };
-    vec![(config(), small()), (fixed, small()), (noisy, small()), (slow, shared)]
+    let normalizing = PolicyConfig { normalize_observations: true, ..small() };
+    vec![(config(), small()), (fixed, small()), (noisy, small()), (slow, shared), (config(), normalizing)]
 }
 
 fn learner((config, policy): (SacConfig, PolicyConfig), spec: VectorSpec) -> Sac {

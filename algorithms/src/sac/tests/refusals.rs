@@ -5,7 +5,7 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{config, learner, numbers, small};
 use crate::cluster::Cluster;
-use crate::networks::{PolicyConfig, weights};
+use crate::networks::{Deviation, PolicyConfig, weights};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, spec, spec_of_numbers};
 use crate::{Learner, LearnerError, ReplayError, ReplayStorage, ValueScale, VectorSpec};
@@ -86,7 +86,10 @@ fn environments_that_sac_cannot_learn_in_are_refused() {
         "two has the action space Discrete(2); SAC needs a Box of bounded float32. PPO, DQN and PQN learn discrete actions"
     );
     let unbounded = refused(spec_of_numbers(vector(), mode));
-    assert!(unbounded.ends_with("SAC needs finite bounds. PPO learns unbounded actions"), "{unbounded}");
+    assert!(
+        unbounded.ends_with("need finite bounds. PPO without the latter learns unbounded actions"),
+        "{unbounded}"
+    );
     let images = VectorSpec { observation_space: Space::bytes([2, 36, 36]), ..numbers(mode) };
     assert!(refused(images).contains("SAC needs vectors"));
 }
@@ -99,7 +102,8 @@ fn settings_of_the_network_that_sac_lacks_are_refused() {
         Ok(_) => panic!("accepted"),
     };
     assert_eq!(refused(PolicyConfig { lstm: 4, ..small() }), "lstm");
-    assert_eq!(refused(PolicyConfig { normalize_observations: true, ..small() }), "normalize_observations");
+    assert_eq!(refused(PolicyConfig { deviation: Deviation::State, ..small() }), "deviation");
+    assert_eq!(refused(PolicyConfig { squash_actions: true, ..small() }), "squash_actions");
     assert_eq!(refused(PolicyConfig { value_scale: ValueScale::H, ..small() }), "value_scale");
     assert_eq!(refused(PolicyConfig { game_embedding: 3, ..small() }), "game_embedding");
 }
