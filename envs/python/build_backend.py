@@ -67,11 +67,17 @@ def build_wheel(
 
 def build_program(directory: Path, options: list[str]) -> Path:
     """Builds the program and returns its path."""
+    if "--interpreter" not in options:
+        # As for the module: with another one PyO3 would be compiled again.
+        options = ["--interpreter", sys.executable, *options]
     run("maturin", "build", "--release", "--bindings", "bin", "--out", directory, *options)
     (wheel,) = directory.glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
-        (program,) = (name for name in contents.namelist() if Path(name).parent.name == "scripts")
-        return Path(contents.extract(program, directory))
+        (name,) = (name for name in contents.namelist() if Path(name).parent.name == "scripts")
+        program = Path(contents.extract(name, directory))
+    # Extraction drops permissions, which pip takes from the wheel.
+    program.chmod(0o755)
+    return program
 
 
 def run(*command: str | Path) -> None:

@@ -155,6 +155,8 @@ def test_names_and_errors() -> None:
     env = ale_train.make("Pong-v5", num_envs=2)
     env.reset()
     with pytest.raises(AssertionError):
-        env.step(np.array([0.0, 1.0]))
+        env.step(np.array([0.5, 1.0]))
+    with pytest.raises(ValueError, match="render_mode is 'human', but must be None or 'rgb_array'"):
+        ale_train.make("Pong-v5", render_mode="human")
     with pytest.raises(ValueError):
         env.step(np.array([0, 1]), np.array([0, 9]))

@@ -361,7 +361,7 @@ class EnvPool:
         return self._recv()
 
     def send(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> None:
-        """Sends actions without waiting. A synchronous pool may be sent to in parts, or in part.
+        """Sends actions without waiting. A synchronous pool may be sent to in part; ``recv`` returns those that were.
 
         Args:
             action: One action for each environment: whole numbers of shape ``(rows,)``, or floats of ``(rows, n)``; or
@@ -390,11 +390,13 @@ class EnvPool:
     def _recv(self) -> Results:
         sent, self._sent = self._sent, []
         # Those of an asynchronous pool are in flight for any number of batches.
-        if self.is_async or len(sent) in (0, self.num_envs):
+        if self.is_async or not sent:
             return self._results(self._envs.recv())
-        # A batch also contains the other environments, which have not made a step.
-        self._envs._open_pool().send_report()
-        return self._results(self._envs.recv()).of_rows(np.array(sent))
+        if len(sent) < self.num_envs:
+            # The others are in the batch, too.
+            self._envs._open_pool().send_report()
+        results = self._results(self._envs.recv())
+        return results if sent == self.all_env_ids.tolist() else results.of_rows(np.array(sent))
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
         return self.spec.config.results(batch)
