@@ -122,10 +122,6 @@ def test_sending_to_some_environments(env_type: str) -> None:
         ids = random.permutation(4)[: random.integers(1, 5)]
         actions = random.integers(4, size=len(ids))
         assert_same(f"step of {ids}", our.step(actions, ids), their.step(actions, ids))
-    for env in (our, their):
-        env.send(np.array([1, 2]), np.array([3, 0]))
-        env.send(np.array([3]), np.array([1]))
-    assert_same("recv", our.recv(), their.recv())
     assert_same("reset([3, 1])", our.reset(np.array([3, 1])), their.reset(np.array([3, 1])))
 
 
