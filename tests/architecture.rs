@@ -57,11 +57,16 @@ fn the_pool_builds_without_the_emulator() {
 #[test]
 fn the_python_module_builds_without_the_application() {
     let packages = workspace_packages();
-    let python =
-        packages.iter().find(|package| package.name.as_str() == "ale-train-python").expect("a crate for Python");
+    let python = packages
+        .iter()
+        .find(|package| package.name.as_str() == "ale-train-python")
+        .expect("a crate for Python");
     let application =
         python.dependencies.iter().find(|dependency| dependency.name == "ale-train").expect("a dependency");
-    assert!(application.optional, "the feature `program` turns the application on, for the program in wheels");
+    assert!(
+        application.optional,
+        "the feature `program` turns the application on, for the program in wheels"
+    );
 }
 
 /// Environments are independent of the learners and their framework.

@@ -1,8 +1,8 @@
 """The build backend (PEP 517): maturin, with the program ``ale-train`` in the wheel beside the module.
 
-The program is a target of this package, so that cargo compiles the crates that it shares with the module once. Arguments
-for maturin, such as ``--zig``, apply to both. If ``ALE_TRAIN_WITHOUT_PROGRAM`` is set, the wheel contains the module only,
-like editable installations. There are no source distributions: they would lack the program.
+The program is a target of this package, so that cargo compiles the crates that it shares with the module once.
+Arguments for maturin, such as ``--zig``, apply to both. If ``ALE_TRAIN_WITHOUT_PROGRAM`` is set, the wheel contains the
+module only, like editable installations. There are no source distributions: they would lack the program.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ def build_wheel(
     metadata_directory: str | None = None,
 ) -> str:
     """Builds the wheel and returns its name."""
+    name: str
     if os.environ.get("ALE_TRAIN_WITHOUT_PROGRAM"):
-        return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+        name = maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
+        return name
     options = [*maturin.get_maturin_pep517_args(config_settings), "--features", "program"]
     with tempfile.TemporaryDirectory() as temporary:
         built = Path(temporary)

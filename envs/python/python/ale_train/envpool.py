@@ -449,7 +449,7 @@ class EnvPool:
         """
         if self.render_mode is None or not isinstance(self._envs, AtariVectorEnv):
             raise RuntimeError("render_mode is None; create the environments with render_mode='rgb_array'")
-        ids = self.render_env_id if env_ids is None else env_ids
+        ids = np.atleast_1d(self.render_env_id if env_ids is None else env_ids)
         return np.stack([self._envs.render(env) for env in arguments.indices("env_ids", ids, self.num_envs)])
 
     def close(self) -> None:
