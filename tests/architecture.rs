@@ -16,7 +16,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("toy-text", &["rl-env"]),
     ("mujoco", &["downloads", "rl-env"]),
     ("algorithms", &["rl-env", "settings"]),
-    ("ale-train-python", &["ale", "classic-control", "mujoco", "rl-env", "toy-text", "vector"]),
+    ("ale-train-python", &["ale", "ale-train", "classic-control", "mujoco", "rl-env", "toy-text", "vector"]),
     (
         "ale-train",
         &[
@@ -52,6 +52,21 @@ fn the_pool_builds_without_the_emulator() {
     let vector = packages.iter().find(|package| package.name.as_str() == "vector").expect("a crate vector");
     let ale = vector.dependencies.iter().find(|dependency| dependency.name == "ale").expect("a dependency");
     assert!(ale.optional, "the feature `atari` of vector turns the emulator on");
+}
+
+#[test]
+fn the_python_module_builds_without_the_application() {
+    let packages = workspace_packages();
+    let python = packages
+        .iter()
+        .find(|package| package.name.as_str() == "ale-train-python")
+        .expect("a crate for Python");
+    let application =
+        python.dependencies.iter().find(|dependency| dependency.name == "ale-train").expect("a dependency");
+    assert!(
+        application.optional,
+        "the feature `program` turns the application on, for the program in wheels"
+    );
 }
 
 /// Environments are independent of the learners and their framework.

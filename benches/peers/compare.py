@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+import kinds
 import report
 import sides
 import work
@@ -17,13 +18,17 @@ GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
                 the largest shape has
   emulator      the act loop of one game on one thread, one frame per act
   interpreted   the same, without native code
+  single        one environment of gymnasium.make, with RGB, grayscale and RAM, frame skips 4 and 1
   vector        a vector environment of one game in each of the shapes. ENVSxTHREADS waits for all
                 environments, ENVSxTHREADS/BATCH for the first BATCH to finish
+  xla           100 steps of a vector environment in one program of JAX, by lax.scan; also against
+                ale-train's env.step without JAX
+  xla-calls     the same with one step in each call of a program
   reset         a reset of one environment, including no-ops
   seeded-reset  a reset with a seed, for which ale-py reloads the ROM
 
 ale-train is driven from Python, as its peers are, and from Rust, as its trainer drives it; its act
-loop only from Rust. Vector environments use the standard preprocessing (frame skip 4, 84x84 grey,
+loop only from Rust, single environments and JAX only from Python. Vector environments use the standard preprocessing (frame skip 4, 84x84 grey,
 max-pool, stack of 4). Actions are drawn at random from the minimal action set. Rates count emulated
 frames, or resets. The sides run strictly in turn, round by round. All environments stay alive between
 the rounds, so that startup and warm-up are not measured, and the first round is discarded. Machines are
@@ -82,7 +87,7 @@ def options():
         "--drivers", type=listed(work.DRIVERS), default=work.DRIVERS, help="languages that drive ale-train [default: python,rust]"
     )
     parser.add_argument(
-        "--peers", type=listed(sides.NAMES), default=sides.NAMES, help="packages to compare with [default: all]"
+        "--peers", type=listed(kinds.NAMES), default=kinds.NAMES, help="packages to compare with [default: all]"
     )
     parser.add_argument("--rounds", type=positive(int), default=5, help="rounds after the discarded first one [default: 5]")
     parser.add_argument("--seconds", type=positive(float), default=2.0, help="duration of each measurement [default: 2]")
@@ -91,7 +96,8 @@ def options():
     )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    chosen.kinds = [kind for kind in chosen.kinds if "rust" in chosen.drivers or kind in sides.OURS]
+    driven = {"python": kinds.OURS, "rust": work.RUST_KINDS}
+    chosen.kinds = [kind for kind in chosen.kinds if any(kind in driven[driver] for driver in chosen.drivers)]
     chosen.games = work.atari57() if chosen.games == ["atari57"] else chosen.games or work.GAMES
     return chosen
 
@@ -107,7 +113,7 @@ class Progress:
         elapsed = time.monotonic() - self.start
         ours = measured.ours()[0]
         ratios = ", ".join(f"{ratio.median:.2f} {peer}" for peer, ratio in measured.ratios(ours).items())
-        what = f"{measured.work.kind} {measured.work.subject} {measured.work.shape or ''}".strip()
+        what = f"{measured.work.kind} {measured.work.subject} {measured.work.shape or measured.work.view or ''}".strip()
         whole = elapsed / self.done * self.total
         print(
             f"{self.done}/{self.total} {what}: {ratios}; {clock(elapsed)} of about {clock(whole)}",
@@ -123,11 +129,11 @@ def clock(seconds):
 def sides_of(piece, rust, chosen):
     """Returns the sides that do this work, by name. `rust` is ale-train's side in Rust, or None."""
     found = {}
-    if "python" in chosen.drivers and piece.kind in sides.OURS:
-        found[report.OURS["python"]] = sides.OURS[piece.kind](piece)
+    if "python" in chosen.drivers and piece.kind in kinds.OURS:
+        found[report.OURS["python"]] = kinds.OURS[piece.kind](piece)
     if rust:
         found[report.OURS["rust"]] = rust
-    return found | {name: side(piece) for name, side in sides.PEERS[piece.kind].items() if name in chosen.peers}
+    return found | {name: side(piece) for name, side in kinds.PEERS[piece.kind].items() if name in chosen.peers}
 
 
 def measure(piece, chosen_sides, chosen):
@@ -161,9 +167,10 @@ def main():
     measured = []
     try:
         for works in lists:
-            process = sides.RustProcess(chosen.program, works) if "rust" in chosen.drivers else None
-            for index, piece in enumerate(works):
-                rust = process and sides.RustSide(process, index)
+            in_rust = [piece for piece in works if "rust" in chosen.drivers and piece.kind in work.RUST_KINDS]
+            process = sides.RustProcess(chosen.program, in_rust) if in_rust else None
+            for piece in works:
+                rust = sides.RustSide(process, in_rust.index(piece)) if piece in in_rust else None
                 measured.append(measure(piece, sides_of(piece, rust, chosen), chosen))
                 progress.show(measured[-1])
             if process:

@@ -4,6 +4,8 @@ import ale_py
 import gymnasium
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation, TransformAction
 
+from work import camel_case
+
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 gymnasium.register_envs(ale_py)
 
@@ -24,5 +26,4 @@ def action_count(game):
 
 
 def _plain(game):
-    name = "".join(map(str.capitalize, game.split("_")))
-    return gymnasium.make(f"ALE/{name}-v5", frameskip=1, repeat_action_probability=0.0)
+    return gymnasium.make(f"ALE/{camel_case(game)}-v5", frameskip=1, repeat_action_probability=0.0)

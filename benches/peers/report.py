@@ -105,7 +105,7 @@ def geometric_mean(ratios):
 
 
 def write_json(measured, chosen):
-    packages = ["ale-py", "envpool", "gymnasium", "numpy"]
+    packages = ["ale-py", "envpool", "gymnasium", "jax", "numpy"]
     json.dump(
         {
             "commit": command(["git", "rev-parse", "HEAD"]),
@@ -122,6 +122,7 @@ def write_json(measured, chosen):
                     "kind": one.work.kind,
                     "games": list(one.work.games),
                     "shape": str(one.work.shape) if one.work.shape else None,
+                    "view": str(one.work.view) if one.work.view else None,
                     "unit": one.work.unit,
                     "rates": one.rates,
                     "ratios": {

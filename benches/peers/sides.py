@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from work import Shape
+from work import Shape, camel_case
 
 # Batches before the first measurement. The first round, which is discarded, completes the warm-up.
 WARM_UP = 10
@@ -270,19 +270,6 @@ class EnvPoolReset(Loop):
         return 1
 
 
-# For each kind of work, the sides in this process that implement it. ale-train has no act loop in Python.
-OURS = {"together": AleTrain, "vector": AleTrain, "reset": AleTrainReset, "seeded-reset": AleTrainReset}
-PEERS = {
-    "together": {"ale-py": AleSeveral, "envpool": EnvPoolSeveral, "gymnasium": GymnasiumAsync},
-    "emulator": {"ale-py": AleEmulator},
-    "interpreted": {"ale-py": AleEmulator},
-    "vector": {"ale-py": AleVector, "envpool": EnvPool},
-    "reset": {"ale-py": AleReset, "envpool": EnvPoolReset},
-    "seeded-reset": {"ale-py": AleReset},
-}
-NAMES = ["ale-py", "envpool", "gymnasium"]
-
-
 def ale_train_vector(work):
     from ale_train.vector_env import AtariVectorEnv
 
@@ -301,9 +288,8 @@ def ale_vector(game, num_envs, num_threads, batch_size):
 def envpool_of(game, num_envs, num_threads, batch_size):
     import envpool
 
-    name = "".join(map(str.capitalize, game.split("_"))) + "-v5"
     sizes = {"num_envs": num_envs, "num_threads": num_threads, "batch_size": batch_size}
-    return envpool.make(name, env_type="gymnasium", **sizes)
+    return envpool.make(f"{camel_case(game)}-v5", env_type="gymnasium", **sizes)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 GAMES = ["pong", "breakout", "space_invaders", "ms_pacman", "seaquest", "qbert", "beam_rider", "enduro"]
 # The languages from which ale-train is driven. The peers are always driven from Python.
 DRIVERS = ["python", "rust"]
-KINDS = ["together", "emulator", "interpreted", "vector", "reset", "seeded-reset"]
+KINDS = ["together", "emulator", "interpreted", "single", "vector", "xla", "xla-calls", "reset", "seeded-reset"]
+# The kinds that ale-train does in Rust, too.
+RUST_KINDS = ["together", "emulator", "interpreted", "vector", "reset", "seeded-reset"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,10 +45,25 @@ class Shape:
 
 
 @dataclasses.dataclass(frozen=True)
+class View:
+    """The observations and the frame skip of a single environment."""
+
+    obs_type: str
+    frameskip: int
+
+    def __str__(self):
+        return f"{self.obs_type}, frame skip {self.frameskip}"
+
+
+VIEWS = [View(obs_type, frameskip) for frameskip in (4, 1) for obs_type in ("rgb", "grayscale", "ram")]
+
+
+@dataclasses.dataclass(frozen=True)
 class Work:
     kind: str
     games: tuple
     shape: Shape | None = None
+    view: View | None = None
 
     @property
     def argument(self):
@@ -67,7 +84,10 @@ class Work:
             "together": lambda: f"all games in one vector environment, {self.shape.num_threads} threads",
             "emulator": lambda: "act loop of one game on one thread",
             "interpreted": lambda: "act loop of one game on one thread, without native code",
+            "single": lambda: f"single environment of gymnasium.make, {self.view}",
             "vector": lambda: f"vector environment of one game, {self.shape}",
+            "xla": lambda: f"steps in one program of JAX, {self.shape}",
+            "xla-calls": lambda: f"step compiled by JAX, {self.shape}",
             "reset": lambda: "reset of one environment",
             "seeded-reset": lambda: "reset of one environment with a seed",
         }[self.kind]()
@@ -86,13 +106,22 @@ def plan(games, kinds, shapes):
     for game in games:
         works = []
         for kind in kinds:
-            if kind == "vector":
+            if kind == "single":
+                works += [Work(kind, (game,), view=view) for view in VIEWS]
+            elif kind == "vector":
                 works += [Work(kind, (game,), shape) for shape in shapes]
+            elif kind in ("xla", "xla-calls"):
+                works += [Work(kind, (game,), shape) for shape in shapes if not shape.first_come]
             elif kind != "together":
                 works.append(Work(kind, (game,)))
         if works:
             lists.append(works)
     return lists
+
+
+def camel_case(game):
+    """Returns the name of a game as it is in ids: `MsPacman` for `ms_pacman`."""
+    return "".join(map(str.capitalize, game.split("_")))
 
 
 def atari57():

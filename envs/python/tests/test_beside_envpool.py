@@ -28,6 +28,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], int]] = {
     "single frames": ("Breakout-v5", {"frame_skip": 1, "stack_num": 1, "max_episode_steps": 200}, 250),
     "mode and difficulty": ("Breakout-v5", {"mode": 4, "difficulty": 1}, 60),
     "seeds": ("Kangaroo-v5", {"env_seed": [9, 2]}, 40),
+    "list of seeds": ("Kangaroo-v5", {"seed": [9, 2]}, 40),
 }
 
 
@@ -110,6 +111,46 @@ def test_sending_and_receiving() -> None:
                 env.send(actions, ids)
             else:
                 env.send({"action": actions, "env_id": ids, "players": {"env_id": ids}})
+
+
+@pytest.mark.parametrize("env_type", ["gymnasium", "dm"])
+def test_sending_to_some_environments(env_type: str) -> None:
+    our, their = make_both("Breakout-v5", env_type, num_envs=4)
+    assert_same("reset", our.reset(), their.reset())
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        ids = random.permutation(4)[: random.integers(1, 5)]
+        actions = random.integers(4, size=len(ids))
+        assert_same(f"step of {ids}", our.step(actions, ids), their.step(actions, ids))
+    assert_same("reset([3, 1])", our.reset(np.array([3, 1])), their.reset(np.array([3, 1])))
+
+
+def test_the_first_step_resets() -> None:
+    our, their = make_both("Pong-v5", "gymnasium", max_episode_steps=3)
+    for step in range(6):
+        actions = np.array([step, 2])
+        assert_same(f"step {step}", our.step(actions), their.step(actions))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+def test_whole_actions_of_other_types(dtype: type) -> None:
+    our, their = make_both("Pong-v5", "gymnasium")
+    assert_same("reset", our.reset(), their.reset())
+    for actions in np.array([[1, 2], [5, 3], [0, 4]], dtype):
+        assert_same("step", our.step(actions), their.step(actions))
+
+
+def test_rendering() -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", num_envs=3, render_mode="rgb_array", render_env_id=1)
+    assert_same("reset", our.reset(), their.reset())
+    for actions in np.random.default_rng(1).integers(4, size=(30, 3)):
+        assert_same("step", our.step(actions), their.step(actions))
+        for ids in (None, 2, [2, 0]):
+            assert_same(f"render({ids})", our.render(ids), their.render(ids))
+    for env in make_both("Breakout-v5", "gymnasium"):
+        env.reset()
+        with pytest.raises(RuntimeError, match="render_mode"):
+            env.render()
 
 
 def test_config_and_spec() -> None:

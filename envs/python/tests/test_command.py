@@ -1,11 +1,17 @@
-"""``python -m ale_train``."""
+"""``python -m ale_train`` and the program ``ale-train``."""
 
 import json
 import os
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
 
 import ale_train
+
+PROGRAM = Path(sysconfig.get_path("scripts"), "ale-train")
 
 
 def run(*arguments, **environment):
@@ -45,3 +51,10 @@ def test_a_closed_pipe_is_no_traceback():
     with open(writer, "w") as pipe:
         done = subprocess.run([sys.executable, "-m", "ale_train"], stdout=pipe, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and not done.stderr
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the package was installed without the program")
+def test_the_program_plays():
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.splitlines()[0] == f"ale-train {ale_train.__version__}"
+    subprocess.run([PROGRAM, "eval", "zoo:harvest", "--episodes", "1"], capture_output=True, check=True)

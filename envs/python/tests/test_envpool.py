@@ -112,6 +112,20 @@ def test_resetting_chosen_environments() -> None:
     assert env.step(np.array([1, 2, 3]))[4]["elapsed_step"].tolist() == [4, 1, 4]
 
 
+def test_sending_to_some_environments_several_times() -> None:
+    env, same = (ale_train.make("Breakout-v5", num_envs=4) for _ in range(2))
+    env.reset()
+    same.reset()
+    env.send(np.array([1, 2]), np.array([3, 0]))
+    env.send(np.array([3]), np.array([1]))
+    observations, *_, info = env.recv()
+    expected, *_ = same.step(np.array([1, 2, 3]), np.array([3, 0, 1]))
+    assert np.array_equal(observations, expected)
+    assert info["env_id"].tolist() == [3, 0, 1]
+    with pytest.raises(RuntimeError, match="send to more first"):
+        env.recv()
+
+
 def test_resetting_chosen_environments_of_an_asynchronous_pool() -> None:
     env = ale_train.make("Pong-v5", num_envs=3, batch_size=1)
     _, info = env.reset()
@@ -155,6 +169,8 @@ def test_names_and_errors() -> None:
     env = ale_train.make("Pong-v5", num_envs=2)
     env.reset()
     with pytest.raises(AssertionError):
-        env.step(np.array([0.0, 1.0]))
+        env.step(np.array([0.5, 1.0]))
+    with pytest.raises(ValueError, match="render_mode is 'human', but must be None or 'rgb_array'"):
+        ale_train.make("Pong-v5", render_mode="human")
     with pytest.raises(ValueError):
         env.step(np.array([0, 1]), np.array([0, 9]))

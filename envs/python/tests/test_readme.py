@@ -15,7 +15,7 @@ DOCUMENTS = [
     ("envs/python/README.md", 12),
     ("docs/src/python/index.md", 4),
     ("docs/src/python/environments.md", 4),
-    ("docs/src/python/loops.md", 6),
+    ("docs/src/python/loops.md", 12),
 ]
 
 

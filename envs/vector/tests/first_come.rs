@@ -236,6 +236,35 @@ fn ordered_batches_accept_partial_sends_in_any_order() {
 }
 
 #[test]
+fn the_idle_environments_of_an_ordered_batch_report_again() {
+    const STEPS: usize = 60;
+    let expected = traces(&mut build(0, 1, AutoresetMode::NextStep), 3, STEPS);
+    for num_threads in [1, 3] {
+        let mut env = build(0, num_threads, AutoresetMode::NextStep);
+        assert!(matches!(env.send_report(), Err(VectorError::OutOfOrder(_))));
+        env.reset(ResetSeeds::From(3)).unwrap();
+        let mut received = [1; NUM_ENVS];
+        for turn in 0..STEPS - 1 {
+            let sent: Vec<usize> = (0..NUM_ENVS).rev().filter(|id| (id + turn) % 3 > 0).collect();
+            let actions: Vec<i32> = sent.iter().map(|&id| action_of(id, received[id])).collect();
+            env.send_to(Actions::Discrete(&actions), &sent).unwrap();
+            env.send_report().unwrap();
+            env.recv().unwrap();
+            for id in 0..NUM_ENVS {
+                let row = row_of(env.batch(), id, &env.infos()[id]);
+                if sent.contains(&id) {
+                    assert_eq!(row, expected[id][received[id]]);
+                    received[id] += 1;
+                } else {
+                    assert_eq!(row.0, expected[id][received[id] - 1].0);
+                    assert_eq!((row.2, row.3), (0.0, [false; 4]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn recv_returns_an_error_before_the_batch_is_full() {
     let env = |index| {
         let mut env = Stub::new(2);

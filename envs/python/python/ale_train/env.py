@@ -77,7 +77,6 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             render_mode: ``"rgb_array"``, or ``"human"`` for a window, which needs pygame.
             sound_obs: Not available; must be False.
         """
-        check_games([game])
         if obs_type not in ("rgb", "grayscale", "ram"):
             raise error.Error(f"Invalid observation type: {obs_type}. Expecting: rgb, grayscale, ram.")
         _check_frameskip(frameskip)
@@ -85,6 +84,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             raise error.Error(f"Render mode {render_mode} not supported (rgb_array, human).")
         if sound_obs:
             raise NotImplementedError("sound_obs is not available in ale_train; only False is allowed")
+        check_games([game])
         utils.EzPickle.__init__(
             self,
             game=game,
@@ -270,7 +270,9 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             AttributeError: Actions are continuous.
         """
         if self.continuous:
-            raise AttributeError("get_keys_to_action does not exist for continuous actions")
+            raise AttributeError(
+                "`get_keys_to_action` can't be provided for this Atari environment as `continuous=True`."
+            )
         keys = [tuple(key for part, key in _KEYS if part in action.name) or (_NO_KEY,) for action in self._action_set]
         return {key: index for index, key in enumerate(keys)}
 

@@ -48,7 +48,8 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
             ``"Ant-v5"``.
         env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (requires the package dm_env).
         config: Fields of ``Config``: ``num_envs``, ``batch_size``, ``seed`` and so on. For other tasks than games,
-            fields of ``TaskConfig`` and arguments of Gymnasium's environment.
+            fields of ``TaskConfig`` and arguments of Gymnasium's environment. Games also have ``render_mode``, None or
+            ``"rgb_array"``, and ``render_env_id``, the environment that ``render()`` shows, 0 by default.
 
     Raises:
         GameError: The environment is unknown.
@@ -62,17 +63,20 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         "dm": DmEnvPool,
     }
     arguments.one_of("env_type", env_type, list(kinds))
+    if not isinstance(config.get("seed", 0), (int, np.integer)):
+        config = {**config, "seed": 0, "env_seed": config["seed"]}
     if is_task(task_id):
         return kinds[env_type](TaskConfig.of(task_of(task_id), config))
     try:
         game = game_of(task_id)
     except GameError:
         raise unknown_environment(task_id) from None
+    rendering = {name: config.pop(name) for name in ("render_mode", "render_env_id") if name in config}
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
     for name in config:
         if name not in known:
             raise TypeError(f"make has no option {name!r}; the options are {', '.join(sorted(known))}")
-    return kinds[env_type](Config(task=game, **config))
+    return kinds[env_type](Config(task=game, **config), **rendering)
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
@@ -129,7 +133,7 @@ class Config:
         batch_size: Rows of a batch; 0 means one for each environment.
         num_threads: Threads that step environments; 0 means one for each core.
         thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
-        seed: Environment ``i`` has the seed ``seed + i``.
+        seed: Environment ``i`` has the seed ``seed + i``. ``make`` also takes a list with a seed for each.
         env_seed: A seed for each environment instead.
         max_episode_steps: Steps after which an episode is truncated.
         stack_num: Frames per observation, oldest first.
@@ -300,7 +304,11 @@ class EnvPool:
     _envs: AtariVectorEnv | TaskVectorEnv
     spec: Spec | TaskSpec
 
-    def __init__(self, config: Config | TaskConfig) -> None:
+    def __init__(self, config: Config | TaskConfig, render_mode: str | None = None, render_env_id: int = 0) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode is {render_mode!r}, but must be None or 'rgb_array'")
+        self.render_mode = render_mode
+        (self.render_env_id,) = arguments.indices("render_env_id", [render_env_id], config.num_envs)
         if isinstance(config, TaskConfig):
             tasks = config.make()
             self._envs, self.spec = tasks, config.spec(tasks)
@@ -308,6 +316,8 @@ class EnvPool:
             games = config.make()
             self._envs, self.spec = games, config.spec(games)
         self._seeds = config.seeds()
+        #: The environments that were sent to since the last batch.
+        self._sent: list[int] = []
 
     @property
     def config(self) -> dict[str, Any]:
@@ -341,28 +351,21 @@ class EnvPool:
         self._envs._open_pool().send_reset(ids.tolist(), seeds)
         # Later resets continue the random number generators.
         self._seeds[ids] = -1
+        self._sent += ids.tolist()
 
     def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
         ids = self.all_env_ids
         if env_id is not None:
             ids = np.array(arguments.indices("env_id", env_id, self.num_envs))
-        if self.is_async or len(ids) == self.num_envs:
-            self._send_reset(ids)
-            return self._recv()
-        # The batch also contains the other environments, which have not made a step.
-        mask = np.isin(self.all_env_ids, ids)
-        seeds = [seed if seed >= 0 else None for seed in self._seeds[mask].tolist()]
-        observations, info = self._envs._open_pool().reset(seeds, mask)
-        self._seeds[mask] = -1
-        nothing = np.zeros(self.num_envs, bool)
-        return self._results((observations, nothing, nothing, nothing, info)).of_rows(mask)
+        self._send_reset(ids)
+        return self._recv()
 
     def send(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> None:
-        """Sends actions without waiting. If a batch holds all environments, all must be sent to before ``recv``.
+        """Sends actions without waiting. A synchronous pool may be sent to in part; ``recv`` returns those that were.
 
         Args:
-            action: One action for each environment: integers of shape ``(rows,)``, or floats of ``(rows, n)``; or the
-                dictionary ``{"action": action, "env_id": env_id}``.
+            action: One action for each environment: whole numbers of shape ``(rows,)``, or floats of ``(rows, n)``; or
+                the dictionary ``{"action": action, "env_id": env_id}``.
             env_id: The environments, which must not be in flight; by default those of the last batch.
 
         Raises:
@@ -370,14 +373,30 @@ class EnvPool:
             ValueError: An action or an index is out of range; nothing is sent.
             RuntimeError: There was no reset, or an environment is in flight.
         """
-        action, env_id = _sent(action, env_id)
-        actions = np.asarray(action)
-        if actions.dtype.kind in "iu" and actions.dtype != np.int32:
-            actions = actions.astype(np.int64)
-        self._envs.send(actions, env_id)
+        action, env_id = _action_and_ids(action, env_id)
+        if env_id is None and not self._envs._open_pool().was_reset:
+            # The first action is ignored and resets, like one after an episode.
+            return self.async_reset()
+        self._envs.send(self._whole_numbers(np.asarray(action)), env_id)
+        self._sent += self.all_env_ids.tolist() if env_id is None else np.asarray(env_id).tolist()
+
+    def _whole_numbers(self, actions: np.ndarray) -> np.ndarray:
+        """Converts discrete actions, which EnvPool also accepts as floats, to integers."""
+        if not isinstance(self.spec.action_space, gymnasium.spaces.Discrete):
+            return actions
+        whole = actions.dtype.kind in "iu" or (actions.dtype.kind == "f" and bool((actions == np.trunc(actions)).all()))
+        return actions.astype(np.int64) if whole and actions.dtype != np.int32 else actions
 
     def _recv(self) -> Results:
-        return self._results(self._envs.recv())
+        sent, self._sent = self._sent, []
+        # Those of an asynchronous pool are in flight for any number of batches.
+        if self.is_async or not sent:
+            return self._results(self._envs.recv())
+        if len(sent) < self.num_envs:
+            # The others are in the batch, too.
+            self._envs._open_pool().send_report()
+        results = self._results(self._envs.recv())
+        return results if sent == self.all_env_ids.tolist() else results.of_rows(np.array(sent))
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
         return self.spec.config.results(batch)
@@ -408,7 +427,7 @@ class EnvPool:
             return received("ale_train_recv", handle)
 
         def send(handle: Any, action: Any, env_id: Any = None) -> Any:
-            action, env_id = _sent(action, env_id)
+            action, env_id = _action_and_ids(action, env_id)
             rows = envs.batch_size if env_id is None else None
             ids = np.zeros(0, np.int32) if env_id is None else jax.numpy.asarray(env_id).astype(np.int32)
             return xla.call("ale_train_send", [], handle, xla.array_of_actions(action, False, rows), ids)[0]
@@ -418,12 +437,27 @@ class EnvPool:
 
         return jax.numpy.asarray(envs.ale.handle()), recv, send, step
 
+    def render(self, env_ids: int | Sequence[int] | np.ndarray | None = None) -> np.ndarray:
+        """Returns the screens of environments, uint8 of ``(rows, height, width, 3)``.
+
+        Args:
+            env_ids: One environment or several, which must not be in flight; by default ``render_env_id``.
+
+        Raises:
+            RuntimeError: ``render_mode`` is None, as for all other environments than games; or an environment is in
+                flight.
+        """
+        if self.render_mode is None or not isinstance(self._envs, AtariVectorEnv):
+            raise RuntimeError("render_mode is None; create the environments with render_mode='rgb_array'")
+        ids = np.atleast_1d(self.render_env_id if env_ids is None else env_ids)
+        return np.stack([self._envs.render(env) for env in arguments.indices("env_ids", ids, self.num_envs)])
+
     def close(self) -> None:
         """Stops the threads."""
         self._envs.close()
 
 
-def _sent(action: Any, env_id: Any) -> tuple[Any, Any]:
+def _action_and_ids(action: Any, env_id: Any) -> tuple[Any, Any]:
     """Returns the actions and the environments, which may be given as a dictionary."""
     return (action["action"], action.get("env_id", env_id)) if isinstance(action, dict) else (action, env_id)
 
@@ -492,20 +526,6 @@ class GymnasiumEnvPool(EnvPool):
         """
         self.send(action, env_id)
         return self.recv()
-
-    def render(self, env_id: int = 0) -> np.ndarray:
-        """Returns the screen of an environment of an Atari game, uint8 of ``(height, width, 3)``.
-
-        Args:
-            env_id: The environment, which must not be in flight.
-
-        Raises:
-            NotImplementedError: The environments are not Atari games.
-        """
-        if not isinstance(self._envs, AtariVectorEnv):
-            raise NotImplementedError(f"render() is available for Atari games only, not for {self.spec.config.task}")
-        screen: np.ndarray = self._envs.render(env_id)
-        return screen
 
 
 class State(NamedTuple):

@@ -275,7 +275,14 @@ impl AleInterface {
     }
 
     /// Writes a byte of RAM.
-    fn setRAM(&self, py: Python<'_>, index: usize, value: u8) -> PyResult<()> {
+    fn setRAM(&self, py: Python<'_>, index: i64, value: i64) -> PyResult<()> {
+        // A TypeError, as in ale-py.
+        let (Ok(index), Ok(value)) = (usize::try_from(index), u8::try_from(value)) else {
+            let reason = format!(
+                "setRAM({index}, {value}): the index must not be negative, the value between 0 and 255"
+            );
+            return Err(PyTypeError::new_err(reason));
+        };
         self.change(py, |game| game.set_ram(index, value))
     }
 

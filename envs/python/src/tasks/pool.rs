@@ -142,6 +142,12 @@ impl TaskPool {
         wait(py, state, |state| state.send_reset(&env_ids, &seeds))
     }
 
+    /// Lets the environments that are not in flight report their state again.
+    fn send_report(&self, py: Python<'_>) -> PyResult<()> {
+        let state = &mut *self.envs.lock(py);
+        wait(py, state, |state| state.env.send_report())
+    }
+
     /// Waits for the next batch.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
         let state = &mut *self.envs.lock(py);

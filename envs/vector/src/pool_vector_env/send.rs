@@ -57,6 +57,20 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(())
     }
 
+    /// Lets the environments that are not in flight report their state again, with reward 0 and no flags. If a batch holds
+    /// all environments, `recv` may be called after it although only some were sent to.
+    pub fn send_report(&mut self) -> Result<(), VectorError> {
+        self.check_ready("send_report was called before the first reset")?;
+        let idle: Vec<usize> = (0..self.in_flight.len()).filter(|&env| !self.in_flight[env]).collect();
+        mark_in_flight(&mut self.in_flight, &idle)?;
+        for &env in &idle {
+            self.pool.task().lock(env).command = Command::Report;
+        }
+        self.num_in_flight += idle.len();
+        start(&mut self.pool, &idle);
+        Ok(())
+    }
+
     /// Sends action `i` to the environment of row `i` of the last batch.
     pub(super) fn send_to_last_batch(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
         self.dispatch(actions, None, None)
