@@ -211,9 +211,8 @@ mod tests {
         let pixels = 2 * BLOCK + 5;
         let layout = ObservationLayout::Images { channels: 4, height: 1, width: pixels };
         let row: Vec<u8> = (0..4 * pixels).map(|index| (index * 37 % 256) as u8).collect();
-        let expected: Vec<f32> = (0..4 * pixels)
-            .map(|place| f32::from(row[place % 4 * pixels + place / 4]) / 255.0)
-            .collect();
+        let expected: Vec<f32> =
+            (0..4 * pixels).map(|place| f32::from(row[place % 4 * pixels + place / 4]) / 255.0).collect();
         assert_eq!(layout.values(&row), expected);
     }
 

@@ -92,8 +92,7 @@ impl Layer {
             append_patches(self.geometry, padded(self.geometry, image, buffer), patches);
         }
         let length = self.geometry.patch();
-        let left =
-            Rows { values: patches, count: patches.len() / length, step: length, runs: &[0], length };
+        let left = Rows { values: patches, count: patches.len() / length, step: length, runs: &[0], length };
         for panel in 0..self.weight.count() {
             self.multiply(left, panel, output);
         }

@@ -145,7 +145,8 @@ mod tests {
                     });
                 }
                 // SAFETY: all values were written when the vector was made.
-                let result: Vec<f32> = result.into_iter().map(|value| unsafe { value.assume_init() }).collect();
+                let result: Vec<f32> =
+                    result.into_iter().map(|value| unsafe { value.assume_init() }).collect();
                 for (row, result) in result.chunks_exact(result_step).enumerate() {
                     let left = runs.iter().flat_map(|run| &values[run + row * step..][..length]);
                     let sum = |column| {

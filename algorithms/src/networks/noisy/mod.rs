@@ -239,7 +239,8 @@ mod tests {
         let shared = layer.draw_noise(1, 2, &mut rng, &device);
         let of_rows = |noise: &Tensor<2>| noise.clone().repeat_dim(0, 4);
         let each = LayerNoise { inputs: of_rows(&shared.inputs), outputs: of_rows(&shared.outputs) };
-        let values: Vec<f32> = (0..10).flat_map(|_| standard_normals(&mut rng)).map(|value| value as f32).collect();
+        let values: Vec<f32> =
+            (0..10).flat_map(|_| standard_normals(&mut rng)).map(|value| value as f32).collect();
         let input = Tensor::from_data(TensorData::new(values, [4, 5]), &device);
         let tasks: Vec<Task> = ["one", "two"].map(|name| Task::new(name, 3)).into();
         let rows = RowTasks::new([1, 0, 0, 1].into_iter(), &tasks, &device);

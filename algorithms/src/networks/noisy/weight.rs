@@ -49,8 +49,7 @@ impl NoisyWeight for Flex {
         let shape: [usize; 2] = weight.shape().dims();
         let (weight, sigma) = (weight.to_contiguous(), sigma.to_contiguous());
         let noise = Noise::new(&inputs, &outputs);
-        let result =
-            noise.map(slice(&weight), slice(&sigma), |weight, sigma, noise| weight + sigma * noise);
+        let result = noise.map(slice(&weight), slice(&sigma), |weight, sigma, noise| weight + sigma * noise);
         tensor(result, shape)
     }
 }
