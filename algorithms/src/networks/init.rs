@@ -34,14 +34,8 @@ pub fn orthogonal(rows: usize, columns: usize, gain: f64, rng: &mut impl Rng) ->
 
 /// Samples a standard normal value by the Box-Muller transform.
 pub(crate) fn standard_normal(rng: &mut impl Rng) -> f64 {
-    standard_normals(rng)[0]
-}
-
-/// Samples two independent standard normal values in the time of one.
-pub(crate) fn standard_normals(rng: &mut impl Rng) -> [f64; 2] {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
-    let (sine, cosine) = (TAU * rng.random::<f64>()).sin_cos();
-    [radius * cosine, radius * sine]
+    radius * (TAU * rng.random::<f64>()).cos()
 }
 
 /// Creates initialised layers, one after another from one random stream.

@@ -100,9 +100,13 @@ impl ObservationLayout {
         let shape = [rows.len(), self.length()];
         let rows: Vec<&[u8]> = rows.collect();
         let mut values = Box::new_uninit_slice(shape[0] * shape[1]);
-        rows.into_par_iter()
-            .zip(values.par_chunks_exact_mut(shape[1]))
-            .for_each(|(row, values)| self.decode(row, values));
+        // A single row is not worth waking threads.
+        if let [row] = rows[..] {
+            self.decode(row, &mut values);
+        } else {
+            let values = values.par_chunks_exact_mut(shape[1]);
+            rows.into_par_iter().zip(values).for_each(|(row, values)| self.decode(row, values));
+        }
         // SAFETY: `decode` has written the values of every row.
         (shape, unsafe { values.assume_init() }.into_vec())
     }

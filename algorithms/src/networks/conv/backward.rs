@@ -51,6 +51,8 @@ impl Backward<'_> {
     /// Computes the gradients with respect to weight, bias and, if requested, input.
     #[allow(unsafe_code)]
     pub(super) fn run(self, geometry: Geometry, with_input: bool) -> Gradients {
+        assert_eq!(self.input.len(), geometry.images * geometry.image());
+        assert_eq!([self.output.len(), self.gradient.len()], [geometry.images * geometry.output(); 2]);
         let input_gradient = with_input.then(|| InputGradient::new(geometry, self.weight));
         let mut input = Box::new_uninit_slice(if with_input { self.input.len() } else { 0 });
         let part = PART_IMAGES * geometry.image();

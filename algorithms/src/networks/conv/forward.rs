@@ -26,6 +26,7 @@ pub(super) fn forward(
         biases: Panels::of(bias, geometry.outputs),
         least: if rectify { 0.0 } else { f32::NEG_INFINITY },
     };
+    assert_eq!(input.len(), geometry.images * geometry.image());
     let mut output = Box::new_uninit_slice(geometry.images * geometry.output());
     let at_once = images_at_once(geometry);
     let count = at_once.unwrap_or(1);

@@ -100,8 +100,8 @@ impl Noise {
         let arch = Arch::new();
         result.par_chunks_mut(columns).zip(rows).for_each(|(result, ((first, second), input))| {
             arch.dispatch(|| {
-                // Copies, which stay in registers: the compiler does not see that the result overwrites no captured value.
-                let (width, input, outputs) = (outputs.len(), *input, outputs);
+                // A copy stays in a register: the compiler does not see that the result never overwrites `input`.
+                let (width, input) = (outputs.len(), *input);
                 let layers = first.chunks_exact(width).zip(second.chunks_exact(width));
                 for (result, (first, second)) in result.chunks_exact_mut(width).zip(layers) {
                     let elements = first.iter().zip(second).zip(outputs);
