@@ -45,6 +45,7 @@ fn exported_agents_play_as_their_runs() {
             &["ppo.num_steps=16", "ppo.num_minibatches=2", "policy.normalize_observations=true"],
         ),
         ("ppo", "harvest", &["ppo.num_steps=16", "policy.value_scale=popart"]),
+        ("ppo", "harvest", &["ppo.num_steps=16", "environments.factored_actions=true"]),
         ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
         ("pqn", "harvest", &["pqn.num_steps=16"]),
     ] {

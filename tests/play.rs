@@ -214,14 +214,17 @@ fn a_closed_terminal_ends_the_game() {
 #[test]
 fn an_agent_shows_its_reading_and_takes_over() {
     let temp = TempDir::new().expect("a temporary directory");
-    for (algorithm, setting, digits) in
-        [("ppo", "ppo.num_steps=16", " %"), ("dqn", "dqn.learning_starts=9", ".")]
-    {
-        let run = temp.path().join(algorithm);
+    for (name, algorithm, settings, digits) in [
+        ("ppo", "ppo", &["ppo.num_steps=16"][..], " %"),
+        ("factored", "ppo", &["ppo.num_steps=16", "environments.factored_actions=true"], " %"),
+        ("dqn", "dqn", &["dqn.learning_starts=9"], "."),
+    ] {
+        let run = temp.path().join(name);
         let run = run.to_str().expect("UTF-8");
         let small = ["--total-frames", "1024", "--num-envs", "2", "--set", &format!("{algorithm}.gamma=0.9")];
         let train = [algorithm, "--quiet", "--run-dir", run, "--set", "evaluation.episodes=0"];
-        succeed(ale_train().args(train).args(small).args(["--set", setting]));
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        succeed(ale_train().args(train).args(small).args(settings));
         let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play --checkpoint {run}")) else {
             return;
         };

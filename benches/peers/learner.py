@@ -1,4 +1,5 @@
-"""Compares the PPO of ale-train with the same PPO in PyTorch (torch_ppo.py). Started by `benches/peers/learner`."""
+"""Compares the learners of ale-train with the same ones in PyTorch (torch_ppo.py, torch_dqn.py). Started by
+`benches/peers/learner`."""
 
 import argparse
 import importlib.metadata
@@ -12,18 +13,24 @@ import time
 import report
 
 HELP = """\
-The measurements, each with 8 environments of the game:
+The measurements:
 
-  act THREADS      samples per second of choosing actions, for a batch of all environments
-  update THREADS   samples per second of learning in minibatches of 256; a transition counts once per epoch
-  loop THREADS     steps per second of environments, acting and learning together
+  act THREADS              samples per second of choosing actions by PPO, for a batch of all environments
+  update THREADS           samples per second of learning by PPO in minibatches of 256; a transition counts once per epoch
+  loop THREADS             steps per second of PPO: environments, acting and learning together
+  PRESET gradient THREADS  samples per second of gradient steps of 32 samples, with their draws from the replay buffer
 
-On one thread the rates are per CPU-second. The sides run strictly in turn, each in its own process, and the first
-round is discarded.
+There are 8 environments of the game. PyTorch runs eagerly, eagerly with channels last in memory, and compiled with
+channels last. Its environments are ale-py's vector environment. The sides run strictly in turn, each in its own
+process. The first round is discarded; it is short, and fills the caches of the compiler.
 """
 
-OURS, PEER = report.OURS, "torch + ale-py"
+OURS = report.OURS["rust"]
 NUM_ENVS = 8
+MODES = ["eager", "channels last", "channels last, compiled"]
+# The presets whose gradient steps are measured.
+OFF_POLICY = ["atari-dqn", "rainbow-dqn", "atari100k-dqn"]
+REPLAY = ["--set", "dqn.learning_starts=2000", "--set", "dqn.buffer_size=20000"]
 
 
 class Stopwatch:
@@ -43,15 +50,13 @@ class Stopwatch:
         return self.amount / self.seconds
 
 
-def theirs(game, threads, seconds):
-    """Measures the PyTorch side in its own process and prints the rates."""
+def their_ppo(game, threads, seconds, mode):
+    """Returns the rates of PPO in PyTorch."""
     import ale_py.vector_env
-    import torch
     from torch_ppo import EPOCHS, STEPS, Ppo
 
-    torch.set_num_threads(threads)
     envs = ale_py.vector_env.AtariVectorEnv(game, NUM_ENVS, num_threads=threads, episodic_life=True)
-    ppo = Ppo(NUM_ENVS, int(envs.single_action_space.n))
+    ppo = Ppo(NUM_ENVS, int(envs.single_action_space.n), mode)
     observations, _ = envs.reset(seed=1)
 
     def iteration(act, update):
@@ -65,21 +70,55 @@ def theirs(game, threads, seconds):
     # Warm-up.
     iteration(Stopwatch(), Stopwatch())
     act, update, whole = Stopwatch(), Stopwatch(), Stopwatch()
-    while whole.seconds < seconds:
+    while whole.seconds < seconds or not whole.amount:
         whole.time(lambda: iteration(act, update), STEPS * NUM_ENVS)
-    print(json.dumps({"act": act.rate(), "update": update.rate(), "loop": whole.rate()}))
+    return {"act": act.rate(), "update": update.rate(), "loop": whole.rate()}
 
 
-def run_theirs(game, threads, seconds):
-    command = [sys.executable, __file__, "--program", "-", "--theirs", f"{game},{threads},{seconds}"]
+def their_gradient(preset, seconds, mode):
+    """Returns the rate of gradient steps in PyTorch."""
+    from torch_dqn import BATCH, PRESETS, Dqn
+
+    dqn = Dqn(PRESETS[preset], mode)
+    for _ in range(10):
+        dqn.step()
+    steps = Stopwatch()
+    while steps.seconds < seconds or not steps.amount:
+        steps.time(dqn.step, BATCH)
+    return {f"{preset} gradient": steps.rate()}
+
+
+def theirs(kind, game, threads, seconds, mode):
+    """Measures PyTorch in its own process and prints the rates."""
+    import torch
+    from torch_mode import Mode
+
+    torch.set_num_threads(int(threads))
+    seconds, mode = float(seconds), Mode(mode)
+    rates = their_ppo(game, int(threads), seconds, mode) if kind == "ppo" else their_gradient(kind, seconds, mode)
+    print(json.dumps(rates))
+
+
+def run_theirs(kind, game, threads, seconds, mode):
+    command = [sys.executable, __file__, "--program", "-", "--theirs", kind, game, str(threads), str(seconds), mode]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+    return json.loads(run(command, env=environment))
 
 
-def run_ours(program, directory, game, threads, seconds):
+def run(command, **options):
+    finished = subprocess.run(command, capture_output=True, text=True, **options)
+    if finished.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{finished.stderr}")
+    return finished.stdout
+
+
+def run_ours(kind, program, directory, game, threads, seconds):
     size = ["--games", game, "--num-envs", str(NUM_ENVS), "--num-threads", str(threads)]
-    bench = [program, "bench", "learner", *size, "--seconds", str(seconds), "--json"]
-    found = json.loads(subprocess.run(bench, check=True, capture_output=True, text=True).stdout)
+    bench = [program, "bench", "learner", *size, "--seconds", str(max(seconds, 0.1)), "--json"]
+    if kind != "ppo":
+        found = json.loads(run([*bench, "--preset", kind, *REPLAY]))
+        return {f"{kind} gradient": found["update_samples_per_second"]}
+    found = json.loads(run(bench))
     return {
         "act": found["act_samples_per_second"],
         "update": found["update_samples_per_second"],
@@ -90,7 +129,7 @@ def run_ours(program, directory, game, threads, seconds):
 def loop(program, directory, size, seconds):
     """Returns the steps per second of a training run, from its records, and stops it."""
     run = ["--run-dir", f"{directory}/{time.monotonic_ns()}", "--set", "evaluation.episodes=0", "--json", "--quiet"]
-    command = [program, "ppo", *size, *run]
+    command = [program, "ppo", "--preset", "atari-ppo", *size, *run]
     training = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     first = None
     for line in training.stdout:
@@ -100,7 +139,7 @@ def loop(program, directory, size, seconds):
         now = (record["steps"], time.perf_counter())
         # The first update is the warm-up.
         first = first or now
-        if now[1] - first[1] >= seconds:
+        if now != first and now[1] - first[1] >= seconds:
             training.terminate()
             training.communicate()
             return (now[0] - first[0]) / (now[1] - first[1])
@@ -111,46 +150,47 @@ def options():
     parser = argparse.ArgumentParser(
         prog="benches/peers/learner", description=__doc__, epilog=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    kinds = ["ppo", *OFF_POLICY]
     parser.add_argument("--game", default="breakout", help="[default: breakout]")
+    parser.add_argument("--kinds", default=",".join(kinds), help=f"of {', '.join(kinds)} [default: all]")
     parser.add_argument("--threads", default="1,2", help="[default: 1,2]")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds after the discarded first one [default: 3]")
-    parser.add_argument("--seconds", type=float, default=10.0, help="duration of each measurement [default: 10]")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds after the discarded first one [default: 2]")
+    parser.add_argument("--seconds", type=float, default=5.0, help="duration of each measurement [default: 5]")
     parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"), help="write all measurements to FILE")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--theirs", help=argparse.SUPPRESS)
+    parser.add_argument("--theirs", nargs=5, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def measure(chosen, directory):
-    """Returns, for each measurement, the rates of both sides in every round but the first."""
+    """Returns, for each measurement, the rates of all sides in every round but the first."""
     rates = {}
     for threads in map(int, chosen.threads.split(",")):
-        for round_ in range(chosen.rounds + 1):
-            found = {
-                OURS: run_ours(chosen.program, directory, chosen.game, threads, chosen.seconds),
-                PEER: run_theirs(chosen.game, threads, chosen.seconds),
-            }
-            print(f"{threads} threads, round {round_}: {found}", file=sys.stderr, flush=True)
-            for side, kinds in found.items():
-                for kind, rate in kinds.items():
-                    rates.setdefault(f"{kind} {threads}", {}).setdefault(side, []).append(rate)
-    return {name: {side: all_[1:] for side, all_ in sides.items()} for name, sides in rates.items()}
+        for kind in chosen.kinds.split(","):
+            for round_ in range(chosen.rounds + 1):
+                seconds = chosen.seconds if round_ else 0.0
+                found = {OURS: run_ours(kind, chosen.program, directory, chosen.game, threads, seconds)}
+                found |= {mode: run_theirs(kind, chosen.game, threads, seconds, mode) for mode in MODES}
+                print(f"{threads} threads, round {round_}: {found}", file=sys.stderr, flush=True)
+                for side, measurements in found.items() if round_ else []:
+                    for name, rate in measurements.items():
+                        rates.setdefault(f"{name} {threads}", {}).setdefault(side, []).append(rate)
+    return rates
 
 
 def table(rates):
-    rows = [["", OURS, PEER, "ratio"]]
+    rows = [["", OURS, *(cell for mode in MODES for cell in (mode, "ratio"))]]
     for name, sides in rates.items():
-        ratio = report.Ratio.of([mine / other for mine, other in zip(sides[OURS], sides[PEER])])
-        medians = [f"{report.Ratio.of(sides[side]).median:,.0f}" for side in (OURS, PEER)]
-        rows.append([name, *medians, str(ratio)])
+        median = {side: f"{report.Ratio.of(rates).median:,.0f}" for side, rates in sides.items()}
+        ratio = {mode: report.Ratio.of([ours / other for ours, other in zip(sides[OURS], sides[mode])]) for mode in MODES}
+        rows.append([name, median[OURS], *(cell for mode in MODES for cell in (median[mode], str(ratio[mode])))])
     report.print_columns(rows)
 
 
 def main():
     chosen = options()
     if chosen.theirs:
-        game, threads, seconds = chosen.theirs.split(",")
-        return theirs(game, int(threads), float(seconds))
+        return theirs(*chosen.theirs)
     with tempfile.TemporaryDirectory() as directory:
         rates = measure(chosen, directory)
     table(rates)

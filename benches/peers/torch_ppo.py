@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.distributions import Categorical
+from torch_mode import Mode
 
 STEPS, EPOCHS, MINIBATCHES = 128, 4, 4
 GAMMA, GAE_LAMBDA, CLIP, ENTROPY, VALUE, MAX_GRAD_NORM = 0.99, 0.95, 0.1, 0.01, 0.5, 0.5
@@ -36,15 +37,16 @@ class Network(nn.Module):
 
     def forward(self, observations):
         features = self.torso(observations.float() / 255.0)
-        return Categorical(logits=self.policy(features)), self.value(features).squeeze(1)
+        return self.policy(features), self.value(features).squeeze(1)
 
 
 class Ppo:
     """Collects rollouts from `num_envs` environments and learns from them."""
 
-    def __init__(self, num_envs, actions):
+    def __init__(self, num_envs, actions, mode: Mode):
         torch.manual_seed(1)
-        self.network = Network(actions)
+        self.mode, self.network = mode, mode.place(Network(actions))
+        self.evaluate, self.loss = mode.compile(self.network), mode.compile(self.losses)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=2.5e-4, eps=1e-5)
         shape = (STEPS, num_envs)
         self.observations = torch.zeros((*shape, 4, 84, 84), dtype=torch.uint8)
@@ -55,7 +57,8 @@ class Ppo:
     @torch.no_grad()
     def act(self, step, observations):
         observations = torch.from_numpy(observations)
-        policy, value = self.network(observations)
+        logits, value = self.evaluate(self.mode.images(observations))
+        policy = Categorical(logits=logits, validate_args=False)
         action = policy.sample()
         self.observations[step], self.actions[step], self.values[step] = observations, action, value
         self.log_probabilities[step] = policy.log_prob(action)
@@ -67,7 +70,7 @@ class Ppo:
 
     @torch.no_grad()
     def advantages(self, last_observations):
-        _, following = self.network(torch.from_numpy(last_observations))
+        _, following = self.evaluate(self.mode.images(torch.from_numpy(last_observations)))
         advantages, last = torch.zeros_like(self.rewards), torch.zeros(self.num_envs)
         for step in reversed(range(STEPS)):
             not_ended = 1.0 - self.ended[step]
@@ -87,14 +90,18 @@ class Ppo:
                 self.step(*(tensor[indices] for tensor in rows))
         return EPOCHS * size
 
-    def step(self, observations, actions, old_log_probabilities, old_values, advantages, returns):
-        policy, values = self.network(observations)
+    def losses(self, observations, actions, old_log_probabilities, old_values, advantages, returns):
+        logits, values = self.network(observations)
+        policy = Categorical(logits=logits, validate_args=False)
         ratio = (policy.log_prob(actions) - old_log_probabilities).exp()
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         policy_loss = torch.max(-advantages * ratio, -advantages * ratio.clamp(1 - CLIP, 1 + CLIP)).mean()
         clipped = old_values + (values - old_values).clamp(-CLIP, CLIP)
         value_loss = 0.5 * torch.max((values - returns) ** 2, (clipped - returns) ** 2).mean()
-        loss = policy_loss - ENTROPY * policy.entropy().mean() + VALUE * value_loss
+        return policy_loss - ENTROPY * policy.entropy().mean() + VALUE * value_loss
+
+    def step(self, observations, *columns):
+        loss = self.loss(self.mode.images(observations), *columns)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), MAX_GRAD_NORM)

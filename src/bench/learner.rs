@@ -1,22 +1,21 @@
-//! `ale-train bench learner`: PPO on images. Acting and updating exclude the time of the environments; the
-//! whole loop includes it.
+//! `ale-train bench learner`: the learner of a preset. Acting and updating exclude the time of the environments; the whole loop
+//! includes it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use ale::AtariOptions;
-use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{Ppo, PpoConfig};
-use algorithms::{Learner, Transfers, VectorSpec};
+use algorithms::Transfers;
+use algorithms::cluster::Cluster;
 use anyhow::Result;
-use rl_env::{AutoresetMode, ResetSeeds, VectorEnv};
+use rl_env::ResetSeeds;
 use serde_json::json;
-use vector::{AtariVectorEnv, PoolOptions};
 
 use super::format::{print_json, rate};
-use super::random_play::{SEED, ids};
-use crate::cli::{BenchLearnerArgs, Global};
-use crate::device::DeviceName;
+use super::random_play::SEED;
+use crate::cli::{BenchLearnerArgs, ExperimentArgs, Global};
+use crate::config::{self, Experiment};
+use crate::environments::{Builder, Environments, Overrides};
+use crate::learner::Learner;
 use crate::output::counted;
 use crate::table;
 use crate::threads::set_threads;
@@ -62,33 +61,28 @@ impl Work {
 /// Measures the learner and prints its rates.
 pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let duration = args.subject.duration();
-    let num_envs = args.size.num_envs;
-    let num_threads = args.size.num_threads();
-    let games = args.subject.games(global)?;
-    let device = DeviceName::parse(&args.device)?;
-    device.check(args.precision)?;
-    let device = device.open()?;
+    let experiment = experiment(args)?;
+    let Experiment { algorithm, policy, .. } = &experiment;
+    let (device, num_threads) = (experiment.device.open()?, experiment.num_threads());
     set_threads(num_threads)?;
-    let pool = PoolOptions { num_threads, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };
-    let mut env = AtariVectorEnv::of_games(games.iter().cloned(), num_envs, &AtariOptions::default(), pool)?;
-    let config = PpoConfig::default();
-    let policy = PolicyConfig { precision: args.precision, torso: args.torso, ..PolicyConfig::default() };
-    let mut learner = Ppo::new(config.clone(), policy, VectorSpec::of(&env)?, &device, SEED)?;
-    let work = measure(&mut env, &mut learner, duration)?;
+    let builder = Builder::new(&experiment, &Overrides::default(), global)?;
+    let (mut env, spec) = builder.build_share(&Cluster::default())?;
+    let (num_envs, workload) = (spec.num_envs(), algorithm.workload(&spec)?);
+    let mut learner = algorithm.create(policy.clone(), spec, Cluster::default(), &device, SEED)?;
+    let work = measure(env.as_mut(), learner.as_mut(), workload.samples_per_step, duration)?;
     let transfers = [&work[0], &work[1]].map(Work::transfers_per_call);
     let [act, update, steps] = work.map(|work| work.samples_per_second());
-    let num_envs = env.num_envs();
-    let minibatch_size = num_envs * config.num_steps / config.num_minibatches;
     if args.subject.json {
         let report = json!({
-            "games": ids(&games),
-            "algorithm": "ppo",
-            "network": args.torso.name(),
+            "games": experiment.games.names(),
+            "preset": args.preset,
+            "algorithm": experiment.run.algorithm.name(),
+            "network": policy.torso.name(),
             "num_envs": num_envs,
             "num_threads": num_threads,
             "device": args.device,
-            "precision": args.precision.name(),
-            "minibatch_size": minibatch_size,
+            "precision": policy.precision.name(),
+            "minibatch_size": workload.minibatch,
             "seconds": duration.as_secs_f64(),
             "act_samples_per_second": act,
             "update_samples_per_second": update,
@@ -101,17 +95,17 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let row = |phase: &str, size: usize, value| vec![phase.to_owned(), size.to_string(), rate(value)];
     let rows = [
         row("act", num_envs, act),
-        row("update", minibatch_size, update),
+        row("update", workload.minibatch, update),
         row("whole loop, with environments", num_envs, steps),
     ];
-    let title = format!("PPO, {} network", args.torso.name());
+    let title = format!("{}, {} network", args.preset, policy.torso.name());
     table::print(&[&title, "batch", "samples/s"], &rows, out)?;
     writeln!(
         out,
-        "{}, device {}, {}; a transition counts once per epoch of an update",
+        "{}, device {}, {}; a transition counts once for each minibatch that contains it",
         counted(num_threads, "thread"),
         args.device,
-        args.precision.name()
+        policy.precision.name()
     )?;
     if args.device != "cpu" {
         let [[act_uploads, act_waits], [uploads, waits]] = transfers;
@@ -123,26 +117,50 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     Ok(())
 }
 
-/// Measures acting, updating and the whole loop over at least one rollout and update, after one for warm-up.
-fn measure(env: &mut AtariVectorEnv, learner: &mut Ppo, duration: Duration) -> Result<[Work; 3]> {
+/// Returns the experiment that the flags describe.
+fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
+    let torso = args.torso.map(|torso| format!("policy.torso={}", torso.name()));
+    let precision = args.precision.map(|precision| format!("policy.precision={}", precision.name()));
+    let experiment = ExperimentArgs {
+        games: args.subject.games.clone(),
+        preset: Some(args.preset.clone()),
+        config: None,
+        set: torso.into_iter().chain(precision).chain(args.set.iter().cloned()).collect(),
+        total_frames: None,
+        num_envs: Some(args.size.num_envs),
+        num_threads: Some(args.size.num_threads()),
+        seed: None,
+        device: Some(args.device.clone()),
+    };
+    config::from_args(&experiment, None)?.resolve()
+}
+
+/// Measures acting, updating and the whole loop after one update for warm-up, until acting and updating have taken `duration`.
+/// The learner learns from `samples_per_step` samples for each step.
+fn measure(
+    env: &mut dyn Environments,
+    learner: &mut dyn Learner,
+    samples_per_step: f64,
+    duration: Duration,
+) -> Result<[Work; 3]> {
     let [mut act, mut update, mut whole] = <[Work; 3]>::default();
-    let mut batch = env.reset(ResetSeeds::From(SEED))?;
+    env.reset(ResetSeeds::From(SEED))?;
     for round in 0.. {
         if round == 1 {
             [act, update, whole] = <[Work; 3]>::default();
         }
         let (begin, mut steps) = (Start::now(), 0);
         while !learner.is_ready() {
-            let start = Start::now();
-            let actions = learner.act(batch)?;
-            act.add(actions.num_elements(), &start);
-            steps += actions.num_elements();
-            batch = env.step(actions)?;
-            learner.observe(batch)?;
+            let (start, count) = (Start::now(), env.batch().len());
+            let actions = learner.act(env.batch())?;
+            act.add(count, &start);
+            steps += count;
+            env.step(actions)?;
+            learner.observe(env.batch())?;
         }
         let start = Start::now();
-        let metrics = learner.update()?;
-        update.add(metrics.transitions * metrics.epochs, &start);
+        learner.update_unless(&|| false)?;
+        update.add((steps as f64 * samples_per_step).round() as usize, &start);
         whole.add(steps, &begin);
         if round > 0 && act.time + update.time >= duration {
             break;

@@ -21,7 +21,7 @@ pub(crate) enum BenchCommand {
     Emulator(BenchEmulatorArgs),
     /// Measure vector environments: all games together, and each game alone
     Env(BenchEnvArgs),
-    /// Measure PPO on images
+    /// Measure the learner of a preset
     Learner(BenchLearnerArgs),
     /// Measure training by 1, 2, 4, ... processes, which `mpirun` starts
     Cluster(BenchClusterArgs),
@@ -102,13 +102,15 @@ pub(crate) struct BenchEnvArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Samples per second of acting (batches of all environments) and of updating (CleanRL's hyperparameters; a transition
-counts once per epoch), and steps per second of the whole loop. On a device, also the copies to it and from it per step and
-per update; the host waits for each copy from it.
+Samples per second of acting (batches of all environments) and of updating (a transition counts once for each minibatch that
+contains it), and steps per second of the whole loop, with the settings of a preset. On a device, also the copies to it and
+from it per step and per update; the host waits for each copy from it. The warm-up lasts until the first update: --set
+dqn.learning_starts=1000 makes it short.
 
 Examples:
   ale-train bench learner
   ale-train bench learner --device wgpu --precision f16 --num-envs 128
+  ale-train bench learner --preset rainbow-dqn --set dqn.learning_starts=1000 --set dqn.buffer_size=20000
   ale-train bench learner --games pong --num-envs 64 --num-threads 2 --json")]
 pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
@@ -118,12 +120,19 @@ pub(crate) struct BenchLearnerArgs {
     /// Device of the network: cpu, wgpu, vulkan or cuda, or one of several, such as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu", add = complete::devices())]
     pub(crate) device: String,
-    /// Convolutional torso: nature, impala or data_efficient
-    #[arg(long, value_name = "TORSO", default_value = "nature", value_parser = torso_parser())]
-    pub(crate) torso: TorsoKind,
-    /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16
-    #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = precision_parser())]
-    pub(crate) precision: Precision,
+    /// Preset that selects the algorithm and its settings
+    #[arg(long, value_name = "NAME", default_value = "atari-ppo", add = complete::presets())]
+    pub(crate) preset: String,
+    /// Set one key of the experiment, for example dqn.batch_size=64; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
+    pub(crate) set: Vec<String>,
+    /// Convolutional torso: nature, impala or data_efficient [default: that of the preset]
+    #[arg(long, value_name = "TORSO", value_parser = torso_parser())]
+    pub(crate) torso: Option<TorsoKind>,
+    /// Precision of the layers for image observations, on devices other than the cpu: f32, bf16 or f16 [default: that of the
+    /// preset]
+    #[arg(long, value_name = "PRECISION", value_parser = precision_parser())]
+    pub(crate) precision: Option<Precision>,
 }
 
 #[derive(Debug, Args)]

@@ -98,6 +98,17 @@ fn the_learner_benchmark_reports_both_rates() {
 }
 
 #[test]
+fn the_learner_benchmark_takes_the_algorithm_from_a_preset() {
+    let small = ["--set", "dqn.learning_starts=40", "--set", "dqn.buffer_size=400"];
+    let report = bench(&[&["learner", "--preset", "atari100k-dqn"], &small[..]].concat());
+    assert_eq!((&report["algorithm"], &report["network"]), (&"dqn".into(), &"data_efficient".into()));
+    assert_eq!(report["minibatch_size"], 32);
+    for rate in ["act_samples_per_second", "update_samples_per_second", "steps_per_second"] {
+        assert!(is_positive(&report[rate]), "{report}");
+    }
+}
+
+#[test]
 fn a_benchmark_sweep_has_a_point_for_each_number_of_roms_and_a_plot() {
     let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("sweep.svg");

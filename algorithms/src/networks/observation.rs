@@ -1,4 +1,12 @@
+#![allow(
+    clippy::inline_always,
+    reason = "code over vectors must be compiled into the caller that has enabled their instructions"
+)]
+
+use std::mem::MaybeUninit;
+
 use burn::tensor::{Device, Tensor, TensorData};
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use rl_env::{Dtype, Space};
 
@@ -84,59 +92,99 @@ impl ObservationLayout {
 
     /// Converts a row on the host.
     pub(crate) fn values(self, row: &[u8]) -> Vec<f32> {
-        let mut values = vec![0.0; self.length()];
-        self.decode(row, &mut values);
-        values
+        self.decode_all(std::iter::once(row)).1
     }
 
+    #[allow(unsafe_code)]
     fn decode_all<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> ([usize; 2], Vec<f32>) {
         let shape = [rows.len(), self.length()];
         let rows: Vec<&[u8]> = rows.collect();
-        let mut values = vec![0.0; shape[0] * shape[1]];
-        rows.into_par_iter()
-            .zip(values.par_chunks_exact_mut(shape[1]))
-            .for_each(|(row, values)| self.decode(row, values));
-        (shape, values)
+        let mut values = Box::new_uninit_slice(shape[0] * shape[1]);
+        // A single row is not worth waking threads.
+        if let [row] = rows[..] {
+            self.decode(row, &mut values);
+        } else {
+            let values = values.par_chunks_exact_mut(shape[1]);
+            rows.into_par_iter().zip(values).for_each(|(row, values)| self.decode(row, values));
+        }
+        // SAFETY: `decode` has written the values of every row.
+        (shape, unsafe { values.assume_init() }.into_vec())
     }
 
-    fn decode(self, row: &[u8], values: &mut [f32]) {
+    /// Writes all values of a row.
+    fn decode(self, row: &[u8], values: &mut [MaybeUninit<f32>]) {
+        assert!(row.len() == self.row_bytes() && values.len() == self.length());
         match self {
             Self::Images { channels, height, width } => {
-                channels_last(row, height * width, channels, values);
+                Arch::new().dispatch(ChannelsLast { row, pixels: height * width, channels, values });
             }
-            Self::Bytes { .. } => {
-                for (value, &byte) in values.iter_mut().zip(row) {
-                    *value = UNIT[usize::from(byte)];
-                }
-            }
+            Self::Bytes { .. } => units(row, values),
             Self::Floats { .. } => {
                 for (value, &bytes) in values.iter_mut().zip(row.as_chunks().0) {
-                    *value = f32::from_ne_bytes(bytes);
+                    value.write(f32::from_ne_bytes(bytes));
                 }
             }
         }
     }
 }
 
-/// Converts bytes (channels, pixels) to values (pixels, channels) in 0..=1.
-fn channels_last(row: &[u8], pixels: usize, channels: usize, values: &mut [f32]) {
-    for (index, pixel) in values.chunks_exact_mut(channels).enumerate() {
-        for (value, plane) in pixel.iter_mut().zip(row.chunks_exact(pixels)) {
-            *value = UNIT[usize::from(plane[index])];
+/// Pixels that are converted together.
+const BLOCK: usize = 64;
+
+/// Operation that converts bytes (channels, pixels) to values (pixels, channels) in 0..=1.
+struct ChannelsLast<'a> {
+    row: &'a [u8],
+    pixels: usize,
+    channels: usize,
+    values: &'a mut [MaybeUninit<f32>],
+}
+
+impl WithSimd for ChannelsLast<'_> {
+    type Output = ();
+
+    /// The compiler vectorises the loops for the instructions of `S`.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { row, pixels, channels, values } = self;
+        if channels == 4 {
+            let plane = |channel: usize| &row[channel * pixels..][..pixels];
+            return stack_of_four([plane(0), plane(1), plane(2), plane(3)], values);
+        }
+        for (index, pixel) in values.chunks_exact_mut(channels).enumerate() {
+            for (value, plane) in pixel.iter_mut().zip(row.chunks_exact(pixels)) {
+                value.write(unit(plane[index]));
+            }
         }
     }
 }
 
-/// Each byte divided by 255. Loads are cheaper than divisions.
-static UNIT: [f32; 256] = {
-    let mut table = [0.0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = byte as f32 / 255.0;
-        byte += 1;
+/// Converts the usual number of frames: bytes are cheaper to rearrange than floats.
+#[inline(always)]
+fn stack_of_four([first, second, third, fourth]: [&[u8]; 4], values: &mut [MaybeUninit<f32>]) {
+    let planes = first.chunks(BLOCK).zip(second.chunks(BLOCK)).zip(third.chunks(BLOCK));
+    let planes = planes.zip(fourth.chunks(BLOCK)).zip(values.chunks_mut(4 * BLOCK));
+    for ((((first, second), third), fourth), values) in planes {
+        let mut bytes = [[0; 4]; BLOCK];
+        let pixels = bytes.iter_mut().zip(first).zip(second).zip(third).zip(fourth);
+        for ((((pixel, &first), &second), &third), &fourth) in pixels {
+            *pixel = [first, second, third, fourth];
+        }
+        units(&bytes.as_flattened()[..values.len()], values);
     }
-    table
-};
+}
+
+/// Converts bytes to values in 0..=1.
+#[inline(always)]
+fn units(bytes: &[u8], values: &mut [MaybeUninit<f32>]) {
+    for (value, &byte) in values.iter_mut().zip(bytes) {
+        value.write(unit(byte));
+    }
+}
+
+#[inline(always)]
+fn unit(byte: u8) -> f32 {
+    f32::from(byte) / 255.0
+}
 
 #[cfg(test)]
 mod tests {
@@ -157,9 +205,19 @@ mod tests {
 
     #[test]
     fn images_are_scaled_with_channels_last() {
-        let mut values = [0.0; 6];
-        channels_last(&[0, 51, 102, 153, 204, 255], 3, 2, &mut values);
-        assert_eq!(values, [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
+        let layout = ObservationLayout::Images { channels: 2, height: 1, width: 3 };
+        assert_eq!(layout.values(&[0, 51, 102, 153, 204, 255]), [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
+    }
+
+    #[test]
+    fn stacks_of_four_frames_are_converted_like_other_images() {
+        // As many pixels as two blocks and a part of one.
+        let pixels = 2 * BLOCK + 5;
+        let layout = ObservationLayout::Images { channels: 4, height: 1, width: pixels };
+        let row: Vec<u8> = (0..4 * pixels).map(|index| (index * 37 % 256) as u8).collect();
+        let expected: Vec<f32> =
+            (0..4 * pixels).map(|place| f32::from(row[place % 4 * pixels + place / 4]) / 255.0).collect();
+        assert_eq!(layout.values(&row), expected);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! The batch is split into parts whose size depends only on the convolution, never on the number of threads,
 //! and sums over parts are formed in order. So the result is bit-identical on any number of threads.
 
+use std::mem::MaybeUninit;
+
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -47,11 +49,14 @@ pub(super) struct Backward<'a> {
 
 impl Backward<'_> {
     /// Computes the gradients with respect to weight, bias and, if requested, input.
+    #[allow(unsafe_code)]
     pub(super) fn run(self, geometry: Geometry, with_input: bool) -> Gradients {
+        assert_eq!(self.input.len(), geometry.images * geometry.image());
+        assert_eq!([self.output.len(), self.gradient.len()], [geometry.images * geometry.output(); 2]);
         let input_gradient = with_input.then(|| InputGradient::new(geometry, self.weight));
-        let mut input = vec![0.0; if with_input { self.input.len() } else { 0 }];
+        let mut input = Box::new_uninit_slice(if with_input { self.input.len() } else { 0 });
         let part = PART_IMAGES * geometry.image();
-        let mut input_parts: Vec<&mut [f32]> = input.chunks_mut(part).collect();
+        let mut input_parts: Vec<&mut [MaybeUninit<f32>]> = input.chunks_mut(part).collect();
         input_parts.resize_with(geometry.images.div_ceil(PART_IMAGES), Default::default);
 
         let output_part = PART_IMAGES * geometry.output();
@@ -77,11 +82,18 @@ impl Backward<'_> {
             part.weight.add_to(&mut weight);
             part.bias.add_to(&mut bias);
         }
+        // SAFETY: every part has written the gradients of all pixels of its images; without them there are no values.
+        let input = unsafe { input.assume_init() }.into_vec();
         Gradients { input: with_input.then_some(input), weight, bias }
     }
 
     /// Computes the gradients over some images.
-    fn part(self, part: &mut Part, input_gradient: Option<&InputGradient>, input_part: &mut [f32]) {
+    fn part(
+        self,
+        part: &mut Part,
+        input_gradient: Option<&InputGradient>,
+        input_part: &mut [MaybeUninit<f32>],
+    ) {
         let geometry = part.geometry;
         let mut gradient = OutputGradient::new(geometry);
         let mut buffer = Vec::new();

@@ -1,14 +1,18 @@
 //! The forward pass over a batch.
 
+use std::mem::MaybeUninit;
+
 use pulp::Arch;
 use rayon::prelude::*;
 
 use super::geometry::Geometry;
 use super::padded::padded;
 use super::panel::{MAX_COLUMNS, Panels};
+use super::patches::{append_patches, images_at_once};
 use super::product::{Product, Rows};
 
 /// Computes `conv(input, weight) + bias`, optionally rectified: `[images, positions, outputs]`.
+#[allow(unsafe_code)]
 pub(super) fn forward(
     geometry: Geometry,
     input: &[f32],
@@ -18,18 +22,32 @@ pub(super) fn forward(
 ) -> Vec<f32> {
     let layer = Layer {
         geometry,
-        weight: Panels::pack(geometry.patch(), geometry.outputs, |row, column| {
-            weight[row * geometry.outputs + column]
-        }),
-        biases: Panels::pack(1, geometry.outputs, |_, column| bias[column]),
+        weight: Panels::of(weight, geometry.outputs),
+        biases: Panels::of(bias, geometry.outputs),
         least: if rectify { 0.0 } else { f32::NEG_INFINITY },
     };
-    let mut output = vec![0.0; geometry.images * geometry.output()];
-    let images = input.par_chunks(geometry.image()).zip(output.par_chunks_mut(geometry.output()));
-    images.for_each_init(Vec::new, |buffer, (image, output)| {
-        layer.run(padded(geometry, image, buffer), output);
-    });
-    output
+    assert_eq!(input.len(), geometry.images * geometry.image());
+    let mut output = Box::new_uninit_slice(geometry.images * geometry.output());
+    let at_once = images_at_once(geometry);
+    let count = at_once.unwrap_or(1);
+    let images = input.par_chunks(count * geometry.image());
+    images.zip(output.par_chunks_mut(count * geometry.output())).for_each_init(
+        Buffers::default,
+        |buffers, (images, output)| match at_once {
+            None => layer.run(padded(geometry, images, &mut buffers.padded), output),
+            Some(_) => layer.run_on_patches(images, buffers, output),
+        },
+    );
+    // SAFETY: the products of each image write one row for each position, in all columns.
+    unsafe { output.assume_init() }.into_vec()
+}
+
+/// Memory of a thread.
+#[derive(Default)]
+struct Buffers {
+    padded: Vec<f32>,
+    /// `[positions, patch]`.
+    patches: Vec<f32>,
 }
 
 /// A convolution with packed weights.
@@ -45,35 +63,54 @@ struct Layer {
 
 impl Layer {
     /// Computes the output for one image with its padding.
-    fn run(&self, image: &[f32], output: &mut [f32]) {
+    fn run(&self, image: &[f32], output: &mut [MaybeUninit<f32>]) {
         let Geometry { inputs, kernel, stride, outputs, .. } = self.geometry;
-        let arch = Arch::new();
         let row = self.geometry.padded_width() * inputs;
         let output_row = self.geometry.output_width() * outputs;
         let mut runs = vec![0; kernel];
         for panel in 0..self.weight.count() {
-            let mut bias = [0.0; MAX_COLUMNS];
-            bias[..self.weight.width()].copy_from_slice(self.biases.panel(panel));
             for (y, output) in output.chunks_exact_mut(output_row).enumerate() {
                 for (kernel_row, run) in runs.iter_mut().enumerate() {
                     *run = (y * stride + kernel_row) * row;
                 }
-                arch.dispatch(Product {
-                    left: Rows {
-                        values: image,
-                        count: self.geometry.output_width(),
-                        step: stride * inputs,
-                        runs: &runs,
-                        length: kernel * inputs,
-                    },
-                    right: self.weight.panel(panel),
-                    bias: &bias,
-                    least: self.least,
-                    result: &mut output[panel * self.weight.width()..],
-                    result_step: outputs,
-                    columns: self.weight.shown_columns(panel),
-                });
+                let left = Rows {
+                    values: image,
+                    count: self.geometry.output_width(),
+                    step: stride * inputs,
+                    runs: &runs,
+                    length: kernel * inputs,
+                };
+                self.multiply(left, panel, output);
             }
         }
+    }
+
+    /// Computes the output for some images.
+    fn run_on_patches(&self, images: &[f32], buffers: &mut Buffers, output: &mut [MaybeUninit<f32>]) {
+        let Buffers { padded: buffer, patches } = buffers;
+        patches.clear();
+        for image in images.chunks_exact(self.geometry.image()) {
+            append_patches(self.geometry, padded(self.geometry, image, buffer), patches);
+        }
+        let length = self.geometry.patch();
+        let left = Rows { values: patches, count: patches.len() / length, step: length, runs: &[0], length };
+        for panel in 0..self.weight.count() {
+            self.multiply(left, panel, output);
+        }
+    }
+
+    /// Computes the outputs of the positions in `left`, one after another, in the columns of a panel.
+    fn multiply(&self, left: Rows<'_>, panel: usize, output: &mut [MaybeUninit<f32>]) {
+        let mut bias = [0.0; MAX_COLUMNS];
+        bias[..self.weight.width()].copy_from_slice(self.biases.panel(panel));
+        Arch::new().dispatch(Product {
+            left,
+            right: self.weight.panel(panel),
+            bias: &bias,
+            least: self.least,
+            result: &mut output[panel * self.weight.width()..],
+            result_step: self.geometry.outputs,
+            columns: self.weight.shown_columns(panel),
+        });
     }
 }

@@ -5,6 +5,8 @@
 //! the same weights. So the gradient of each phase is a convolution of the output's gradient with these
 //! weights, in reverse order and with stride 1.
 
+use std::mem::MaybeUninit;
+
 use pulp::Arch;
 
 use super::backward::OutputGradient;
@@ -35,8 +37,8 @@ impl InputGradient {
         Self { geometry, phases: phases.collect() }
     }
 
-    /// Writes the gradient of one image, without padding.
-    pub(super) fn run(&self, output: &OutputGradient, result: &mut [f32]) {
+    /// Writes the gradient of every pixel of one image, without padding.
+    pub(super) fn run(&self, output: &OutputGradient, result: &mut [MaybeUninit<f32>]) {
         let Geometry { height, padding, stride, .. } = self.geometry;
         for phase in &self.phases {
             // Rows of the padded image: the first one of the phase in the image itself, and those after it.
@@ -48,33 +50,33 @@ impl InputGradient {
     }
 
     /// Writes the gradient of the pixels of a phase in row `y` of the padded image.
-    fn run_row(&self, phase: &Phase, y: usize, output: &OutputGradient, result: &mut [f32]) {
+    fn run_row(&self, phase: &Phase, y: usize, output: &OutputGradient, result: &mut [MaybeUninit<f32>]) {
         let Geometry { width, inputs, padding, stride, outputs, .. } = self.geometry;
         let (taps, border) = (self.geometry.taps(), self.geometry.border());
         let first_x = phase.x + padding.saturating_sub(phase.x).next_multiple_of(stride);
-        // Pixels beyond the last position of the kernel have no gradient.
         let end_x = (padding + width).min(phase.x + (self.geometry.output_width() + border) * stride);
         let position = y / stride;
         // Rows of the output's gradient, without those that are zeros.
         let rows = border.saturating_sub(position)
             ..taps.min((self.geometry.output_height() + border).saturating_sub(position));
-        if rows.is_empty() || first_x >= end_x {
+        // The kernel covers no pixels beyond its last position, nor all of them if it is smaller than the stride.
+        let end_x = if rows.is_empty() { first_x } else { end_x.max(first_x) };
+        let pixel = |x: usize| ((y - padding) * width + x - padding) * inputs;
+        let covered = (end_x - first_x).div_ceil(stride);
+        for x in (first_x + covered * stride..padding + width).step_by(stride) {
+            result[pixel(x)..][..inputs].fill(MaybeUninit::new(0.0));
+        }
+        if covered == 0 {
             return;
         }
         let first = (first_x / stride) * outputs;
         let runs: Vec<usize> = rows.clone().map(|tap| (position + tap) * output.row() + first).collect();
         let length = taps * outputs;
-        let start = ((y - padding) * width + first_x - padding) * inputs;
+        let start = pixel(first_x);
         for panel in 0..phase.weight.count() {
             let panel_width = phase.weight.width();
             Arch::new().dispatch(Product {
-                left: Rows {
-                    values: output.values(),
-                    count: (end_x - first_x).div_ceil(stride),
-                    step: outputs,
-                    runs: &runs,
-                    length,
-                },
+                left: Rows { values: output.values(), count: covered, step: outputs, runs: &runs, length },
                 right: &phase.weight.panel(panel)[rows.start * length * panel_width..],
                 bias: &[0.0; MAX_COLUMNS],
                 least: f32::NEG_INFINITY,

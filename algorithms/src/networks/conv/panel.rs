@@ -82,6 +82,19 @@ impl Panels {
         panels
     }
 
+    /// Packs a matrix in row-major order.
+    pub(super) fn of(matrix: &[f32], columns: usize) -> Self {
+        let mut panels = Self::zeros(matrix.len() / columns, columns);
+        for index in 0..panels.count() {
+            let (first, shown, width) = (index * panels.width, panels.shown_columns(index), panels.width);
+            let rows = matrix.chunks_exact(columns);
+            for (row, values) in rows.zip(panels.panel_mut(index).chunks_exact_mut(width)) {
+                values[..shown].copy_from_slice(&row[first..first + shown]);
+            }
+        }
+        panels
+    }
+
     /// Adds the matrix to `sum`, which is in row-major order.
     pub(super) fn add_to(&self, sum: &mut [f32]) {
         for index in 0..self.count() {
@@ -145,6 +158,8 @@ mod tests {
                 assert_eq!(values, expected, "panel {index}, row {row}");
             }
         }
+        let matrix: Vec<f32> = (0..3 * columns).map(|place| at(place / columns, place % columns)).collect();
+        assert_eq!(Panels::of(&matrix, columns).values.values(), panels.values.values());
         let mut sum = vec![1.0; 3 * columns];
         panels.add_to(&mut sum);
         let expected = (0..sum.len()).map(|place| at(place / columns, place % columns) + 1.0);

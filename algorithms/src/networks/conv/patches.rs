@@ -1,18 +1,19 @@
 //! Copies of the values under a kernel.
 //!
-//! The gradient of the weights is a sum over positions, to which each image adds its own. If they are few, loading and storing
-//! the sums takes longer than adding. The patches of such images are copied, so that those of several images are added
-//! together.
+//! A tile of the output is a few positions in a row of an image. If a row has few, the weights are loaded for little work. The
+//! gradient of the weights is a sum over positions, to which each image adds its own. If an image has few, loading and storing
+//! the sums takes longer than adding. The patches of such images are copied, so that those of several images are multiplied
+//! and added together.
 
 use super::geometry::Geometry;
 
 /// The number of positions in a row from which images are read in place.
 const LONG_ROW: usize = 6;
 
-/// The number of positions that are added together, at least.
+/// The number of positions that are multiplied or added together, at least.
 const POSITIONS: usize = 32;
 
-/// Returns the number of images whose positions are added together, or none if images are read in place.
+/// Returns the number of images whose positions are multiplied or added together, or none if images are read in place.
 pub(super) fn images_at_once(geometry: Geometry) -> Option<usize> {
     (geometry.output_width() < LONG_ROW).then(|| POSITIONS.div_ceil(geometry.positions()))
 }

@@ -1,5 +1,7 @@
 //! The product of rows that are read in place with a panel of weights.
 
+use std::mem::MaybeUninit;
+
 use pulp::{Simd, WithSimd};
 
 use super::panel::{MAX_COLUMNS, columns};
@@ -17,7 +19,7 @@ pub(super) struct Rows<'a> {
     pub(super) length: usize,
 }
 
-/// Operation that writes `max(left * right + bias, least)` to `result`. A NaN remains one.
+/// Operation that writes `max(left * right + bias, least)` to `result`, whose contents do not matter. A NaN remains one.
 pub(super) struct Product<'a> {
     pub(super) left: Rows<'a>,
     /// A panel with one row per column of `left`. There may be more rows, which are ignored.
@@ -26,7 +28,7 @@ pub(super) struct Product<'a> {
     pub(super) bias: &'a [f32; MAX_COLUMNS],
     pub(super) least: f32,
     /// Row `i` of the result begins at `result[i * result_step]`.
-    pub(super) result: &'a mut [f32],
+    pub(super) result: &'a mut [MaybeUninit<f32>],
     pub(super) result_step: usize,
     /// Number of columns of the result. The panel may have more.
     pub(super) columns: usize,
@@ -97,18 +99,18 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
 
 /// Stores as many columns as there is place for.
 #[inline(always)]
-fn store<S: Simd>(place: &mut [f32], left: S::f32s, right: S::f32s) {
-    let (vectors, _) = S::as_mut_simd_f32s(place);
+fn store<S: Simd>(place: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s) {
+    let (vectors, _) = S::as_uninit_mut_simd_f32s(place);
     if let [first, second, ..] = vectors {
-        *first = left;
-        *second = right;
+        first.write(left);
+        second.write(right);
         return;
     }
     let mut all = [0.0; MAX_COLUMNS];
     let (vectors, _) = S::as_mut_simd_f32s(&mut all);
     vectors[0] = left;
     vectors[1] = right;
-    place.copy_from_slice(&all[..place.len()]);
+    place.write_copy_of_slice(&all[..place.len()]);
 }
 
 #[cfg(test)]
@@ -119,6 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(unsafe_code)]
     fn products_equal_sums_by_definition() {
         // Whole numbers, whose sums are exact.
         let values: Vec<f32> = (0..400).map(|index| (index * 37 % 23) as f32 - 11.0).collect();
@@ -128,7 +131,7 @@ mod tests {
                 let at = |row: usize, column: usize| ((row * 31 + column * 17) % 19) as f32 - 9.0;
                 let panels = Panels::pack(runs.len() * length, result_columns, at);
                 let result_step = result_columns + 3;
-                let mut result = vec![-1.0; count * result_step];
+                let mut result = vec![MaybeUninit::new(-1.0); count * result_step];
                 for panel in 0..panels.count() {
                     let first = panel * panels.width();
                     Arch::new().dispatch(Product {
@@ -141,6 +144,9 @@ mod tests {
                         columns: panels.shown_columns(panel),
                     });
                 }
+                // SAFETY: all values were written when the vector was made.
+                let result: Vec<f32> =
+                    result.into_iter().map(|value| unsafe { value.assume_init() }).collect();
                 for (row, result) in result.chunks_exact(result_step).enumerate() {
                     let left = runs.iter().flat_map(|run| &values[run + row * step..][..length]);
                     let sum = |column| {

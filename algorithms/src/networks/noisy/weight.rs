@@ -49,8 +49,7 @@ impl NoisyWeight for Flex {
         let shape: [usize; 2] = weight.shape().dims();
         let (weight, sigma) = (weight.to_contiguous(), sigma.to_contiguous());
         let noise = Noise::new(&inputs, &outputs);
-        let mut result = slice(&weight).to_vec();
-        noise.for_each(&mut result, slice(&sigma), |result, sigma, noise| *result += sigma * noise);
+        let result = noise.map(slice(&weight), slice(&sigma), |weight, sigma, noise| weight + sigma * noise);
         tensor(result, shape)
     }
 }
@@ -84,24 +83,36 @@ impl Noise {
         Self { inputs: inputs.to_contiguous(), outputs: outputs.to_contiguous() }
     }
 
-    /// Calls a function with each element of two weights of the layer and its noise.
-    fn for_each(&self, result: &mut [f32], other: &[f32], change: impl Fn(&mut f32, f32, f32) + Copy + Sync) {
+    /// Computes a weight of the layer from each element of two of them and its noise.
+    #[allow(unsafe_code)]
+    fn map(
+        &self,
+        first: &[f32],
+        second: &[f32],
+        element: impl Fn(f32, f32, f32) -> f32 + Copy + Sync,
+    ) -> Vec<f32> {
         let (inputs, outputs) = (slice(&self.inputs), slice(&self.outputs));
-        let columns = result.len() / inputs.len();
+        let columns = first.len() / inputs.len();
+        assert!(first.len() == second.len() && first.len() == inputs.len() * columns);
+        assert!(columns.is_multiple_of(outputs.len()));
+        let mut result = Box::new_uninit_slice(first.len());
+        let rows = first.par_chunks(columns).zip(second.par_chunks(columns)).zip(inputs);
         let arch = Arch::new();
-        result.par_chunks_mut(columns).zip(other.par_chunks(columns)).zip(inputs).for_each(
-            |((result, other), input)| {
-                arch.dispatch(|| {
-                    let layers =
-                        result.chunks_exact_mut(outputs.len()).zip(other.chunks_exact(outputs.len()));
-                    for (result, other) in layers {
-                        for ((result, other), output) in result.iter_mut().zip(other).zip(outputs) {
-                            change(result, *other, input * output);
-                        }
+        result.par_chunks_mut(columns).zip(rows).for_each(|(result, ((first, second), input))| {
+            arch.dispatch(|| {
+                // A copy stays in a register: the compiler does not see that the result never overwrites `input`.
+                let (width, input) = (outputs.len(), *input);
+                let layers = first.chunks_exact(width).zip(second.chunks_exact(width));
+                for (result, (first, second)) in result.chunks_exact_mut(width).zip(layers) {
+                    let elements = first.iter().zip(second).zip(outputs);
+                    for (result, ((first, second), output)) in result.iter_mut().zip(elements) {
+                        result.write(element(*first, *second, input * output));
                     }
-                });
-            },
-        );
+                }
+            });
+        });
+        // SAFETY: `inputs.len()` rows have been written, each in all its columns.
+        unsafe { result.assume_init() }.into_vec()
     }
 }
 
@@ -116,10 +127,8 @@ impl Backward<Flex, 2> for NoisyWeightBackward {
         let [weight_node, sigma_node] = ops.parents;
         if let Some(node) = sigma_node {
             let shape: [usize; 2] = gradient.shape().dims();
-            let mut result = vec![0.0; shape[0] * shape[1]];
-            ops.state.for_each(&mut result, slice(&gradient), |result, gradient, noise| {
-                *result = gradient * noise;
-            });
+            let gradient = slice(&gradient);
+            let result = ops.state.map(gradient, gradient, |gradient, _, noise| gradient * noise);
             gradients.register::<Flex>(node.id, tensor(result, shape));
         }
         if let Some(node) = weight_node {
