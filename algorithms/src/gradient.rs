@@ -73,6 +73,11 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         }
     }
 
+    /// Returns true if the backward pass pauses.
+    pub(crate) fn pauses(&self) -> bool {
+        self.parameters.iter().any(|(part, _)| *part == Part::Upper)
+    }
+
     /// Returns the upper vector of a shard: zeros if it has no rows.
     pub(crate) fn upper(&self, shard: Option<&ShardGradient>) -> Result<Vec<f32>, LearnerError> {
         let (parameters, elements) = self.len(Part::Upper);

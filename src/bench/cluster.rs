@@ -17,7 +17,7 @@ use crate::cli::{BenchClusterArgs, Global};
 use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Environments, Overrides};
-use crate::learner::{Algorithm, Learner};
+use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
 
@@ -193,7 +193,7 @@ struct Point {
 
 /// Measures every number of processes and prints the results.
 pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let mut experiment = config::from_args(&args.experiment, Some(Algorithm::Ppo))?.resolve()?;
+    let mut experiment = config::from_args(&args.experiment, None)?.resolve()?;
     let peers = cluster::peers();
     ensure!(peers.is_some(), "start several processes: mpirun -n 4 ale-train bench cluster");
     cluster::settle_shards(&mut experiment);

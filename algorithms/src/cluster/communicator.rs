@@ -115,3 +115,44 @@ pub(crate) mod testing {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// A communicator whose sums end after the work beside them has begun.
+    struct Slow(Barrier);
+
+    impl Communicator for Slow {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn size(&self) -> usize {
+            2
+        }
+
+        fn sum(&self, _: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
+            self.0.wait();
+            Ok(())
+        }
+
+        fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+            Ok(vec![own.to_vec(); 2])
+        }
+    }
+
+    #[test]
+    fn work_is_done_while_a_sum_travels() {
+        let slow = Slow(Barrier::new(2));
+        let mut is_done = false;
+        let mut work = || {
+            slow.0.wait();
+            is_done = true;
+        };
+        slow.sum_during(&mut [], SumOrder::Tree, &mut work).unwrap();
+        assert!(is_done);
+    }
+}

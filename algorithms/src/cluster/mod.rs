@@ -170,24 +170,26 @@ impl Cluster {
     }
 
     /// Adds the gradients of all shards, given those of the own shards in their order: `None` for one without rows. The
-    /// gradients of the upper layers travel during the rest of the backward pass of the last shard.
+    /// gradients of the upper layers travel during the rest of the backward passes.
     pub(crate) fn add<N: Module, E: From<LearnerError>>(
         &self,
         vectors: &GradientVectors<'_, N>,
-        mut own: impl Iterator<Item = Result<Option<ShardGradient>, E>>,
+        own: impl Iterator<Item = Result<Option<ShardGradient>, E>>,
     ) -> Result<Gradient, E> {
-        let (mut upper, mut lower) = (TreeSum::default(), TreeSum::default());
-        let earlier = self.shards / self.num_processes() - 1;
-        for gradient in own.by_ref().take(earlier) {
-            let gradient = gradient?;
-            upper.push(vectors.upper(gradient.as_ref())?);
-            lower.push(vectors.lower(gradient)?);
+        let (mut upper, mut lower, mut paused) = (TreeSum::default(), TreeSum::default(), Vec::new());
+        for shard in own {
+            let shard = shard?;
+            upper.push(vectors.upper(shard.as_ref())?);
+            if vectors.pauses() {
+                paused.push(shard);
+            } else {
+                lower.push(vectors.lower(shard)?);
+            }
         }
-        let last = own.next().expect("a process has a shard")?;
-        upper.push(vectors.upper(last.as_ref())?);
         let mut upper = upper.finish();
-        let last = self.add_during(&mut upper, || vectors.lower(last))?;
-        lower.push(last?);
+        self.add_during(&mut upper, || {
+            paused.into_iter().try_for_each(|shard| Ok::<_, LearnerError>(lower.push(vectors.lower(shard)?)))
+        })??;
         let mut lower = lower.finish();
         self.add_vectors(&mut lower)?;
         Ok(vectors.gradient(&upper, &lower))
