@@ -225,7 +225,7 @@ fn a_stopped_run_continues_with_another_number_of_processes() {
         succeed(training(&mut mpirun(2), &whole, settings));
 
         let mut job = Command::new("mpirun");
-        job.args(["--forward-signals", "15"]);
+        job.args(["--forward-signals", "SIGUSR1,15"]);
         let mut stopped =
             training(launch(&mut job, 2, &[ALE_TRAIN]), &parts, settings).spawn().expect("a job");
         failures::wait_for_update(&mut stopped, &parts);
