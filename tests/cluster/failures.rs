@@ -115,9 +115,12 @@ fn end(job: Child, ranks: &[u32]) -> String {
     let failed = Instant::now();
     let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
     let stderr = text(&stderr);
-    assert!(failed.elapsed() < END, "{:?}", failed.elapsed());
     assert!(!status.success(), "{stderr}");
-    assert!(ranks.iter().all(|&process| !is_alive(process)), "a process is left");
+    // Processes that were killed may outlive the launcher for a moment.
+    while ranks.iter().any(|&process| is_alive(process)) && failed.elapsed() < END {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(failed.elapsed() < END, "{:?}: {stderr}", failed.elapsed());
     stderr
 }
 
@@ -150,7 +153,9 @@ fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
     let mut job = training(&mut mpirun(2), &run, &settings).spawn().expect("a job");
     wait_for_update(&mut job, &run);
     let ranks = processes(job.id());
-    // The signal that follows an access to a page of a file that cannot be read.
+    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first one,
+    // to repeat the access.
+    signal(ranks[1], "-BUS");
     signal(ranks[1], "-BUS");
     let stderr = end(job, &ranks);
     assert!(stderr.contains("rank 1"), "{stderr}");
