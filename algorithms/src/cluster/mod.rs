@@ -188,7 +188,10 @@ impl Cluster {
         }
         let mut upper = upper.finish();
         self.add_during(&mut upper, || {
-            paused.into_iter().try_for_each(|shard| Ok::<_, LearnerError>(lower.push(vectors.lower(shard)?)))
+            for shard in paused {
+                lower.push(vectors.lower(shard)?);
+            }
+            Ok::<_, LearnerError>(())
         })??;
         let mut lower = lower.finish();
         self.add_vectors(&mut lower)?;
