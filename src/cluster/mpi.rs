@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use algorithms::cluster::{CommunicationError, Communicator, SumOrder, TreeSum};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ferrompi::{Communicator as World, Mpi, ReduceOp, Request, ThreadLevel};
 
 use super::{Peers, Place};
@@ -26,6 +26,11 @@ pub(super) struct Processes {
 /// Initialises MPI. It is finalised when the handle is dropped.
 pub(super) fn connect() -> Result<(Mpi, Processes)> {
     let mpi = Mpi::init_thread(ThreadLevel::Serialized).context("MPI cannot be initialised")?;
+    let level = mpi.thread_level();
+    ensure!(
+        level >= ThreadLevel::Serialized,
+        "this MPI serves only the main thread of a process ({level:?})"
+    );
     let world = mpi.world();
     let machine = world.split_shared().context("the processes of this machine cannot be counted")?;
     let place = Place { local_rank: machine.rank() as usize, local_size: machine.size() as usize };
