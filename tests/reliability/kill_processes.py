@@ -22,8 +22,8 @@ EXPERIMENTS = {
         "--set", "dqn.learning_starts=1000", "--set", "dqn.train_ratio=0.02", "--set", "dqn.prioritized=true",
     ],
     "SAC": [
-        "sac", "--games", "Pendulum-v1", "--num-envs", "8", "--total-frames", "12000", "--set", "sac.buffer_size=4000",
-        "--set", "sac.learning_starts=1000", "--set", "sac.train_ratio=0.1",
+        "sac", "--games", "Pendulum-v1", "--num-envs", "8", "--total-frames", "1000", "--set", "sac.buffer_size=500",
+        "--set", "sac.learning_starts=250", "--set", "sac.train_ratio=0.05", "--set", "checkpoints.interval_frames=100",
     ],
 }
 PROCESSES = [1, 2, 4]
