@@ -106,11 +106,19 @@ fn suggestion(name: &str) -> String {
     similar.first().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 
+/// Returns the index of the device of a process among `count`: the configured one, or its turn among the processes of its
+/// machine. `None` stands for the default of a process that trains alone.
+#[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda", test))]
+fn chosen(configured: Option<usize>, local_rank: Option<usize>, count: usize) -> Option<usize> {
+    configured.or(local_rank.map(|rank| rank % count))
+}
+
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda"))]
 mod gpu {
     use anyhow::{Context, Result, ensure};
     use burn::tensor::{Device, DeviceType};
 
+    use super::chosen;
     use crate::cluster;
 
     /// Opens the default adapter of the driver, or the one with the given index.
@@ -134,9 +142,7 @@ mod gpu {
         let found = Device::enumerate(kind).into_vec();
         ensure!(!found.is_empty(), "no driver on this machine provides a device for '{name}'");
         let count = found.len();
-        let Some(index) = index.or(cluster::local_rank().map(|rank| rank % count)) else {
-            return Ok(default());
-        };
+        let Some(index) = chosen(index, cluster::local_rank(), count) else { return Ok(default()) };
         found.into_iter().nth(index).with_context(|| {
             format!("device {name}:{index} does not exist; this machine has {count}, counted from 0")
         })
@@ -159,6 +165,14 @@ mod tests {
             let error = error(text);
             assert!(error.starts_with(&format!("unknown device '{text}'; devices are cpu")), "{error}");
         }
+    }
+
+    #[test]
+    fn the_processes_of_a_machine_take_its_devices_in_turn() {
+        let in_turn: Vec<_> = (0..6).map(|rank| chosen(None, Some(rank), 4)).collect();
+        assert_eq!(in_turn, [0, 1, 2, 3, 0, 1].map(Some));
+        assert_eq!(chosen(Some(2), Some(1), 4), Some(2));
+        assert_eq!(chosen(None, None, 4), None);
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! The gradient of a loss, as one vector where shards of a minibatch are added.
 
+use std::slice;
+
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::LearnerError;
+use crate::backward::BodyBackward;
 use crate::host::to_host;
+
+/// The module of a network whose gradients are computed in the second stage of the backward pass.
+const BODY: &str = "body";
 
 /// The gradient of a loss, with the values to report, on the inner device.
 pub(crate) struct Gradient {
@@ -16,6 +22,8 @@ pub(crate) struct Gradient {
     /// Values beside the terms.
     pub(crate) details: Tensor<1>,
     pub(crate) parameters: GradientsParams,
+    /// The second stage of the backward pass, if it is left to do. `parameters` are then those of the upper layers.
+    pub(crate) body: Option<BodyBackward>,
 }
 
 /// The gradient of one shard of a minibatch.
@@ -25,50 +33,73 @@ pub(crate) struct ShardGradient {
     pub(crate) places: Vec<usize>,
 }
 
-/// The vectors of the gradients of all shards of a minibatch: the terms, the details, for each parameter 1 if it has a
-/// gradient, and the gradients of all parameters.
+/// The vectors of the gradients of all shards of a minibatch, two for each shard. If the backward pass pauses, the *upper*
+/// one has the gradients of the layers above the body; otherwise it is empty. The *lower* one has the terms, the details, and
+/// the other gradients. Both have a flag for each of their parameters, 1 if it has a gradient, before the gradients.
 pub(crate) struct GradientVectors<'a, N> {
     network: &'a N,
     names: Vec<&'static str>,
     /// The number of details of the whole minibatch.
     details: usize,
-    /// The number of parameters, and of their elements.
-    parameters: usize,
-    elements: usize,
+    /// For each parameter of the network its vector, and the number of its elements.
+    parameters: Vec<(Part, usize)>,
     device: Device,
 }
 
+/// One of the two vectors of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Upper,
+    Lower,
+}
+
 impl<'a, N: Module> GradientVectors<'a, N> {
-    /// `names` are those of the terms.
-    pub(crate) fn new(network: &'a N, names: &[&'static str], details: usize, device: &Device) -> Self {
-        struct Count(usize);
-        impl ModuleVisitor for Count {
-            fn visit_float<const D: usize>(&mut self, _: &Param<Tensor<D>>) {
-                self.0 += 1;
-            }
-        }
-        let mut count = Count(0);
-        network.visit(&mut count);
+    /// `names` are those of the terms. `pauses` is true if the backward pass pauses.
+    pub(crate) fn new(
+        network: &'a N,
+        names: &[&'static str],
+        details: usize,
+        pauses: bool,
+        device: &Device,
+    ) -> Self {
+        let mut layout = Layout { path: Vec::new(), pauses, parameters: Vec::new() };
+        network.visit(&mut layout);
         Self {
             network,
             names: names.to_vec(),
             details,
-            parameters: count.0,
-            elements: network.num_params(),
+            parameters: layout.parameters,
             device: device.clone().without_autodiff(),
         }
     }
 
-    /// Returns the vector of a gradient: zeros if the shard has no rows.
-    pub(crate) fn of(&self, shard: Option<ShardGradient>) -> Result<Vec<f32>, LearnerError> {
+    /// Returns true if the backward pass pauses.
+    pub(crate) fn pauses(&self) -> bool {
+        self.parameters.iter().any(|(part, _)| *part == Part::Upper)
+    }
+
+    /// Returns the upper vector of a shard: zeros if it has no rows.
+    pub(crate) fn upper(&self, shard: Option<&ShardGradient>) -> Result<Vec<f32>, LearnerError> {
+        let (parameters, elements) = self.len(Part::Upper);
+        let mut vector = vec![0.0; parameters + elements];
+        let Some(ShardGradient { gradient, .. }) = shard.filter(|_| parameters > 0) else {
+            return Ok(vector);
+        };
+        let Collected { present, tensors, .. } = self.collect(&gradient.parameters, Part::Upper);
+        vector[..parameters].copy_from_slice(&present);
+        vector[parameters..].copy_from_slice(&to_host(Tensor::cat(tensors, 0))?);
+        Ok(vector)
+    }
+
+    /// Completes the backward pass of a shard. Returns its lower vector: zeros if it has no rows.
+    pub(crate) fn lower(&self, shard: Option<ShardGradient>) -> Result<Vec<f32>, LearnerError> {
+        let (parameters, elements) = self.len(Part::Lower);
         let head = self.names.len() + self.details;
-        let mut vector = vec![0.0; head + self.parameters + self.elements];
+        let mut vector = vec![0.0; head + parameters + elements];
         let Some(ShardGradient { gradient, places }) = shard else { return Ok(vector) };
-        let mut collected =
-            Collected { gradients: &gradient.parameters, present: Vec::new(), tensors: Vec::new() };
-        self.network.visit(&mut collected);
-        let Collected { present, mut tensors, .. } = collected;
-        vector[head..head + self.parameters].copy_from_slice(&present);
+        let gradients = gradient.body.map_or(gradient.parameters, |body| body.run(self.network));
+        let Collected { present, mut tensors, .. } = self.collect(&gradients, Part::Lower);
+        vector[head..head + parameters].copy_from_slice(&present);
         tensors.splice(0..0, gradient.terms.into_iter().chain([gradient.details]));
         let values = to_host(Tensor::cat(tensors, 0))?;
         let (terms, rest) = values.split_at(self.names.len());
@@ -77,17 +108,19 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         for (place, &detail) in places.into_iter().zip(details) {
             vector[terms.len() + place] = detail;
         }
-        vector[head + self.parameters..].copy_from_slice(gradients);
+        vector[head + parameters..].copy_from_slice(gradients);
         Ok(vector)
     }
 
-    /// Returns the gradient of a sum of vectors. A parameter that has no gradient in any shard has none.
-    pub(crate) fn gradient(&self, sum: &[f32]) -> Gradient {
-        let (terms, rest) = sum.split_at(self.names.len());
-        let (details, rest) = rest.split_at(self.details);
-        let (counts, values) = rest.split_at(self.parameters);
+    /// Returns the gradient of the sums of both vectors. A parameter that has no gradient in any shard has none.
+    pub(crate) fn gradient(&self, upper: &[f32], lower: &[f32]) -> Gradient {
+        let (terms, rest) = lower.split_at(self.names.len());
+        let (details, lower) = rest.split_at(self.details);
+        let sums =
+            [(Part::Upper, upper), (Part::Lower, lower)].map(|(part, sum)| sum.split_at(self.len(part).0));
         let parameters = GradientsParams::new();
-        let mut registered = Registered { counts, values, device: &self.device, parameters };
+        let mut registered =
+            Registered { sums, layout: self.parameters.iter(), device: &self.device, parameters };
         self.network.visit(&mut registered);
         let parameters = registered.parameters;
         let tensor = |values| host_tensor(values, [values.len()], &self.device);
@@ -96,43 +129,87 @@ impl<'a, N: Module> GradientVectors<'a, N> {
             terms: vec![tensor(terms)],
             details: tensor(details),
             parameters,
+            body: None,
         }
+    }
+
+    /// Returns the numbers of parameters and elements of a vector.
+    fn len(&self, part: Part) -> (usize, usize) {
+        let sizes = self.parameters.iter().filter(|(of, _)| *of == part).map(|(_, elements)| elements);
+        (sizes.clone().count(), sizes.sum())
+    }
+
+    fn collect<'b>(&'b self, gradients: &'b GradientsParams, part: Part) -> Collected<'b> {
+        let (present, tensors) = (Vec::new(), Vec::new());
+        let mut collected = Collected { gradients, part, layout: self.parameters.iter(), present, tensors };
+        self.network.visit(&mut collected);
+        collected
     }
 }
 
-/// The gradients of all parameters, flat.
+/// Finds the vector of each parameter.
+struct Layout {
+    path: Vec<String>,
+    pauses: bool,
+    parameters: Vec<(Part, usize)>,
+}
+
+impl ModuleVisitor for Layout {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let is_upper = self.pauses && self.path.first().is_none_or(|module| module != BODY);
+        let part = if is_upper { Part::Upper } else { Part::Lower };
+        self.parameters.push((part, param.shape().num_elements()));
+    }
+
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+}
+
+/// The gradients of the parameters of one vector, flat.
 struct Collected<'a> {
     gradients: &'a GradientsParams,
+    part: Part,
+    /// The parameters that are left.
+    layout: slice::Iter<'a, (Part, usize)>,
     present: Vec<f32>,
     tensors: Vec<Tensor<1>>,
 }
 
 impl ModuleVisitor for Collected<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let size = param.shape().num_elements();
-        let gradient = self.gradients.get::<D>(param.id);
-        self.present.push(f32::from(gradient.is_some()));
-        let zeros = || Tensor::zeros([size], &param.val().inner().device());
-        self.tensors.push(gradient.map_or_else(zeros, |gradient| gradient.reshape([size])));
+        let &(part, size) = self.layout.next().expect("a part for each parameter");
+        if part == self.part {
+            let gradient = self.gradients.get::<D>(param.id);
+            self.present.push(f32::from(gradient.is_some()));
+            let zeros = || Tensor::zeros([size], &param.val().inner().device());
+            self.tensors.push(gradient.map_or_else(zeros, |gradient| gradient.reshape([size])));
+        }
     }
 }
 
 /// Gradients that are made from their values.
 struct Registered<'a> {
-    /// For each parameter that is left, the number of shards with a gradient.
-    counts: &'a [f32],
-    values: &'a [f32],
+    /// Of the upper and the lower vector, for each parameter that is left the number of shards with a gradient, and the values.
+    sums: [(&'a [f32], &'a [f32]); 2],
+    layout: slice::Iter<'a, (Part, usize)>,
     device: &'a Device,
     parameters: GradientsParams,
 }
 
 impl ModuleVisitor for Registered<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let (count, values);
-        (count, self.counts) = self.counts.split_first().expect("a count for each parameter");
-        (values, self.values) = self.values.split_at(param.shape().num_elements());
+        let &(part, size) = self.layout.next().expect("a part for each parameter");
+        let (counts, values) = &mut self.sums[part as usize];
+        let (count, own);
+        (count, *counts) = counts.split_first().expect("a count for each parameter");
+        (own, *values) = values.split_at(size);
         if *count > 0.0 {
-            let gradient: Tensor<D> = host_tensor(values, param.val().dims(), self.device);
+            let gradient: Tensor<D> = host_tensor(own, param.val().dims(), self.device);
             self.parameters.register(param.id, gradient);
         }
     }

@@ -16,6 +16,7 @@
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
+mod backward;
 mod batch_reader;
 pub mod categorical;
 pub mod cluster;

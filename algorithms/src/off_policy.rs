@@ -199,6 +199,11 @@ impl<E: ActionElement> OffPolicy<E> {
         rows.filter(|shard| !shard.rows.is_empty()).collect()
     }
 
+    /// Returns true if the backward pass of a minibatch [pauses](crate::backward).
+    pub(crate) fn pauses(&self) -> bool {
+        self.cluster.pauses(self.layout)
+    }
+
     /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns that of one of them, given its index.
     /// `names` are those of the terms, `details` is their number in the whole minibatch.
     pub(crate) fn gradient<'a, N: Module>(
@@ -211,7 +216,8 @@ impl<E: ActionElement> OffPolicy<E> {
         if self.cluster.is_whole() {
             return Ok(of_shard(0).gradient);
         }
-        let vectors = GradientVectors::new(&training.network, names, details, &training.device);
+        let vectors =
+            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
         let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
         let own = self.cluster.own_shards(self.spec.num_envs());
         let gradients = (0..own.len()).map(|shard| {

@@ -355,12 +355,18 @@ impl<N: Module> OnPolicy<N> {
         mut of_shard: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
     ) -> Result<Gradient, Halt> {
         let Self { cluster, training, spec, .. } = self;
-        let vectors = GradientVectors::new(&training.network, names, details, &training.device);
+        let vectors =
+            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
         let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
             let own: Vec<usize> = items.iter().copied().filter(|&item| envs.contains(&env(item))).collect();
             of_shard(&own)
         });
         cluster.add(&vectors, shards)
+    }
+
+    /// Returns true if the backward pass of a minibatch [pauses](crate::backward).
+    pub(crate) fn pauses(&self) -> bool {
+        self.cluster.pauses(self.layout)
     }
 
     /// Clears the rollout for the next one.

@@ -4,6 +4,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
+use crate::backward::Pause;
 use crate::gradient::Gradient;
 use crate::host::to_host;
 use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, on_cpu, weights};
@@ -62,26 +63,29 @@ impl<N: Module> Training<N> {
         details: impl Into<Details>,
         size: StepSize,
     ) -> Result<OptimizerStep, LearnerError> {
-        self.apply(self.gradient(loss, terms, details), size)
+        self.apply(self.gradient(loss, terms, details, None), size)
     }
 
-    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name.
+    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. With a
+    /// `pause` that of the body is left to do.
     pub(crate) fn gradient(
         &self,
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
         details: impl Into<Details>,
+        pause: Option<Pause>,
     ) -> Gradient {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let gradients = scaled_loss.backward();
         let details = details.into().finish(&gradients, self.loss_scale);
+        let body = pause.map(|pause| pause.resume(&gradients));
         let parameters = GradientsParams::from_grads(gradients, &self.network);
         let (names, terms): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         let terms = terms.into_iter().map(Tensor::inner).collect();
-        Gradient { names, terms, details, parameters }
+        Gradient { names, terms, details, parameters, body }
     }
 
-    /// Takes one step of the optimiser against a gradient. The result holds its terms and details.
+    /// Takes one step of the optimiser against a complete gradient. The result holds its terms and details.
     ///
     /// On the CPU a non-finite term is an error, which leaves everything unchanged. On another device the
     /// host does not wait: such a term is reported when the step is [read](Self::read).
@@ -90,7 +94,8 @@ impl<N: Module> Training<N> {
         gradient: Gradient,
         size: StepSize,
     ) -> Result<OptimizerStep, LearnerError> {
-        let Gradient { mut names, terms, details, parameters: mut gradients } = gradient;
+        let Gradient { mut names, terms, details, parameters: mut gradients, body } = gradient;
+        debug_assert!(body.is_none(), "the backward pass is complete");
         names.push("the gradient norm");
         let unscale = self.loss_scale.recip();
         let norm = global_norm(&self.network, &gradients).mul_scalar(unscale);

@@ -1,8 +1,9 @@
 //! `ale-train bench cluster`: the training of an experiment by 1, 2, 4, ... processes of a job, and where its time goes.
 
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use algorithms::cluster::{Cluster, CommunicationError, Communicator, SumOrder};
@@ -16,46 +17,70 @@ use crate::cli::{BenchClusterArgs, Global};
 use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Environments, Overrides};
-use crate::learner::{Algorithm, Learner};
+use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
+
+/// The number of values of a short sum, which is all latency, and of a long one.
+const SHORT: usize = 1;
+const LONG: usize = 1 << 22;
+/// The numbers of measurements of both, of which the shortest counts.
+const SHORT_SUMS: usize = 200;
+const LONG_SUMS: usize = 20;
 
 /// A communicator that measures the time spent in it.
 struct Timed {
     inner: Arc<dyn Communicator>,
-    /// Nanoseconds until the last process arrived.
-    waiting: AtomicU64,
-    /// Nanoseconds in which messages travelled and were added.
-    exchanging: AtomicU64,
-    sums: AtomicU64,
-    /// The number of values in a sum.
-    values: AtomicU64,
+    spent: Mutex<Spent>,
+}
+
+/// Times and numbers since the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    /// The time until the last process arrived.
+    waiting: Duration,
+    /// The time in which messages travelled and were added, as far as the process did nothing else.
+    exchanging: Duration,
+    /// The time in which messages travelled during a backward pass.
+    hidden: Duration,
+    /// The time of backward passes in which messages may travel.
+    backward: Duration,
+    /// The number of sums, and their values.
+    sums: u32,
+    values: usize,
+    /// The number of values of sums during backward passes.
+    early_values: usize,
 }
 
 impl Timed {
     fn new(inner: Arc<dyn Communicator>) -> Self {
-        let [waiting, exchanging, sums, values] = [(); 4].map(|()| AtomicU64::new(0));
-        Self { inner, waiting, exchanging, sums, values }
+        Self { inner, spent: Mutex::default() }
     }
 
-    /// Lets all processes arrive before `exchange`.
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets all processes arrive before `exchange`. Returns the time of the arrival with the result.
+    fn meet<T>(
+        &self,
+        exchange: impl FnOnce() -> Result<T, CommunicationError>,
+    ) -> Result<(Instant, T), CommunicationError> {
+        self.inner.gather(&[])?;
+        let together = Instant::now();
+        Ok((together, exchange()?))
+    }
+
     fn measure<T>(
         &self,
         exchange: impl FnOnce() -> Result<T, CommunicationError>,
     ) -> Result<T, CommunicationError> {
         let began = Instant::now();
-        self.inner.gather(&[])?;
-        let together = Instant::now();
-        let result = exchange()?;
-        self.waiting.fetch_add((together - began).as_nanos() as u64, Ordering::Relaxed);
-        self.exchanging.fetch_add(together.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        let (together, result) = self.meet(exchange)?;
+        let mut spent = self.spent();
+        spent.waiting += together - began;
+        spent.exchanging += together.elapsed();
         Ok(result)
-    }
-
-    fn restart(&self) {
-        for count in [&self.waiting, &self.exchanging, &self.sums] {
-            count.store(0, Ordering::Relaxed);
-        }
     }
 }
 
@@ -69,13 +94,77 @@ impl Communicator for Timed {
     }
 
     fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
-        self.sums.fetch_add(1, Ordering::Relaxed);
-        self.values.store(values.len() as u64, Ordering::Relaxed);
+        {
+            let mut spent = self.spent();
+            spent.sums += 1;
+            spent.values += values.len();
+        }
         self.measure(|| self.inner.sum(values, order))
+    }
+
+    fn sum_during(
+        &self,
+        values: &mut [f32],
+        order: SumOrder,
+        work: &mut dyn FnMut(),
+    ) -> Result<(), CommunicationError> {
+        let (began, count) = (Instant::now(), values.len());
+        let (together, worked, ended) = thread::scope(|scope| {
+            let sum = scope.spawn(|| {
+                let (together, ()) = self.meet(|| self.inner.sum(values, order))?;
+                Ok((together, Instant::now()))
+            });
+            work();
+            let worked = Instant::now();
+            let (together, ended) = sum.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            Ok((together, worked, ended))
+        })?;
+        let mut spent = self.spent();
+        spent.early_values += count;
+        spent.backward += worked - began;
+        spent.hidden += worked.min(ended).saturating_duration_since(together);
+        spent.waiting += together.saturating_duration_since(worked);
+        spent.exchanging += ended.saturating_duration_since(together.max(worked));
+        Ok(())
     }
 
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
         self.measure(|| self.inner.gather(own))
+    }
+}
+
+/// The speed of sums between processes.
+#[derive(Debug, Serialize)]
+struct Network {
+    /// Seconds of a message.
+    latency: f64,
+    /// Bytes that a process sends and receives per second.
+    bandwidth: f64,
+}
+
+impl Network {
+    /// Measures short and long sums. A process sends and receives two messages for each other process, one after another, and
+    /// of a vector twice all but its own part. `None` if there is a single process.
+    fn measure(communicator: &dyn Communicator, order: SumOrder) -> Result<Option<Self>> {
+        let processes = communicator.size() as f64;
+        let seconds = |values: usize, count: usize| -> Result<f64> {
+            let mut vector = vec![0.0; values];
+            let mut shortest = f64::INFINITY;
+            for _ in 0..count {
+                communicator.gather(&[])?;
+                let began = Instant::now();
+                communicator.sum(&mut vector, order)?;
+                shortest = shortest.min(began.elapsed().as_secs_f64());
+            }
+            Ok(shortest)
+        };
+        if communicator.size() == 1 {
+            return Ok(None);
+        }
+        let (short, long) = (seconds(SHORT, SHORT_SUMS)?, seconds(LONG, LONG_SUMS)?);
+        let bytes = 2.0 * (processes - 1.0) / processes * (LONG * size_of::<f32>()) as f64;
+        let latency = short / (2.0 * (processes - 1.0));
+        Ok(Some(Self { latency, bandwidth: bytes / (long - short).max(f64::MIN_POSITIVE) }))
     }
 }
 
@@ -90,13 +179,20 @@ struct Point {
     seconds_per_update: f64,
     waiting: f64,
     exchanging: f64,
+    /// Seconds of an update in which messages travel during backward passes, and those of these passes.
+    hidden: f64,
+    backward: f64,
+    /// The number of sums after backward passes, their bytes, and those of sums during backward passes.
     sums_per_update: f64,
-    bytes_per_sum: u64,
+    bytes_per_update: f64,
+    early_bytes_per_update: f64,
+    /// `None` if there is a single process.
+    network: Option<Network>,
 }
 
 /// Measures every number of processes and prints the results.
 pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let mut experiment = config::from_args(&args.experiment, Some(Algorithm::Ppo))?.resolve()?;
+    let mut experiment = config::from_args(&args.experiment, None)?.resolve()?;
     let peers = cluster::peers();
     ensure!(peers.is_some(), "start several processes: mpirun -n 4 ale-train bench cluster");
     cluster::settle_shards(&mut experiment);
@@ -125,6 +221,7 @@ pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write
     }
     let cells = |point: &Point| {
         let share = |seconds: f64| format!("{:.1} %", 100.0 * seconds / point.seconds_per_update);
+        let network = |text: fn(&Network) -> String| point.network.as_ref().map_or_else(String::new, text);
         vec![
             point.processes.to_string(),
             rate(point.steps_per_second),
@@ -132,10 +229,24 @@ pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write
             format!("{:.3}", point.seconds_per_update),
             share(point.waiting),
             share(point.exchanging),
+            share(point.hidden),
+            network(|network| format!("{:.1}", 1e6 * network.latency)),
+            network(|network| format!("{:.1}", 8e-9 * network.bandwidth)),
         ]
     };
     let rows: Vec<_> = points.iter().map(cells).collect();
-    table::print(&["processes", "steps/s", "efficiency", "s/update", "waiting", "exchanging"], &rows, out)
+    let headings = [
+        "processes",
+        "steps/s",
+        "efficiency",
+        "s/update",
+        "waiting",
+        "exchanging",
+        "hidden",
+        "us/message",
+        "Gbit/s",
+    ];
+    table::print(&headings, &rows, out)
 }
 
 /// Trains by the processes of a communicator for some time, after a warm-up of one update.
@@ -160,7 +271,7 @@ fn measure(
     let mut learner = experiment.algorithm.create(policy, spec, cluster.clone(), &device, seed)?;
     environments.reset(ResetSeeds::From(seed))?;
     update(environments.as_mut(), learner.as_mut())?;
-    timed.restart();
+    *timed.spent() = Spent::default();
     let (began, mut updates, mut rounds) = (Instant::now(), 0, 0);
     loop {
         rounds += update(environments.as_mut(), learner.as_mut())?;
@@ -172,7 +283,10 @@ fn measure(
         }
     }
     let seconds_per_update = began.elapsed().as_secs_f64() / f64::from(updates);
-    let per_update = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / f64::from(updates);
+    let spent = *timed.spent();
+    let per_update = |time: Duration| time.as_secs_f64() / f64::from(updates);
+    let bytes = |values: usize| (values * size_of::<f32>()) as f64 / f64::from(updates);
+    let order = if experiment.distributed.exact { SumOrder::Tree } else { SumOrder::Any };
     let steps_per_second = (rounds * num_envs) as f64 / f64::from(updates) / seconds_per_update;
     let processes = cluster.num_processes();
     Ok(Point {
@@ -180,10 +294,14 @@ fn measure(
         steps_per_second,
         efficiency: steps_per_second / alone.unwrap_or(steps_per_second) / processes as f64,
         seconds_per_update,
-        waiting: per_update(&timed.waiting) / 1e9,
-        exchanging: per_update(&timed.exchanging) / 1e9,
-        sums_per_update: per_update(&timed.sums),
-        bytes_per_sum: timed.values.load(Ordering::Relaxed) * size_of::<f32>() as u64,
+        waiting: per_update(spent.waiting),
+        exchanging: per_update(spent.exchanging),
+        hidden: per_update(spent.hidden),
+        backward: per_update(spent.backward),
+        sums_per_update: f64::from(spent.sums) / f64::from(updates),
+        bytes_per_update: bytes(spent.values),
+        early_bytes_per_update: bytes(spent.early_values),
+        network: Network::measure(timed.inner.as_ref(), order)?,
     })
 }
 

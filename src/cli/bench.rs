@@ -139,10 +139,13 @@ pub(crate) struct BenchLearnerArgs {
 #[command(after_help = "\
 The same experiment is trained by 1, 2, 4, ... of the processes that the launcher has started; the others wait. Efficiency
 is the speed divided by that of one process and by the number of processes. Waiting is the time until the last process
-arrives at an exchange, exchanging the time in which messages travel and gradients are added.
+arrives at an exchange, exchanging the time in which messages travel and gradients are added. Hidden is the time in which
+gradients of images travel during the rest of the backward pass, which is not lost. The last columns are the latency of a
+message and the bandwidth of a process, measured by short and long sums.
 
 Examples:
   mpirun -n 2 ale-train bench cluster --games pong --num-envs 32
+  mpirun -n 2 ale-train bench cluster --preset pendulum-sac --num-threads 1
   mpirun -n 4 ale-train bench cluster --games atari57 --num-threads 1 --seconds 60 --json")]
 pub(crate) struct BenchClusterArgs {
     #[command(flatten)]

@@ -1,12 +1,12 @@
-//! Communication over MPI. Only the main thread calls it.
+//! Communication over MPI. One thread at a time calls it.
 
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use algorithms::cluster::{CommunicationError, Communicator, SumOrder, TreeSum};
-use anyhow::{Context, Result};
-use ferrompi::{Communicator as World, Mpi, ReduceOp, ThreadLevel};
+use anyhow::{Context, Result, ensure};
+use ferrompi::{Communicator as World, Mpi, ReduceOp, Request, ThreadLevel};
 
 use super::{Peers, Place};
 
@@ -25,7 +25,12 @@ pub(super) struct Processes {
 
 /// Initialises MPI. It is finalised when the handle is dropped.
 pub(super) fn connect() -> Result<(Mpi, Processes)> {
-    let mpi = Mpi::init_thread(ThreadLevel::Funneled).context("MPI cannot be initialised")?;
+    let mpi = Mpi::init_thread(ThreadLevel::Serialized).context("MPI cannot be initialised")?;
+    let level = mpi.thread_level();
+    ensure!(
+        level >= ThreadLevel::Serialized,
+        "this MPI serves only the main thread of a process ({level:?})"
+    );
     let world = mpi.world();
     let machine = world.split_shared().context("the processes of this machine cannot be counted")?;
     let place = Place { local_rank: machine.rank() as usize, local_size: machine.size() as usize };
@@ -39,13 +44,35 @@ impl Processes {
         let own = parts.counts[self.rank()] as usize;
         let (counts, places) = (vec![own as i32; self.size()], Parts::even(own, self.size()));
         let mut received = vec![0.0; own * self.size()];
-        self.world.alltoallv(values, &parts.counts, &parts.places, &mut received, &counts, &places)?;
+        ferrompi::scope(|scope| {
+            let (sent, got) = (&*values, &mut received);
+            complete(self.world.ialltoallv(
+                scope,
+                sent,
+                &parts.counts,
+                &parts.places,
+                got,
+                &counts,
+                &places,
+            )?)
+        })?;
         let mut sum = TreeSum::default();
         for process in 0..self.size() {
             sum.push(received[process * own..(process + 1) * own].to_vec());
         }
-        self.world.allgatherv(&sum.finish(), values, &parts.counts, &parts.places)
+        let sum = sum.finish();
+        ferrompi::scope(|scope| {
+            complete(self.world.iallgatherv(scope, &sum, values, &parts.counts, &parts.places)?)
+        })
     }
+}
+
+/// Waits for a request. Other threads of this core go on: a blocking call of MPI would keep it busy.
+fn complete(mut request: Request<'_>) -> ferrompi::Result<()> {
+    while request.test()?.is_none() {
+        thread::yield_now();
+    }
+    Ok(())
 }
 
 /// Consecutive parts of a vector, one for each process.
@@ -80,7 +107,9 @@ impl Communicator for Processes {
     fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
         let sum = match order {
             SumOrder::Tree => self.add_along_tree(values),
-            SumOrder::Any => self.world.allreduce_inplace(values, ReduceOp::Sum),
+            SumOrder::Any => ferrompi::scope(|scope| {
+                complete(self.world.iallreduce_inplace(scope, values, ReduceOp::Sum)?)
+            }),
         };
         sum.map_err(error)
     }

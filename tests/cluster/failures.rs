@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{ALE_TRAIN, DQN, GAMES, PQN, checkpoints, mpirun, mpirun_of, outcome, text, training};
+use super::{
+    ALE_TRAIN, DQN, DQN_OF_PIXELS, GAMES, PQN, checkpoints, mpirun, mpirun_of, outcome, text, training,
+};
 use crate::program::{is_alive, succeed};
 
 /// The time in which a job must end after the failure of a process.
-const END: Duration = Duration::from_secs(10);
+pub(crate) const END: Duration = Duration::from_secs(10);
 
 pub(crate) fn signal(process: u32, name: &str) {
     let status = Command::new("kill").args([name, &process.to_string()]).status().expect("a signal");
@@ -50,23 +52,33 @@ fn processes(launcher: u32) -> Vec<u32> {
     ranks.into_iter().map(|(_, process)| process).collect()
 }
 
+/// The recipient of a signal.
+#[derive(Clone, Copy)]
+enum Victim {
+    Rank(usize),
+    Launcher,
+}
+
 #[test]
 fn the_death_of_a_process_ends_the_job_and_loses_nothing() {
-    assert_deaths_lose_nothing(&GAMES, &[(1, "-KILL"), (0, "-KILL"), (1, "-ABRT")]);
+    use Victim::{Launcher, Rank};
+    // The launcher kills the processes after the last signal, too early for a checkpoint.
+    let signals = [(Rank(1), "-KILL"), (Rank(0), "-KILL"), (Rank(1), "-ABRT"), (Launcher, "-TERM")];
+    assert_deaths_lose_nothing(&GAMES, &signals);
 }
 
 #[test]
 fn the_death_of_a_process_loses_nothing_of_a_replay() {
-    assert_deaths_lose_nothing(&DQN, &[(1, "-KILL")]);
+    assert_deaths_lose_nothing(&DQN, &[(Victim::Rank(1), "-KILL")]);
 }
 
-/// Sends signals to processes with the given ranks, each after a checkpoint.
-fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(usize, &str)]) {
+/// Sends signals, each after a checkpoint.
+fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(Victim, &str)]) {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
     let settings = [settings, &["--set", "checkpoints.interval_frames=2000"]].concat();
     succeed(training(&mut mpirun(2), &whole, &settings));
-    for &(rank, name) in signals {
+    for &(victim, name) in signals {
         let mut job = if parts.exists() { mpirun(2) } else { mpirun(4) };
         let command = if parts.exists() {
             job.arg("resume").arg(&parts)
@@ -82,18 +94,90 @@ fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(usize, &str)]) {
             std::thread::sleep(Duration::from_millis(2));
         }
         let ranks = processes(job.id());
-        signal(ranks[rank], name);
-        let killed = Instant::now();
-        let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
-        assert!(killed.elapsed() < END, "{:?}", killed.elapsed());
-        assert!(!status.success(), "{}", text(&stderr));
-        assert!(ranks.iter().all(|&process| !is_alive(process)), "a process is left");
-        // The launcher names the process.
-        assert!(text(&stderr).contains(&format!("rank {rank}")), "{}", text(&stderr));
+        let recipient = match victim {
+            Victim::Rank(rank) => ranks[rank],
+            Victim::Launcher => job.id(),
+        };
+        signal(recipient, name);
+        let stderr = end(job, &ranks);
+        if let Victim::Rank(rank) = victim {
+            // The launcher names the process.
+            assert!(stderr.contains(&format!("rank {rank}")), "{stderr}");
+        }
     }
     succeed(mpirun(2).arg("resume").arg(&parts));
     let (expected, resumed) = (outcome(&whole), outcome(&parts));
     assert!(resumed == expected, "the runs differ");
+}
+
+/// Waits for the end of a job that fails from now on. Returns its standard error.
+fn end(job: Child, ranks: &[u32]) -> String {
+    let failed = Instant::now();
+    let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+    let stderr = text(&stderr);
+    assert!(!status.success(), "{stderr}");
+    // Processes that were killed may outlive the launcher for a moment.
+    while ranks.iter().any(|&process| is_alive(process)) && failed.elapsed() < END {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(failed.elapsed() < END, "{:?}: {stderr}", failed.elapsed());
+    stderr
+}
+
+#[test]
+fn a_process_without_memory_ends_the_job() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut job = training(&mut mpirun(2), &run, &DQN_OF_PIXELS).spawn().expect("a job");
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !run.join("config.toml").exists() {
+        assert!(Instant::now() < deadline, "no run in two minutes");
+        assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Memory of the process cannot grow any more.
+    let ranks = processes(job.id());
+    succeed(Command::new("prlimit").args(["--pid", &ranks[1].to_string(), "--as=1"]));
+    let stderr = end(job, &ranks);
+    assert!(stderr.contains("memory allocation of") && stderr.contains("rank 1"), "{stderr}");
+}
+
+#[test]
+fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
+    let temp = TempDir::new().expect("a directory");
+    let [run, whole] = ["run", "whole"].map(|name| temp.path().join(name));
+    let folder = format!("replay.folder={}", temp.path().display());
+    let settings =
+        [&DQN_OF_PIXELS[..], &["--set", "checkpoints.interval_frames=2000", "--set", &folder]].concat();
+    succeed(training(&mut mpirun(2), &whole, &settings));
+    let mut job = training(&mut mpirun(2), &run, &settings).spawn().expect("a job");
+    wait_for_update(&mut job, &run);
+    let ranks = processes(job.id());
+    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first one,
+    // to repeat the access.
+    signal(ranks[1], "-BUS");
+    signal(ranks[1], "-BUS");
+    let stderr = end(job, &ranks);
+    assert!(stderr.contains("rank 1"), "{stderr}");
+    succeed(mpirun(2).arg("resume").arg(&run));
+    assert!(outcome(&run) == outcome(&whole), "the runs differ");
+}
+
+#[test]
+fn a_process_without_the_directory_of_its_replay_is_named() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut job = mpirun(1);
+    for (rank, folder) in [temp.path().to_owned(), temp.path().join("missing")].iter().enumerate() {
+        if rank > 0 {
+            job.args([":", "-n", "1", ALE_TRAIN]);
+        }
+        training(&mut job, &run, &DQN).arg("--set").arg(format!("replay.folder={}", folder.display()));
+    }
+    let job = job.spawn().expect("a job");
+    let stderr = end(job, &[]);
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+    assert!(stderr.contains("error: rank 1 of 2: ") && stderr.contains("missing: cannot create"), "{stderr}");
 }
 
 #[test]

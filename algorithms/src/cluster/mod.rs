@@ -23,6 +23,7 @@ use thiserror::Error;
 
 use crate::batch_reader::BatchRow;
 use crate::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::networks::ObservationLayout;
 use crate::{ConfigError, LearnerError};
 
 pub use communicator::{CommunicationError, Communicator, SumOrder};
@@ -168,21 +169,57 @@ impl Cluster {
         parts.filter(|rows| !rows.is_empty()).collect()
     }
 
-    /// Adds the gradients of all shards, given those of the own shards in their order: `None` for one without rows.
+    /// Adds the gradients of all shards, given those of the own shards in their order: `None` for one without rows. The
+    /// gradients of the upper layers travel during the rest of the backward passes.
     pub(crate) fn add<N: Module, E: From<LearnerError>>(
         &self,
         vectors: &GradientVectors<'_, N>,
         own: impl Iterator<Item = Result<Option<ShardGradient>, E>>,
     ) -> Result<Gradient, E> {
-        let mut sum = TreeSum::default();
-        for gradient in own {
-            sum.push(vectors.of(gradient?)?);
+        let (mut upper, mut lower, mut paused) = (TreeSum::default(), TreeSum::default(), Vec::new());
+        for shard in own {
+            let shard = shard?;
+            upper.push(vectors.upper(shard.as_ref())?);
+            if vectors.pauses() {
+                paused.push(shard);
+            } else {
+                lower.push(vectors.lower(shard)?);
+            }
         }
-        let mut sum = sum.finish();
-        if let Some(communicator) = &self.communicator {
-            communicator.sum(&mut sum, self.order).map_err(LearnerError::from)?;
+        let mut upper = upper.finish();
+        self.add_during(&mut upper, || {
+            for shard in paused {
+                lower.push(vectors.lower(shard)?);
+            }
+            Ok::<_, LearnerError>(())
+        })??;
+        let mut lower = lower.finish();
+        self.add_vectors(&mut lower)?;
+        Ok(vectors.gradient(&upper, &lower))
+    }
+
+    /// Returns true if the backward pass of observations of `layout` [pauses](crate::backward), so that most of the gradient
+    /// travels during the rest.
+    pub(crate) fn pauses(&self, layout: ObservationLayout) -> bool {
+        self.num_processes() > 1 && matches!(layout, ObservationLayout::Images { .. })
+    }
+
+    /// Replaces a vector by the sum over all processes, while `work` runs.
+    fn add_during<T>(&self, vector: &mut [f32], work: impl FnOnce() -> T) -> Result<T, LearnerError> {
+        let Some(communicator) = self.communicator.as_ref().filter(|_| !vector.is_empty()) else {
+            return Ok(work());
+        };
+        let (mut work, mut result) = (Some(work), None);
+        communicator.sum_during(vector, self.order, &mut || result = work.take().map(|work| work()))?;
+        Ok(result.expect("the work is done once"))
+    }
+
+    /// Replaces a vector by the sum over all processes.
+    fn add_vectors(&self, vector: &mut [f32]) -> Result<(), LearnerError> {
+        match &self.communicator {
+            Some(communicator) => Ok(communicator.sum(vector, self.order)?),
+            None => Ok(()),
         }
-        Ok(vectors.gradient(&sum))
     }
 
     /// Returns the first environment of a shard.

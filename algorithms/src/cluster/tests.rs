@@ -1,6 +1,7 @@
 //! Learners that several processes train together, here threads.
 
 use std::io::{self, Write};
+use std::sync::Mutex;
 
 use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
@@ -117,6 +118,58 @@ fn ppo_learns_the_same_in_any_number_of_processes() {
     let choices = many(spec_of_choices(Space::bytes([2, 36, 40]), AutoresetMode::NextStep));
     let config = PpoConfig { num_minibatches: 2, update_epochs: 1, ..PpoConfig::default() };
     assert_equal_in_clusters(ppo(config, PolicyConfig::default(), choices), update_ppo);
+}
+
+/// A communicator that counts the values of sums, of those during other work first.
+struct Counted {
+    inner: Arc<dyn Communicator>,
+    values: Mutex<[usize; 2]>,
+}
+
+impl Communicator for Counted {
+    fn rank(&self) -> usize {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
+        self.values.lock().unwrap()[1] += values.len();
+        self.inner.sum(values, order)
+    }
+
+    fn sum_during(
+        &self,
+        values: &mut [f32],
+        order: SumOrder,
+        work: &mut dyn FnMut(),
+    ) -> Result<(), CommunicationError> {
+        self.values.lock().unwrap()[0] += values.len();
+        self.inner.sum_during(values, order, work)
+    }
+
+    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        self.inner.gather(own)
+    }
+}
+
+#[test]
+fn most_of_the_gradient_of_images_travels_during_the_backward_pass() {
+    let images = many(spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep));
+    let config = PpoConfig { num_minibatches: 1, update_epochs: 1, ..PpoConfig::default() };
+    let learner = ppo(config, PolicyConfig::default(), images);
+    let counts = together(2, |inner| {
+        let counted = Arc::new(Counted { inner, values: Mutex::default() });
+        let cluster = Cluster::new(Some(Arc::clone(&counted) as Arc<dyn Communicator>), 2).unwrap();
+        train(learner(cluster.clone()), &cluster, update_ppo);
+        let counts = *counted.values.lock().unwrap();
+        counts
+    });
+    for [early, late] in counts {
+        assert!(late > 0 && early > 15 * late, "{early} early and {late} late values");
+    }
 }
 
 #[test]

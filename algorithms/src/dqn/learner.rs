@@ -9,6 +9,7 @@ use super::before_update::BeforeUpdate;
 use super::minibatch::{Minibatch, branches};
 use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy, state};
 use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss, skip_epsilon_greedy};
+use crate::backward::Pause;
 use crate::batch_reader::BatchReader;
 use crate::cluster::Cluster;
 use crate::gradient::{Gradient, ShardGradient};
@@ -283,13 +284,16 @@ impl Dqn {
         weight: f32,
     ) -> Gradient {
         let (head, branches) = (self.actor.head(), &minibatch.branches);
-        let outputs = self.training.network.forward(minibatch.observations.clone(), &minibatch.rows, noise);
+        let (network, rows) = (&self.training.network, &minibatch.rows);
+        let body = network.body(minibatch.observations.clone(), rows);
+        let (body, pause) = Pause::at(body, self.off_policy.pauses());
+        let outputs = network.outputs(body, rows, noise);
         let predicted = branches.select(outputs);
         let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(targets)));
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone()).mul_scalar(weight);
         let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
         let details = Tensor::cat(vec![losses, predicted], 0);
-        self.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details)
+        self.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, pause)
     }
 
     /// Turns a `NonFinite` error into a report with the minibatch, as far as this process has its observations.

@@ -78,18 +78,22 @@ impl ActorCritic {
         rows: &RowTasks,
         sequences: Option<Sequences>,
     ) -> (Outputs, Option<LstmState>) {
-        let (features, state) = self.features(observations, rows, sequences);
+        let (features, state) = self.features(self.body.forward(observations, rows), sequences);
         (self.outputs(features, rows), state)
     }
 
-    /// The first half of [`forward`](Self::forward): the layers that all tasks share, to `[rows, features]`.
-    pub fn features(
+    /// The first part of [`forward`](Self::forward): the layers before the last hidden one.
+    pub(crate) fn body(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
+        self.body.forward(observations, rows)
+    }
+
+    /// The second part: the other layers that all tasks share, to `[rows, features]`.
+    pub(crate) fn features(
         &self,
-        observations: Tensor<2>,
-        rows: &RowTasks,
+        body: Tensor<2>,
         sequences: Option<Sequences>,
     ) -> (Tensor<2>, Option<LstmState>) {
-        let features = self.hidden.forward(self.body.forward(observations, rows));
+        let features = self.hidden.forward(body);
         match (&self.lstm, sequences) {
             (Some(lstm), Some(sequences)) => {
                 let (features, state) = lstm.forward(features, sequences);
@@ -99,8 +103,8 @@ impl ActorCritic {
         }
     }
 
-    /// The second half of [`forward`](Self::forward): the heads of each row's task.
-    pub fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
+    /// The third part: the heads of each row's task.
+    pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         self.heads.forward(features, rows)
     }
 }

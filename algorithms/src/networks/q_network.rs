@@ -115,7 +115,16 @@ impl QNetwork {
     /// observations `[rows, length]` from [`ObservationLayout::tensor`]. The outputs of illegal actions are
     /// arbitrary.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
-        let features = self.body.forward(observations, rows);
+        self.outputs(self.body(observations, rows), rows, noise)
+    }
+
+    /// The first half of [`forward`](Self::forward): the layers before the last hidden ones, `[rows, features]`.
+    pub(crate) fn body(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
+        self.body.forward(observations, rows)
+    }
+
+    /// The second half of [`forward`](Self::forward).
+    pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
         let tasks = self.columns.grouping(rows);
         let advantage = self.advantage.forward(features.clone(), tasks, noise.map(|noise| &noise.advantage));
         let advantage = self.columns.arrange(advantage, self.num_atoms, rows);

@@ -8,6 +8,7 @@ use super::loss;
 use super::metrics::DetailPlaces;
 use super::minibatch::{Minibatch, Targets};
 use super::row_actions::Terms;
+use crate::backward::Pause;
 use crate::gradient::{Gradient, ShardGradient};
 use crate::halt::{Halt, halt_if};
 use crate::observation_statistics::Normalizer;
@@ -87,7 +88,9 @@ impl Ppo {
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;
         let OnPolicy { spec, training, .. } = &self.on_policy;
-        let (features, _) = training.network.features(observations.clone(), rows, sequences.clone());
+        let body = training.network.body(observations.clone(), rows);
+        let (body, pause) = Pause::at(body, self.on_policy.pauses());
+        let (features, _) = training.network.features(body, sequences.clone());
         // The gradient of a zero that is added to the features is the gradient of the features.
         let probe =
             (spec.tasks.len() > 1).then(|| Tensor::zeros(features.shape(), &training.device).require_grad());
@@ -113,6 +116,7 @@ impl Ppo {
             if probe.is_some() { vec![log_ratio, entropies, value_errors] } else { vec![log_ratio] };
         let details = Details { values: Tensor::cat(columns, 0), probe };
         halt_if(stop)?;
-        Ok(training.gradient(&total.mul_scalar(weight), TERMS.into_iter().zip(terms).collect(), details))
+        let terms = TERMS.into_iter().zip(terms).collect();
+        Ok(training.gradient(&total.mul_scalar(weight), terms, details, pause))
     }
 }

@@ -10,6 +10,7 @@ use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{
     Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss, skip_epsilon_greedy,
 };
+use crate::backward::Pause;
 use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
 use crate::gradient::{Gradient, ShardGradient};
@@ -323,11 +324,13 @@ impl Pqn {
         let returns = of_branches(branches.repeat(&returns));
         let weights = of_branches(branches.weights(&vec![1.0; entries.len()]));
 
-        let values = training.network.forward(observations, &rows, None);
+        let body = training.network.body(observations, &rows);
+        let (body, pause) = Pause::at(body, self.on_policy.pauses());
+        let values = training.network.outputs(body, &rows, None);
         let taken = branches.select(values).squeeze_dim::<1>(1);
         let loss = loss::weighted_mean((taken.clone() - returns).square(), weights).mul_scalar(weight);
         halt_if(stop)?;
-        Ok(training.gradient(&loss, vec![(TERMS[0], loss.clone())], taken))
+        Ok(training.gradient(&loss, vec![(TERMS[0], loss.clone())], taken, pause))
     }
 
     /// Computes the metrics from the loss and the values of the actions taken in the given entries of the

@@ -278,7 +278,7 @@ impl Sac {
             let loss = losses[0].clone() + losses[1].clone();
             let means = values.map(|values| values.mean().mul_scalar(weight));
             let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
-            let gradient = self.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0));
+            let gradient = self.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
             ShardGradient { gradient, places: vec![0, 1] }
         })?;
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
@@ -330,7 +330,8 @@ impl Sac {
                 let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
                 let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
-                let gradient = self.actor.gradient(&loss, vec![(ACTOR_TERMS[0], loss.clone())], log_probs);
+                let terms = vec![(ACTOR_TERMS[0], loss.clone())];
+                let gradient = self.actor.gradient(&loss, terms, log_probs, None);
                 ShardGradient { gradient, places: shard.rows.clone() }
             })?;
         let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };

@@ -1,0 +1,47 @@
+//! The backward pass in two stages: first the layers above the body of a network, then the body. The gradients of the upper
+//! layers, which have most of the weights of a network for images, travel between processes during the second stage.
+
+use burn::module::Module;
+use burn::optim::GradientsParams;
+use burn::tensor::{Gradients, Tensor};
+
+/// A place in a network at which the backward pass pauses.
+pub(crate) struct Pause {
+    /// The features of the body, with its graph.
+    features: Tensor<2>,
+    /// The same values, as a leaf of the graph of the upper layers.
+    leaf: Tensor<2>,
+}
+
+/// The second stage of a backward pass.
+pub(crate) struct BodyBackward {
+    features: Tensor<2>,
+    /// The gradient of the features.
+    gradient: Tensor<2>,
+}
+
+impl Pause {
+    /// Pauses the backward pass at the features of a body if `pauses`. Returns the features for the upper layers.
+    pub(crate) fn at(features: Tensor<2>, pauses: bool) -> (Tensor<2>, Option<Self>) {
+        if !pauses {
+            return (features, None);
+        }
+        let leaf = Tensor::from_inner(features.clone().inner()).require_grad();
+        (leaf.clone(), Some(Self { features, leaf }))
+    }
+
+    /// Returns the second stage, given the gradients of the first.
+    pub(crate) fn resume(self, gradients: &Gradients) -> BodyBackward {
+        let gradient = self.leaf.grad(gradients).expect("the loss depends on the features");
+        BodyBackward { features: self.features, gradient }
+    }
+}
+
+impl BodyBackward {
+    /// Returns the gradients of the body, with the bits of a backward pass without a pause.
+    pub(crate) fn run(self, network: &impl Module) -> GradientsParams {
+        // The gradient of this product is that of the features.
+        let loss = (self.features * Tensor::from_inner(self.gradient)).sum();
+        GradientsParams::from_grads(loss.backward(), network)
+    }
+}
