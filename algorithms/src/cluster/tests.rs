@@ -164,8 +164,7 @@ fn most_of_the_gradient_of_images_travels_during_the_backward_pass() {
         let counted = Arc::new(Counted { inner, values: Mutex::default() });
         let cluster = Cluster::new(Some(Arc::clone(&counted) as Arc<dyn Communicator>), 2).unwrap();
         train(learner(cluster.clone()), &cluster, update_ppo);
-        let counts = *counted.values.lock().unwrap();
-        counts
+        *counted.values.lock().unwrap()
     });
     for [early, late] in counts {
         assert!(late > 0 && early > 15 * late, "{early} early and {late} late values");
