@@ -10,7 +10,7 @@ use algorithms::cluster::Cluster;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
 use rl_env::{
-    Actions, AutoresetMode, BoxedEnv, Env as _, FlattenObservation, RescaleObservation, VectorEnv,
+    Actions, AutoresetMode, BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit, VectorEnv,
     VectorError,
 };
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
@@ -318,6 +318,10 @@ impl Builder {
     }
 }
 
+/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit of its own, and an agent that
+/// walks into a wall for ever would never end its evaluation.
+const LONGEST_EPISODE: u32 = 27_000;
+
 /// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
 fn registered<'a>(
     ids: impl Iterator<Item = &'a str>,
@@ -325,7 +329,8 @@ fn registered<'a>(
     length: usize,
 ) -> Result<Vec<(String, Padded)>> {
     let make = |id: &'a str| {
-        let env = FlattenObservation::new(selection::registry().make(id)?);
+        let env = TimeLimit::new(selection::registry().make(id)?, LONGEST_EPISODE);
+        let env = FlattenObservation::new(env);
         let shown =
             if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };
         Ok((id, shown.with_context(|| unreadable(id))?))
