@@ -5,7 +5,6 @@ mod composite;
 mod dqn;
 mod ppo;
 mod pqn;
-mod toy_text;
 
 use algorithms::VectorSpec;
 use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
