@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Batch, ResetSeeds, VectorEnv};
 use super::{cart_pole, mean_return, solve_combinations, solve_factored_actions, solve_probes, vectorize};
 
 /// Trains until the learner is complete.
-pub(crate) fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
+fn train(envs: &mut dyn VectorEnv, config: PqnConfig, seed: u64) -> Pqn {
     train_network(envs, config, PolicyConfig::default(), seed)
 }
 
