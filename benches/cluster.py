@@ -33,7 +33,7 @@ class Network:
         return f"{self.bandwidth / 1e9:.3g} Gbit/s, {self.latency * 1e6:.3g} us"
 
 
-# What clusters have.
+# Networks of usual clusters: bits per second, and seconds of latency.
 NETWORKS = [Network(25e9, 20e-6), Network(100e9, 20e-6), Network(100e9, 2e-6)]
 
 
