@@ -72,7 +72,10 @@ def build_program(directory: Path, options: list[str]) -> Path:
     if "--interpreter" not in options:
         # As for the module: with another one PyO3 would be compiled again.
         options = ["--interpreter", sys.executable, *options]
-    run("maturin", "build", "--release", "--bindings", "bin", "--out", directory, *options)
+    if "--profile" not in options:
+        # The default of the hook that builds the module.
+        options = ["--release", *options]
+    run("maturin", "build", "--bindings", "bin", "--out", directory, *options)
     (wheel,) = directory.glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
         (name,) = (name for name in contents.namelist() if Path(name).parent.name == "scripts")
