@@ -2,9 +2,17 @@
 
 use std::fs;
 
-/// Returns the number of bytes that a process may still allocate: the memory that is available, within the limit of the
-/// control group. None on systems other than Linux.
+use crate::cluster;
+
+/// Returns the number of bytes that this process may still allocate: its share of the memory that is available to the processes
+/// of a job on this machine, within the limit of the control group, and at most what its own limit (`ulimit -v`) leaves. None on
+/// systems other than Linux.
 pub(crate) fn available() -> Option<u64> {
+    let processes = cluster::local_size() as u64;
+    available_to_all().map(|bytes| bytes / processes).into_iter().chain(below_own_limit()).min()
+}
+
+fn available_to_all() -> Option<u64> {
     let of_machine =
         fs::read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable"));
     let of_group = || -> Option<u64> {
@@ -13,6 +21,13 @@ pub(crate) fn available() -> Option<u64> {
         Some(limit.saturating_sub(read("current")?.trim().parse().ok()?))
     };
     of_machine.into_iter().chain(of_group()).min()
+}
+
+/// Returns what is left of the address space that this process may use, or None if it is unlimited.
+fn below_own_limit() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let used = kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize")?;
+    Some(limit(&limits, "Max address space")?.saturating_sub(used))
 }
 
 /// The resident memory of this process in bytes.
@@ -36,9 +51,22 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// Parses the soft limit of a line such as `Max address space   1048576   unlimited   bytes`. None if it is unlimited.
+fn limit(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_limits() {
+        let text = "Max file size             unlimited            unlimited            bytes\n\
+                    Max address space         1048576              unlimited            bytes\n";
+        assert_eq!(limit(text, "Max address space"), Some(1 << 20));
+        assert_eq!(limit(text, "Max file size"), None);
+    }
 
     #[test]
     fn reads_kilobytes() {

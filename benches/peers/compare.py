@@ -1,7 +1,6 @@
 """Compares the rates of ale-train, ale-py, EnvPool and Gymnasium. Started by `benches/peers/run`."""
 
 import argparse
-import os
 import sys
 import time
 
@@ -9,6 +8,7 @@ import kinds
 import report
 import sides
 import work
+from measuring import listed, positive, warn_if_busy
 
 HELP = """\
 GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
@@ -28,11 +28,11 @@ GAME is the id of a game; atari57 stands for its 57 games. The kinds of work:
   seeded-reset  a reset with a seed, for which ale-py reloads the ROM
 
 ale-train is driven from Python, as its peers are, and from Rust, as its trainer drives it; its act
-loop only from Rust, single environments and JAX only from Python. Vector environments use the standard preprocessing (frame skip 4, 84x84 grey,
-max-pool, stack of 4). Actions are drawn at random from the minimal action set. Rates count emulated
-frames, or resets. The sides run strictly in turn, round by round. All environments stay alive between
-the rounds, so that startup and warm-up are not measured, and the first round is discarded. Machines are
-noisy: read the ratios, not the rates.
+loop only from Rust, single environments and JAX only from Python. Vector environments use the standard
+preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4). Actions are drawn at random from the
+minimal action set. Rates count emulated frames, or resets. The sides run strictly in turn, round by
+round. All environments stay alive between the rounds, so that startup and warm-up are not measured,
+and the first round is discarded. Machines are noisy: read the ratios, not the rates.
 
 Examples:
   benches/peers/run pong breakout --seconds 1
@@ -43,32 +43,11 @@ Examples:
 """
 
 
-def listed(allowed):
-    def parse(text):
-        words = text.split(",")
-        for word in words:
-            if word not in allowed:
-                raise argparse.ArgumentTypeError(f"unknown value {word}; expected any of {', '.join(allowed)}")
-        return [word for word in allowed if word in words]
-
-    return parse
-
-
 def shapes(text):
     try:
         return [work.Shape.parse(word) for word in text.split(",")]
     except ValueError as error:
         raise argparse.ArgumentTypeError(error) from None
-
-
-def positive(kind):
-    def parse(text):
-        value = kind(text)
-        if not value > 0:
-            raise argparse.ArgumentTypeError("must be greater than 0")
-        return value
-
-    return parse
 
 
 def options():
@@ -147,16 +126,6 @@ def measure(piece, chosen_sides, chosen):
     for side in chosen_sides.values():
         side.close()
     return report.Measured(piece, rates)
-
-
-def warn_if_busy():
-    """Warns under load: a scheduler gives fifty threads a larger share of a core than two."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load > 0.5:
-        print(
-            f"the machine is busy (load {load:.1f}): rates are too low, and ratios favour sides with many threads",
-            file=sys.stderr,
-        )
 
 
 def main():

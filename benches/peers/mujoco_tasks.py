@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import report
-from compare import listed, positive, warn_if_busy
+from measuring import listed, positive, warn_if_busy
 from sides import Loop, cores
 
 TASKS = [

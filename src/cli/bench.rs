@@ -145,7 +145,7 @@ message and the bandwidth of a process, measured by short and long sums.
 
 Examples:
   mpirun -n 2 ale-train bench cluster --games pong --num-envs 32
-  mpirun -n 2 ale-train bench cluster --preset pendulum-sac --num-threads 1
+  mpirun -n 2 ale-train bench cluster --preset pendulum-sac --num-envs 8 --num-threads 1
   mpirun -n 4 ale-train bench cluster --games atari57 --num-threads 1 --seconds 60 --json")]
 pub(crate) struct BenchClusterArgs {
     #[command(flatten)]

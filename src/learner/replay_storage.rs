@@ -10,7 +10,7 @@ use memmap2::MmapMut;
 use serde::{Deserialize, Serialize};
 use settings::settings;
 
-use crate::{cluster, memory};
+use crate::memory;
 
 settings! {
     /// Storage of the replay of DQN and SAC.
@@ -60,11 +60,9 @@ fn map_file(directory: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u
     Ok(Box::new(map))
 }
 
-/// Returns the number of bytes that a replay may occupy: the available memory less a reserve, which the processes of a job on
-/// this machine share. Unlimited if it is unknown.
+/// Returns the number of bytes that a replay may occupy: the available memory less a reserve. Unlimited if it is unknown.
 fn available_memory() -> u64 {
-    let processes = cluster::local_size() as u64;
-    memory::available().map_or(u64::MAX, |free| (free / processes).saturating_sub(RESERVE))
+    memory::available().map_or(u64::MAX, |free| free.saturating_sub(RESERVE))
 }
 
 #[cfg(test)]

@@ -129,19 +129,28 @@ fn a_process_without_memory_ends_the_job() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let mut job = training(&mut mpirun(2), &run, &DQN_OF_PIXELS).spawn().expect("a job");
-    let deadline = Instant::now() + Duration::from_mins(2);
-    while !run.join("config.toml").exists() {
-        assert!(Instant::now() < deadline, "no run in two minutes");
-        assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for_update(&mut job, &run);
     // Memory of the process cannot grow any more.
     let ranks = processes(job.id());
     succeed(Command::new("prlimit").args(["--pid", &ranks[1].to_string(), "--as=1"]));
     let stderr = end(job, &ranks);
-    // The replay is allocated before or after the limit takes effect; its error is a typed one.
-    let reports = ["memory allocation of", "a replay buffer of 10000 steps needs"];
-    assert!(reports.iter().any(|report| stderr.contains(report)) && stderr.contains("rank 1"), "{stderr}");
+    assert!(stderr.contains("memory allocation of") && stderr.contains("rank 1"), "{stderr}");
+}
+
+#[test]
+fn a_process_without_memory_for_its_replay_is_named() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    // 0.7 GiB for each process.
+    let settings = [&DQN_OF_PIXELS[..], &["--set", "dqn.buffer_size=200000"]].concat();
+    let mut job = mpirun(1);
+    training(&mut job, &run, &settings).args([":", "-n", "1", "prlimit", "--as=800000000", ALE_TRAIN]);
+    let stderr = end(training(&mut job, &run, &settings).spawn().expect("a job"), &[]);
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+    let expected = "error: rank 1 of 2: a replay buffer of 100000 steps needs";
+    assert!(stderr.contains(expected), "{stderr}");
+    // Of the limit, not of the machine.
+    assert!(stderr.contains("(0.0 GiB) are available") || stderr.contains("(0.1 GiB) are available"), "{stderr}");
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub struct Cluster {
 /// The number of processes does not fit the number of shards.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{processes} processes cannot share {shards} shards: the number of processes must be a power of two, at most {shards}"
+    "{processes} processes cannot share {shards} shards: their number must be a power of two, at most that of the shards, of \
+     which there are no more than environments"
 )]
 pub struct BadClusterSize {
     /// The number of processes.
