@@ -134,23 +134,27 @@ fn a_process_without_memory_ends_the_job() {
     let ranks = processes(job.id());
     succeed(Command::new("prlimit").args(["--pid", &ranks[1].to_string(), "--as=1"]));
     let stderr = end(job, &ranks);
-    assert!(stderr.contains("memory allocation of") && stderr.contains("rank 1"), "{stderr}");
+    // The first allocation that fails is that of a value or of a thread's stack.
+    let causes = ["memory allocation of", "Cannot allocate memory"];
+    assert!(causes.iter().any(|cause| stderr.contains(cause)) && stderr.contains("rank 1"), "{stderr}");
 }
 
 #[test]
 fn a_process_without_memory_for_its_replay_is_named() {
+    const LIMIT: u64 = 800_000_000;
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    // 0.7 GiB for each process.
-    let settings = [&DQN_OF_PIXELS[..], &["--set", "dqn.buffer_size=200000"]].concat();
+    // A gigabyte for each process.
+    let settings = [&DQN_OF_PIXELS[..], &["--set", "dqn.buffer_size=1000000"]].concat();
     let mut job = mpirun(1);
-    training(&mut job, &run, &settings).args([":", "-n", "1", "prlimit", "--as=800000000", ALE_TRAIN]);
+    let limit = format!("--as={LIMIT}");
+    training(&mut job, &run, &settings).args([":", "-n", "1", "prlimit", &limit, ALE_TRAIN]);
     let stderr = end(training(&mut job, &run, &settings).spawn().expect("a job"), &[]);
     assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
-    let expected = "error: rank 1 of 2: a replay buffer of 100000 steps needs";
-    assert!(stderr.contains(expected), "{stderr}");
-    // Of the limit, not of the machine.
-    assert!(stderr.contains("(0.0 GiB) are available") || stderr.contains("(0.1 GiB) are available"), "{stderr}");
+    let available = stderr
+        .split_once("error: rank 1 of 2: a replay buffer of ")
+        .and_then(|(_, error)| error.split_once("but ")?.1.split_once(' ')?.0.parse().ok());
+    assert!(available.is_some_and(|bytes: u64| bytes < LIMIT), "{stderr}");
 }
 
 #[test]
