@@ -273,8 +273,12 @@ def test_comparisons_of_states() -> None:
         assert state == ale.cloneState() and state.equals(ale.cloneState())
         assert state != system and system == ale.cloneSystemState()
         assert package.ALEState(state.serialize()) == state
-        ale.act(0)
-        assert state != ale.cloneState()
+        for acts in (1, 2):
+            for _ in range(acts):
+                ale.act(0)
+            assert state != ale.cloneState()
+            ale.restoreState(state)
+            assert state == ale.cloneState()
 
 
 def test_pngs_show_the_screen(tmp_path: pathlib.Path) -> None:

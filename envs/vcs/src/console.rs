@@ -500,7 +500,8 @@ impl Console {
         self.draw_screens();
         let replays = std::mem::take(&mut self.replays);
         let screens = self.machine.tia.take_screens();
-        let copy = self.clone();
+        let mut copy = self.clone();
+        copy.machine.tia.forget_current_screen();
         self.machine.tia.put_screens(screens);
         self.replays = replays;
         copy

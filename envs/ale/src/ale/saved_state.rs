@@ -111,3 +111,24 @@ impl Ale {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Action, Ale, AleSettings, PoweredGame, game, roms};
+
+    #[test]
+    fn a_restored_state_is_saved_as_the_same_bytes() {
+        let rom = roms::built_in("harvest").expect("the open game is built in");
+        let powered = PoweredGame::new(game("harvest").unwrap(), rom.into()).unwrap();
+        let mut ale = Ale::new(&powered, AleSettings::default(), 1).unwrap();
+        for acts in 1..5 {
+            let saved = ale.save_state(true);
+            for _ in 0..acts {
+                ale.act(Action::FIRE, 1.0);
+            }
+            assert_ne!(ale.save_state(true).to_bytes(), saved.to_bytes());
+            ale.restore_state(&saved).unwrap();
+            assert_eq!(ale.save_state(true).to_bytes(), saved.to_bytes(), "after {acts} acts");
+        }
+    }
+}

@@ -299,6 +299,11 @@ impl Tia {
         self.screens = screens;
     }
 
+    /// Forgets which screen is current, in a state without screens.
+    pub(crate) fn forget_current_screen(&mut self) {
+        self.current = false;
+    }
+
     /// Copies the screens of another chip, and which of them is current.
     pub(crate) fn copy_screens(&mut self, other: &Self) {
         self.screens.clone_from(&other.screens);
