@@ -12,6 +12,14 @@ use super::{
 };
 use crate::program::{ale_train, succeed};
 
+/// Returns the command with the usual reaction to SIGHUP: the tests themselves may run under nohup.
+fn with_default_signals(command: &Command) -> Command {
+    let mut wrapped = Command::new("env");
+    wrapped.arg("--default-signal=HUP").arg(command.get_program()).args(command.get_args());
+    wrapped.stdout(Stdio::null()).stderr(Stdio::null());
+    wrapped
+}
+
 #[test]
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
@@ -23,7 +31,7 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
 
-        let mut stopped = train(&parts, "1", settings).spawn().expect("a run");
+        let mut stopped = with_default_signals(&train(&parts, "1", settings)).spawn().expect("a run");
         for (delay, (name, status)) in (1..).zip(signals) {
             let before = updates(&parts);
             wait_for(&mut stopped, "update", || updates(&parts) > before);
@@ -37,7 +45,7 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
                 "the signal came after the end: make the run longer"
             );
             in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
-            stopped = ale_train().arg("resume").arg(&parts).stderr(Stdio::null()).spawn().expect("a run");
+            stopped = with_default_signals(ale_train().arg("resume").arg(&parts)).spawn().expect("a run");
         }
         assert!(stopped.wait().expect("the run ends").success());
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
@@ -71,10 +79,8 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
     for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
-        // The tests themselves may run under nohup.
-        let mut command = Command::new("env");
-        command.arg("--default-signal=HUP").arg(ale_train().get_program());
-        command.arg("ppo").arg("--run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
+        let mut command = with_default_signals(ale_train().args(["ppo", "--run-dir"]));
+        command.arg(temp.path().join("run")).arg("--config").arg(&config);
         let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
         // Opening blocks until the program reads the pipe.
         let pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
