@@ -47,9 +47,11 @@ pub(super) trait Draw {
 impl Tia {
     /// Returns true if something changes at the end of this line.
     pub(super) fn has_pending_line_end(&self) -> bool {
-        self.playfield.reflected != self.playfield.reflect
-            || self.players.iter().any(|player| player.first_suppressed)
-            || self.cosmic_ark.active
+        // Without branches: almost always, all of it is false.
+        (self.playfield.reflected ^ self.playfield.reflect)
+            | self.players[0].first_suppressed
+            | self.players[1].first_suppressed
+            | self.cosmic_ark.active
     }
 
     pub(super) fn end_line(&mut self) {

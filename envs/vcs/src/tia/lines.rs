@@ -100,7 +100,7 @@ impl Tia {
     /// Draws the lines that are over. Returns true if pixels of the current line are pending.
     #[inline]
     fn has_pending_pixels(&mut self) -> bool {
-        if self.beam.pending_to - self.beam.drawn_to > LINE {
+        if self.is_line_over() {
             self.finish_lines();
         }
         self.pending_x() > self.line.drawn
@@ -125,8 +125,8 @@ impl Tia {
                 self.end_line();
             }
             self.next_line();
-            let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
-            if lines > 0 && steady && !self.line.combed {
+            if steady && !self.line.combed && self.is_line_over() {
+                let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
                 // All possible collisions of identical lines have been latched with the first one.
                 if self.drawing == Drawing::Lines && plain && self.stale == 0 {
                     self.repeat_row(lines);
@@ -135,10 +135,16 @@ impl Tia {
                     self.skip_lines(lines);
                 }
             }
-            if self.beam.pending_to - self.beam.drawn_to <= LINE {
+            if !self.is_line_over() {
                 return;
             }
         }
+    }
+
+    /// Returns true if the current line is over.
+    #[inline]
+    fn is_line_over(&self) -> bool {
+        self.beam.pending_to - self.beam.drawn_to > LINE
     }
 
     fn skip_lines(&mut self, lines: usize) {
@@ -251,6 +257,9 @@ impl Tia {
         self.line.drawn = end;
         self.line.active = self.active;
         let painted = self.drawing == Drawing::Lines;
+        if !painted && missing == 0 {
+            return;
+        }
         let at_once = start == 0 && end == WIDTH && changed == 0 && !self.is_blanked();
         if at_once && self.line.above == Some(self.line.combed) {
             if painted {

@@ -391,12 +391,14 @@ impl Tia {
         }
         self.cosmic_ark.active = false;
         self.last_hmove = clock;
-        for (index, object) in PLAYERS.into_iter().enumerate() {
-            if self.players[index].first_suppressed {
-                D::flush_object(self, object);
+        if self.players[0].first_suppressed | self.players[1].first_suppressed {
+            for (index, object) in PLAYERS.into_iter().enumerate() {
+                if self.players[index].first_suppressed {
+                    D::flush_object(self, object);
+                }
             }
+            self.show_first_copies();
         }
-        self.show_first_copies();
     }
 
     /// Moves an object to the right by `distance` pixels.
