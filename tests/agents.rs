@@ -100,6 +100,18 @@ fn the_zoo_plays_without_roms() {
 }
 
 #[test]
+fn the_zoo_wins_at_pong() {
+    if ale::roms::for_tests("pong").is_none() {
+        return;
+    }
+    let arguments = ["eval", "zoo:pong", "--episodes", "4", "--num-threads", "1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(ale_train().args(arguments))).expect("JSON");
+    let mean = report["games"][0]["mean"].as_f64().expect("a mean");
+    // The mean of 100 episodes is 20.4, and 21 the best possible.
+    assert!((15.0..=21.0).contains(&mean), "{report}");
+}
+
+#[test]
 fn every_agent_of_the_zoo_has_a_card() {
     let rows: Vec<Value> = serde_json::from_str(&stdout(ale_train().args(["zoo", "--json"]))).expect("JSON");
     assert!(!rows.is_empty());

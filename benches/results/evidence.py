@@ -14,9 +14,10 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from math import inf
 from pathlib import Path
 
-from presets import means, number, results_of, runs_of_presets
+from presets import cores, means, number, records_of, results_of, runs_of_presets
 
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
@@ -29,6 +30,8 @@ QUARTERS = {
     "balanced, one head for all games (`policy.head=shared`)": "atari57-quarter-shared",
     "balanced, heads for fire and both axes (`environments.factored_actions=true`)": "atari57-quarter-factored",
 }
+# Presets of single Atari games, with the score that their training is timed to.
+SINGLE_GAMES = {"pong-ppo": 18}
 # Presets of continuous control, with the columns of published scores to compare with.
 CONTINUOUS = {
     "mujoco-ppo": "ppo_continuous_cleanrl",
@@ -108,6 +111,23 @@ def runs_of_games(preset):
     """Returns the games of a preset with the results of their runs."""
     for game, results in runs_of_presets().get(preset, {}).items():
         yield game or results[0]["agent"][0]["game"], results
+
+
+def single_game_lines():
+    """Returns a row for each seed of the presets of single games."""
+    yield "| preset | seed | return | standard error | random player | training | reached in training |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    minutes = lambda seconds: f"{seconds / 60:.1f} minutes"
+    for preset, target in SINGLE_GAMES.items():
+        for run in sorted(RUNS.glob(f"{preset}-seed*")):
+            results, records = results_of(run), records_of(run)
+            reached = [record["seconds"] for record in records if record.get("charts/recent_return", -inf) >= target]
+            returns = results["agent"][0]["returns"]
+            cells = [f"`{preset}`", run.name.removeprefix(f"{preset}-seed"), number(statistics.fmean(returns))]
+            cells += [f"{standard_error(returns):.1f}", number(means([results], "random")[0])]
+            cells += [f"{minutes(results['seconds'])} on {cores(results)}"]
+            cells += [f"{target} after {minutes(reached[0])}" if reached else f"not {target}"]
+            yield f"| {' | '.join(cells)} |"
 
 
 def spread(scores):
@@ -194,6 +214,7 @@ def main():
     tables = [
         lines,
         quarter_lines(options.program),
+        single_game_lines(),
         continuous_lines(published_scores()),
         toy_text_lines(best_scores),
     ]

@@ -73,11 +73,22 @@ def duration(seconds):
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
+def cores(results):
+    """Describes the processor cores that a run has used."""
+    count = results["num_threads"]
+    return {1: "one core", 2: "two cores"}.get(count, f"{count} cores")
+
+
+def records_of(run):
+    """Returns the records of the curves of a run."""
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
 def results_of(run):
-    """Returns the scores of a run, its time of training in seconds, and its last human-normalised median."""
+    """Returns the scores of a run, its time of training in seconds, its threads, and its last human-normalised median."""
     results = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
+    results["num_threads"] = json.loads((run / "run.json").read_text(encoding="utf-8"))["num_threads"]
+    for record in records_of(run):
         results["seconds"] = record["seconds"]
         for tag in ("charts/human_normalised_median", "evaluation/human_normalised_median"):
             results["human_normalised_median"] = record.get(tag, results.get("human_normalised_median"))
@@ -101,11 +112,13 @@ def measured():
     """Returns for each preset the lines of its description that follow from its runs."""
     for preset, games in runs_of_presets().items():
         # The runs with the least load beside them.
-        seconds = [min(result["seconds"] for result in results) for results in games.values()]
+        fastest = [min(results, key=lambda result: result["seconds"]) for results in games.values()]
+        seconds = [result["seconds"] for result in fastest]
         if None in games:
-            yield preset, {"score": score(games[None]), "time": f"{duration(min(seconds))} on one core"}
+            yield preset, {"score": score(games[None]), "time": f"{duration(min(seconds))} on {cores(fastest[0])}"}
         else:
-            yield preset, {"score": score_of_games(games), "time": f"{span(seconds, duration)} a game on one core"}
+            time = f"{span(seconds, duration)} a game on {cores(fastest[0])}"
+            yield preset, {"score": score_of_games(games), "time": time}
 
 
 def main():
