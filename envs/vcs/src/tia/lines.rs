@@ -258,6 +258,7 @@ impl Tia {
         self.line.active = self.active;
         let painted = self.drawing == Drawing::Lines;
         if !painted && missing == 0 {
+            // `above` still holds: whatever changes a mask resets it.
             return;
         }
         let at_once = start == 0 && end == WIDTH && changed == 0 && !self.is_blanked();
