@@ -16,6 +16,14 @@ pub(super) enum Object {
 impl Object {
     /// In the order of [`Objects`].
     pub(super) const ALL: [Self; 6] = [Self::P0, Self::P1, Self::M0, Self::M1, Self::Bl, Self::Pf];
+
+    /// The object's bit in a set.
+    #[inline]
+    pub(super) const fn bit(self) -> u8 {
+        // Not a shift: compilers test a shifted bit in a whole word, and to load that after a byte was stored stalls the
+        // processor.
+        [1, 2, 4, 8, 16, 32][self as usize]
+    }
 }
 
 /// The players and missiles by their numbers.

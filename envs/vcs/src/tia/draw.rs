@@ -95,15 +95,21 @@ impl Tia {
     /// Marks an object's mask as stale, because one of its registers has changed.
     #[inline]
     pub(super) fn mark_stale(&mut self, object: Object) {
-        let bit = 1 << object as u8;
-        self.stale |= bit;
-        self.line.above = None;
+        let bit = object.bit();
+        self.mark_reshaped(object);
         if self.is_on(object) {
             self.active |= bit;
             self.line.active |= bit;
         } else {
             self.active &= !bit;
         }
+    }
+
+    /// Marks an object's mask as stale, because a register has changed that does not switch it on or off.
+    #[inline]
+    pub(super) fn mark_reshaped(&mut self, object: Object) {
+        self.stale |= object.bit();
+        self.line.above = None;
     }
 
     /// Returns true if an object's registers switch it on, even if it has no pixels on this line.
@@ -122,7 +128,7 @@ impl Tia {
     /// Returns true if an object is switched on as of its last change.
     #[inline]
     pub(super) fn is_active(&self, object: Object) -> bool {
-        self.active >> object as u8 & 1 == 1
+        self.active & object.bit() != 0
     }
 
     /// Derives the state that is not part of a snapshot.
@@ -146,7 +152,7 @@ impl Tia {
     /// Refreshes an object's mask if it is stale.
     #[inline]
     pub(super) fn refresh_object(&mut self, object: Object) {
-        let bit = 1 << object as u8;
+        let bit = object.bit();
         if self.stale & bit == 0 {
             return;
         }
@@ -191,7 +197,7 @@ impl Tia {
 }
 
 /// The set of active objects that contains the playfield only.
-pub(super) const PF: u8 = 1 << Object::Pf as u8;
+pub(super) const PF: u8 = Object::Pf.bit();
 
 /// The objects of a line and their colours from back to front.
 ///

@@ -154,14 +154,17 @@ impl Tia {
 
     /// Copies the row above to the next `lines` rows.
     fn repeat_row(&mut self, lines: usize) {
-        let first = self.beam.row * WIDTH;
+        let Some(above) = (self.beam.row * WIDTH).checked_sub(WIDTH) else { return };
         let screen = &mut self.screens[usize::from(self.current)];
-        if let Some((above, below)) = screen.split_at_mut_checked(first)
-            && let Some(above) = above.last_chunk::<WIDTH>()
-        {
-            for row in below.as_chunks_mut::<WIDTH>().0.iter_mut().take(lines) {
-                *row = *above;
-            }
+        let below = (above + (lines + 1) * WIDTH).min(screen.len());
+        let Some(rows) = screen.get_mut(above..below) else { return };
+        // All rows so far at once, so that few calls copy many rows.
+        let mut copied = WIDTH;
+        while copied < rows.len() {
+            let (source, target) = rows.split_at_mut(copied);
+            let length = copied.min(target.len());
+            target[..length].copy_from_slice(&source[..length]);
+            copied += length;
         }
     }
 
@@ -201,7 +204,7 @@ impl Tia {
             return self.draw_line(x);
         }
         self.refresh_object(object);
-        let (line, bit) = (&mut self.line, 1 << object as u8);
+        let (line, bit) = (&mut self.line, object.bit());
         let pixels = self.objects[object as usize];
         let (saved, changed_at) = (&mut line.saved[object as usize], &mut line.changed_at[object as usize]);
         if line.changed & bit == 0 {
@@ -297,18 +300,22 @@ impl Tia {
     fn paint_line(&mut self, start: usize, end: usize, missing: u16, pixels: impl Fn(&Self, Object) -> Mask) {
         self.collisions |= collision::latches(|object| pixels(self, object), Mask::span(start, end), missing);
         let layers = self.layers(|object| pixels(self, object));
-        self.paint(&layers, start, end);
+        let mut first = start;
         if self.line.combed && start < COMB {
-            self.blank_comb(start, end.min(COMB));
+            first = end.min(COMB);
+            self.blank_comb(start, first);
         }
+        self.paint(&layers, first, end);
     }
 
     /// Blanks the pixels `start..end` of those that HMOVE blanks.
     fn blank_comb(&mut self, start: usize, end: usize) {
         if let Some(pixels) = self.row().and_then(|row| row.first_chunk_mut::<COMB>()) {
-            // Not a loop, which would become a call.
-            let kept = u64::from_le_bytes(*pixels) & !(byte_span(end) & !byte_span(start));
-            *pixels = kept.to_le_bytes();
+            match (start, end) {
+                // Almost always. One store, where `fill` would be a call.
+                (0, COMB) => *pixels = [0; COMB],
+                _ => pixels[start..end].fill(0),
+            }
         }
     }
 
@@ -355,11 +362,6 @@ impl Tia {
         }
         self.drawing = Drawing::Spans;
     }
-}
-
-/// All bits of the first `bytes` bytes, up to eight.
-fn byte_span(bytes: usize) -> u64 {
-    if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
 }
 
 /// Number of pixels that HMOVE blanks.

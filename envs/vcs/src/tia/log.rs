@@ -200,6 +200,7 @@ impl Tia {
             return;
         }
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
+        let phase = self.line_phase();
         let [first, second] = &self.players;
         let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
         let settled =
@@ -210,7 +211,7 @@ impl Tia {
         log.settled[usize::from(GRP1)] = settled(is_copied(first) && is_ball_copied, second.graphics);
         log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
         log.end = end as u32 / 3;
-        log.phase = (-self.beam.frame_start) as u32 / 3;
+        log.phase = phase;
         (log.length, log.clears) = (0, false);
         log.entries = Some(spare::take_log());
     }
@@ -300,9 +301,10 @@ impl Tia {
             // Latches that will be cleared need not be found.
             self.collisions = u16::MAX;
         }
+        let phase = self.log.phase;
         for &entry in &entries[..length] {
             let entry = Entry(entry);
-            self.apply::<ByLines>(entry.register(), entry.value(), entry.cycle());
+            self.apply::<ByLines>(entry.register(), entry.value(), entry.cycle(), phase);
         }
         self.log.entries = Some(entries);
     }

@@ -419,6 +419,11 @@ impl Tia {
         self.beam.frame_start
     }
 
+    /// The number to add to a CPU cycle of the frame for a multiple of 76 at the start of each line.
+    fn line_phase(&self) -> u32 {
+        (self.beam.frame_start.wrapping_neg() / 3) as u32
+    }
+
     /// Returns the scanline of a colour clock.
     fn line(&self, now: i32) -> i32 {
         now.wrapping_sub(self.beam.frame_start) / LINE

@@ -193,11 +193,11 @@ impl Tia {
     }
 }
 
-const P0: u8 = 1 << Object::P0 as u8;
-const P1: u8 = 1 << Object::P1 as u8;
-const M0: u8 = 1 << Object::M0 as u8;
-const M1: u8 = 1 << Object::M1 as u8;
-const BL: u8 = 1 << Object::Bl as u8;
+const P0: u8 = Object::P0.bit();
+const P1: u8 = Object::P1.bit();
+const M0: u8 = Object::M0.bit();
+const M1: u8 = Object::M1.bit();
+const BL: u8 = Object::Bl.bit();
 
 /// The sets of active objects that the reference paints in groups of four pixels: bit `s` is set for set `s`.
 const OVERSHOOTING: u64 = sets(&[PF, P0, P1, P0 | P1, M0, M1, M0 | M1, BL, BL | M0, BL | M1, BL | P1]);

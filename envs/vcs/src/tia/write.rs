@@ -16,23 +16,24 @@ use super::registers::{
 use super::spans::BySpans;
 use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
 
-/// Colour clocks until a write takes effect on the screen. Those of the playfield depend on the cycle.
-const DELAYS: [u8; 64] = {
-    let mut delays = [0; 64];
-    delays[VBLANK as usize] = 1;
-    delays[NUSIZ0 as usize] = 8;
-    delays[NUSIZ1 as usize] = 8;
-    delays[REFP0 as usize] = 1;
-    delays[REFP1 as usize] = 1;
-    delays[RESM0 as usize] = 8;
-    delays[RESM1 as usize] = 8;
-    delays[GRP0 as usize] = 1;
-    delays[GRP1 as usize] = 1;
+/// Colour clocks until a write takes effect on the screen, by register and the CPU cycle of the line modulo 4, on which
+/// only those of the playfield depend.
+const DELAYS: [[u8; 4]; 64] = {
+    let mut delays = [[0; 4]; 64];
+    delays[VBLANK as usize] = [1; 4];
+    delays[NUSIZ0 as usize] = [8; 4];
+    delays[NUSIZ1 as usize] = [8; 4];
+    delays[REFP0 as usize] = [1; 4];
+    delays[REFP1 as usize] = [1; 4];
+    delays[PF0 as usize] = [4, 5, 2, 3];
+    delays[PF1 as usize] = [4, 5, 2, 3];
+    delays[PF2 as usize] = [4, 5, 2, 3];
+    delays[RESM0 as usize] = [8; 4];
+    delays[RESM1 as usize] = [8; 4];
+    delays[GRP0 as usize] = [1; 4];
+    delays[GRP1 as usize] = [1; 4];
     delays
 };
-
-/// The playfield's delays by the CPU cycle of the line modulo 4.
-const PLAYFIELD_DELAYS: [i32; 4] = [4, 5, 2, 3];
 
 /// CTRLPF's reflection bit takes effect immediately only before this colour clock of a line.
 const LAST_REFLECTION: i32 = 147;
@@ -51,21 +52,17 @@ impl Tia {
             _ => {}
         }
         if !self.append(register, value, now) {
-            self.apply::<BySpans>(register, value, now);
+            self.apply::<BySpans>(register, value, now, self.line_phase());
         }
     }
 
-    /// Applies a write that was made at CPU cycle `now` to the picture.
+    /// Applies a write that was made at CPU cycle `now` to the picture. `phase` is that of the frame's
+    /// [lines](Self::line_phase).
     #[allow(clippy::inline_always)] // Once in each of two loops.
     #[inline(always)]
-    pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32) {
+    pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32, phase: u32) {
         let clock = (now as i32).wrapping_mul(3);
-        let delay = match register {
-            PF0..=PF2 => {
-                PLAYFIELD_DELAYS[(clock.wrapping_sub(self.beam.frame_start) as u32 / 3 % 4) as usize]
-            }
-            _ => DELAYS[usize::from(register)].into(),
-        };
+        let delay: i32 = DELAYS[usize::from(register)][(now.wrapping_add(phase) % 4) as usize].into();
         D::extend_pending(self, clock + delay);
         let bit = |mask: u8| value & mask != 0;
         match register {
@@ -87,7 +84,7 @@ impl Tia {
             CTRLPF => self.write_ctrlpf::<D>(value, clock),
             REFP0 | REFP1 => {
                 let index = usize::from(register - REFP0);
-                self.change::<D, _>(|tia| &mut tia.players[index].reflected, bit(0x08), PLAYERS[index]);
+                self.change_shape::<D, _>(|tia| &mut tia.players[index].reflected, bit(0x08), PLAYERS[index]);
             }
             PF0 => self.change_cells::<D>(0, 0xF, value >> 4),
             PF1 => self.change_cells::<D>(4, 0xFF, value.reverse_bits()),
@@ -96,7 +93,7 @@ impl Tia {
             RESM0 | RESM1 => self.reset_missile::<D>(register - RESM0, clock),
             RESBL => {
                 let position = self.strobed_ball(clock);
-                self.change::<D, _>(|tia| &mut tia.ball.position, position, Object::Bl);
+                self.change_shape::<D, _>(|tia| &mut tia.ball.position, position, Object::Bl);
             }
             GRP0 => {
                 self.change_graphics::<D>(0, value);
@@ -158,6 +155,22 @@ impl Tia {
         self.mark_stale(object);
     }
 
+    /// Like [`change`](Self::change), for a property that does not switch the object on or off.
+    #[inline]
+    fn change_shape<D: Draw, T: Copy + PartialEq>(
+        &mut self,
+        part: impl Fn(&mut Self) -> &mut T,
+        value: T,
+        object: Object,
+    ) {
+        if *part(self) == value {
+            return;
+        }
+        self.flush_active::<D>(object);
+        *part(self) = value;
+        self.mark_reshaped(object);
+    }
+
     #[inline]
     fn change_cells<D: Draw>(&mut self, first: u32, mask: u32, value: u8) {
         let cells = self.playfield.cells & !(mask << first) | u32::from(value) << first;
@@ -201,10 +214,10 @@ impl Tia {
     /// The objects that have a colour, one bit each; none for the background.
     #[inline]
     pub(super) fn coloured(&self, index: usize) -> u8 {
-        let field = |shows: bool| if shows { 1 << Object::Pf as u8 } else { 0 };
+        let field = |shows: bool| if shows { Object::Pf.bit() } else { 0 };
         match index {
-            0 | 1 => 1 << PLAYERS[index] as u8 | 1 << MISSILES[index] as u8 | field(self.playfield.score),
-            2 => field(true) | 1 << Object::Bl as u8,
+            0 | 1 => PLAYERS[index].bit() | MISSILES[index].bit() | field(self.playfield.score),
+            2 => field(true) | Object::Bl.bit(),
             _ => 0,
         }
     }
@@ -406,7 +419,7 @@ impl Tia {
     fn shift<D: Draw>(&mut self, position: impl Fn(&mut Self) -> &mut u8, distance: i8, object: Object) {
         if distance != 0 {
             let moved = moved(*position(self), distance.into());
-            self.change::<D, _>(position, moved, object);
+            self.change_shape::<D, _>(position, moved, object);
         }
     }
 
