@@ -6,14 +6,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, PENDULUM, PQN, SAC, checkpoints, loss, outcome,
-    signal, train, updates, wait_for,
+    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, SAC, checkpoints, loss,
+    outcome, signal, train, updates, wait_for,
 };
 use crate::program::{ale_train, succeed};
 
 #[test]
 fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES, &PENDULUM, &SAC] {
+    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES, &OVERLAP, &PENDULUM, &SAC]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));

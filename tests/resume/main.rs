@@ -77,6 +77,9 @@ const PENDULUM: [&str; 5] = ["ppo", "--games", "Pendulum-v1", "--total-frames", 
 /// A run whose halves take turns.
 const HALVES: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
+/// A run that collects rollouts during updates.
+const OVERLAP: [&str; 7] =
+    ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "ppo.overlap=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "200000"];
 
 /// A run with continuous actions, noise that lasts and a replay that is full before its end.

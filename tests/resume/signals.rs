@@ -7,8 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{
-    CART_POLE, DQN, HALVES, HARVEST, PQN, SAC, THREE_GAMES, checkpoints, outcome, signal, steps, train,
-    updates, wait_for,
+    CART_POLE, DQN, HALVES, HARVEST, OVERLAP, PQN, SAC, THREE_GAMES, checkpoints, outcome, signal, steps,
+    train, updates, wait_for,
 };
 use crate::program::{ale_train, succeed};
 
@@ -24,9 +24,15 @@ fn with_default_signals(command: &Command) -> Command {
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
     let mut in_rollouts = 0;
-    for (settings, rollout) in
-        [(&HARVEST[..], 256), (&HALVES, 256), (&THREE_GAMES, 0), (&DQN, 0), (&PQN, 0), (&SAC, 0)]
-    {
+    for (settings, rollout) in [
+        (&HARVEST[..], 256),
+        (&HALVES, 256),
+        (&OVERLAP, 256),
+        (&THREE_GAMES, 0),
+        (&DQN, 0),
+        (&PQN, 0),
+        (&SAC, 0),
+    ] {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(&mut train(&whole, "2", settings));
