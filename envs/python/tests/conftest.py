@@ -1,4 +1,4 @@
-"""MuJoCo for the tests: that of the packages beside which they run, so that nothing is downloaded."""
+"""The MuJoCo and the arithmetic that the tests run with. Nothing is downloaded."""
 
 import importlib.util
 import os
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+# The last bit of numpy.linalg.norm depends on the processor, unless OpenBLAS is told which kernels to use.
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"
 if "ALE_TRAIN_MUJOCO" not in os.environ and (found := importlib.util.find_spec("mujoco")) and found.origin:
     os.environ["ALE_TRAIN_MUJOCO"] = str(Path(found.origin).parents[1])
 
