@@ -20,7 +20,7 @@ use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{RandomEnvs, simulate_device, spec};
 use crate::training::{StepSize, Training};
-use crate::{Learner, LearnerError, Transfers, VectorSpec};
+use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 
 /// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1: sums are
 /// formed in another order.
@@ -223,43 +223,46 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
     }
 }
 
-/// The transfers of a learner in its second rollout and update.
+/// The calls of the device by a learner in its second rollout and update.
 #[derive(Debug, PartialEq)]
 struct Counts {
     /// Of each pair of `act` and `observe`.
-    steps: Vec<Transfers>,
-    update: Transfers,
+    steps: Vec<DeviceCalls>,
+    update: DeviceCalls,
 }
 
-fn count_transfers<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&mut L)) -> Counts {
+fn count_calls<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&mut L)) -> Counts {
     let mut envs = RandomEnvs::new(spec.clone());
     loop {
         let mut steps = Vec::new();
         while !learner.is_ready() {
-            let before = Transfers::of_thread();
+            let before = DeviceCalls::of_thread();
             learner.act(&envs.batch).unwrap();
             envs.step();
             learner.observe(&envs.batch).unwrap();
-            steps.push(Transfers::of_thread() - before);
+            steps.push(DeviceCalls::of_thread() - before);
         }
-        let before = Transfers::of_thread();
+        let before = DeviceCalls::of_thread();
         update(learner);
-        let update = Transfers::of_thread() - before;
+        let update = DeviceCalls::of_thread() - before;
         if learner.updates() == 2 {
             return Counts { steps, update };
         }
     }
 }
 
-/// Asserts the waits of all steps, and the uploads of those that only act.
-fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64) {
+/// Asserts the waits of all steps, the uploads and launches of those that only act, and those of the update. `launches` are
+/// the numbers of kernels in WGSL; operations that are fused need fewer.
+fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64, launches: [u64; 2]) {
     println!("{counts:?}");
     let Counts { steps, update } = counts;
     assert!(steps.iter().all(|step| (1..=2).contains(&step.waits)), "{steps:?}");
     // Others evaluate final observations, or the last ones of the rollout.
-    let acting: Vec<&Transfers> = steps.iter().filter(|step| step.waits == 1).collect();
+    let acting: Vec<&DeviceCalls> = steps.iter().filter(|step| step.waits == 1).collect();
     assert!(acting.iter().all(|step| step.uploads == uploads) && !acting.is_empty(), "{steps:?}");
-    assert_eq!(*update, Transfers { uploads: uploads_of_update, waits: 1 });
+    assert_eq!((update.uploads, update.waits), (uploads_of_update, 1));
+    assert!(acting.iter().all(|step| step.launches <= launches[0]), "{steps:?}");
+    assert!(update.launches <= launches[1], "{update:?}");
 }
 
 #[test]
@@ -269,17 +272,20 @@ fn ppo_waits_for_a_device_once_an_act_and_once_an_update() {
     // Acting moves observations and random numbers, with an LSTM also its state, its cells and where episodes begin. A
     // minibatch moves its rows, its advantages and the groups of rows by task; with an LSTM again state, cells and beginnings,
     // and the rows that are transitions. Each update moves the targets.
-    for (policy, uploads, of_minibatch) in [(PolicyConfig::default(), 2, 3), (recurrent, 5, 6)] {
-        for spec in [vectors(), images()] {
+    for (policy, uploads, of_minibatch, launches) in [
+        (PolicyConfig::default(), 2, 3, [[43, 5583], [58, 7343]]),
+        (recurrent, 5, 6, [[77, 32_035], [92, 33_795]]),
+    ] {
+        for (spec, launches) in [vectors(), images()].into_iter().zip(launches) {
             let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..spec };
             let (_, counts) = on_cpu_and_devices(|device| {
                 let mut ppo = Ppo::new(ppo_config(), policy.clone(), spec.clone(), device, 7).unwrap();
-                count_transfers(&mut ppo, &spec, |ppo| {
+                count_calls(&mut ppo, &spec, |ppo| {
                     ppo.update().unwrap();
                 })
             });
             for counts in counts {
-                assert_counts(&counts, uploads, 6 + minibatches * of_minibatch);
+                assert_counts(&counts, uploads, 6 + minibatches * of_minibatch, launches);
             }
         }
     }
@@ -292,12 +298,12 @@ fn pqn_waits_for_a_device_once_an_act_and_once_an_update() {
     let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..images() };
     let (_, counts) = on_cpu_and_devices(|device| {
         let mut pqn = Pqn::new(config.clone(), PolicyConfig::default(), spec.clone(), device, 7).unwrap();
-        count_transfers(&mut pqn, &spec, |pqn| {
+        count_calls(&mut pqn, &spec, |pqn| {
             pqn.update().unwrap();
         })
     });
     for counts in counts {
-        assert_counts(&counts, 1, minibatches * 7);
+        assert_counts(&counts, 1, minibatches * 7, [64, 9511]);
     }
 }
 

@@ -1,52 +1,60 @@
-//! Transfers between the host and a device, and their number.
+//! Transfers between the host and a device, and the number of calls of a device.
 
 use std::cell::Cell;
 use std::ops::Sub;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::LearnerError;
 use crate::networks::on_cpu;
+use crate::{LearnerError, launches};
 
 thread_local! {
-    static TRANSFERS: Cell<Transfers> = const { Cell::new(Transfers { uploads: 0, waits: 0 }) };
+    static TRANSFERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Numbers of transfers between the host and devices. On the CPU, where nothing moves, the same calls count.
+/// Numbers of calls of devices other than the CPU. On the CPU, which launches nothing and where nothing moves, the same
+/// transfers count.
 ///
 /// Uploads of new networks, of the first moments of Adam and of changed value scales are not counted, nor are most of DQN and
 /// SAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transfers {
+pub struct DeviceCalls {
+    /// Kernels that were launched, for which the host does not wait.
+    pub launches: u64,
     /// Copies to a device, for which the host does not wait.
     pub uploads: u64,
     /// Copies to the host, for each of which it waits until the device has computed everything before.
     pub waits: u64,
 }
 
-impl Transfers {
-    /// Returns the number of all transfers that the calling thread has made.
+impl DeviceCalls {
+    /// Returns the number of all calls that this thread has made. Launches count from the first call of this function on.
     pub fn of_thread() -> Self {
-        TRANSFERS.get()
+        let (uploads, waits) = TRANSFERS.get();
+        Self { launches: launches::of_thread(), uploads, waits }
     }
 
     fn count(uploads: u64, waits: u64) {
-        let Self { uploads: before, waits: waited } = TRANSFERS.get();
-        TRANSFERS.set(Self { uploads: before + uploads, waits: waited + waits });
+        let (uploaded, waited) = TRANSFERS.get();
+        TRANSFERS.set((uploaded + uploads, waited + waits));
     }
 }
 
-impl Sub for Transfers {
+impl Sub for DeviceCalls {
     type Output = Self;
 
     fn sub(self, earlier: Self) -> Self {
-        Self { uploads: self.uploads - earlier.uploads, waits: self.waits - earlier.waits }
+        Self {
+            launches: self.launches - earlier.launches,
+            uploads: self.uploads - earlier.uploads,
+            waits: self.waits - earlier.waits,
+        }
     }
 }
 
 /// Copies the values of a tensor to the host, in row-major order. Waits for the device.
 pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, LearnerError> {
-    Transfers::count(0, 1);
+    DeviceCalls::count(0, 1);
     tensor.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
 }
 
@@ -70,7 +78,7 @@ pub(crate) fn columns_to_host(columns: Vec<Tensor<2>>) -> Result<Vec<Vec<f32>>, 
 
 /// Copies floats to a device.
 pub(crate) fn floats<const D: usize>(values: Vec<f32>, shape: [usize; D], device: &Device) -> Tensor<D> {
-    Transfers::count(1, 0);
+    DeviceCalls::count(1, 0);
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
@@ -80,7 +88,7 @@ pub(crate) fn integers<const D: usize>(
     shape: [usize; D],
     device: &Device,
 ) -> Tensor<D, Int> {
-    Transfers::count(1, 0);
+    DeviceCalls::count(1, 0);
     Tensor::from_data(TensorData::new(values, shape), device)
 }
 
@@ -93,7 +101,7 @@ pub(crate) fn indices(rows: impl Iterator<Item = usize>, device: &Device) -> Ten
 
 /// Counts a copy to a device that the caller makes.
 pub(crate) fn count_upload() {
-    Transfers::count(1, 0);
+    DeviceCalls::count(1, 0);
 }
 
 #[cfg(test)]
@@ -105,16 +113,16 @@ mod tests {
     fn columns_are_read_together_from_a_device() {
         let device = Device::flex();
         let read = || {
-            let before = Transfers::of_thread();
+            let before = DeviceCalls::of_thread();
             let columns = vec![
                 floats(vec![1.0, 2.0, 3.0, 4.0], [2, 2], &device),
                 floats(Vec::new(), [2, 0], &device),
                 floats(vec![5.0, 6.0], [2, 1], &device),
             ];
-            (columns_to_host(columns).unwrap(), Transfers::of_thread() - before)
+            (columns_to_host(columns).unwrap(), DeviceCalls::of_thread() - before)
         };
         let expected = vec![vec![1.0, 2.0, 3.0, 4.0], vec![], vec![5.0, 6.0]];
-        assert_eq!(read(), (expected.clone(), Transfers { uploads: 3, waits: 3 }));
-        assert_eq!(simulate_device(read), (expected, Transfers { uploads: 3, waits: 1 }));
+        assert_eq!(read(), (expected.clone(), DeviceCalls { launches: 0, uploads: 3, waits: 3 }));
+        assert_eq!(simulate_device(read), (expected, DeviceCalls { launches: 0, uploads: 3, waits: 1 }));
     }
 }

@@ -376,6 +376,15 @@ impl<N: Module> OnPolicy<N> {
         self.updates += 1;
     }
 
+    /// Takes the complete rollout of another learner of the same environments, which gets an empty one.
+    pub(crate) fn take_rollout(&mut self, from: &mut Self) {
+        std::mem::swap(&mut self.rollout, &mut from.rollout);
+        std::mem::swap(&mut self.uploaded, &mut from.uploaded);
+        from.rollout.clear();
+        from.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.clear());
+        self.last_values.clone_from(&from.last_values);
+    }
+
     pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
         let is_complete = self.rollout.is_empty() || self.cluster.num_processes() == 1;
         in_order(is_complete, "several processes hold the rollout, which has no state before the update")?;

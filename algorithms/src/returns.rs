@@ -52,6 +52,36 @@ pub struct Trajectory<'a> {
 /// # Panics
 /// Panics if the slices differ in length.
 pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut [f32]) {
+    truncated_traces(trajectory, |_| 1.0, gamma, lambda, advantages);
+}
+
+/// Computes the advantages of V-trace (Espeholt et al. 2018, "IMPALA", <https://arxiv.org/abs/1802.01561>) for actions that
+/// another policy chose, with lambda as in remark 2 of the paper. `ratios[t]` is the probability of the action at `t` under
+/// the policy in training, divided by that under the policy that chose it. Ratios above 1 count as 1.
+///
+/// ```text
+/// delta_t = r_t + gamma * V(s_{t+1}) * (1 - terminated_t) - V(s_t)
+/// A_t     = delta_t + gamma * lambda * min(1, ratio_{t+1}) * A_{t+1} * (1 - terminated_t) * (1 - truncated_t)
+/// ```
+///
+/// `A_t` does not contain `ratio_t`, which is a factor of the objective. The target of `V(s_t)`, called `v_t` in the paper, is
+/// `V(s_t) + min(1, ratio_t) * A_t`. If all ratios are 1, the advantages are those of [`gae`].
+///
+/// # Panics
+/// Panics if the slices differ in length.
+pub fn vtrace(trajectory: Trajectory<'_>, ratios: &[f32], gamma: f32, lambda: f32, advantages: &mut [f32]) {
+    assert_eq!(ratios.len(), advantages.len(), "every step has a ratio");
+    truncated_traces(trajectory, |t| ratios[t].min(1.0), gamma, lambda, advantages);
+}
+
+/// Computes advantages of which `weight(t)` of that at `t` counts for the step before.
+fn truncated_traces(
+    trajectory: Trajectory<'_>,
+    weight: impl Fn(usize) -> f32,
+    gamma: f32,
+    lambda: f32,
+    advantages: &mut [f32],
+) {
     let Trajectory { rewards, values, next_values, terminated, truncated } = trajectory;
     let steps = rewards.len();
     for length in [values.len(), next_values.len(), terminated.len(), truncated.len(), advantages.len()] {
@@ -62,8 +92,8 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
         let next_value = if terminated[t] { 0.0 } else { next_values[t] };
         let delta = rewards[t] + gamma * next_value - values[t];
         let carried = if terminated[t] || truncated[t] { 0.0 } else { next_advantage };
-        next_advantage = delta + gamma * lambda * carried;
-        advantages[t] = next_advantage;
+        advantages[t] = delta + gamma * lambda * carried;
+        next_advantage = weight(t) * advantages[t];
     }
 }
 
@@ -147,6 +177,62 @@ mod tests {
         };
         gae(trajectory, 0.5, 0.5, &mut advantages);
         assert_eq!(advantages, [0.625, 0.5, 4.0]);
+    }
+
+    #[test]
+    fn vtrace_by_hand() {
+        // The trajectory above with ratios 4, 0.5 and 3:
+        // A_2 = 4, of which min(1, 3) counts for the step before: A_1 = -0.5 + 0.25 * 4 = 0.5
+        // Half of A_1 counts:                                      A_0 = 0.5 + 0.25 * 0.5 * 0.5 = 0.5625
+        let trajectory = Trajectory {
+            rewards: &[1.0, 2.0, 4.0],
+            values: &[2.0, 3.0, 1.0],
+            next_values: &[3.0, 1.0, 2.0],
+            terminated: &[false; 3],
+            truncated: &[false; 3],
+        };
+        let advantages = |ratios: [f32; 3]| {
+            let mut advantages = [0.0; 3];
+            vtrace(trajectory, &ratios, 0.5, 0.5, &mut advantages);
+            advantages
+        };
+        assert_eq!(advantages([4.0, 0.5, 3.0]), [0.5625, 0.5, 4.0]);
+        // On-policy it is generalized advantage estimation.
+        let mut expected = [0.0; 3];
+        gae(trajectory, 0.5, 0.5, &mut expected);
+        assert_eq!(advantages([1.0; 3]), expected);
+    }
+
+    #[test]
+    fn vtrace_targets_are_those_of_the_paper() {
+        // Equation 1: v_s = V(x_s) + sum over t >= s of gamma^(t-s) * (product over s <= i < t of c_i) * rho_t * delta_t, with
+        // rho_t = min(1, ratio_t) and c_i = lambda * rho_i.
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut numbers =
+            |low: f32, high: f32| -> Vec<f32> { (0..9).map(|_| rng.random_range(low..high)).collect() };
+        let (rewards, values, ratios) = (numbers(-1.0, 1.0), numbers(-3.0, 3.0), numbers(0.2, 1.8));
+        let next_values: Vec<f32> = values[1..].iter().copied().chain([0.7]).collect();
+        let (gamma, lambda) = (0.9, 0.8);
+        let nothing = [false; 9];
+        let trajectory = Trajectory {
+            rewards: &rewards,
+            values: &values,
+            next_values: &next_values,
+            terminated: &nothing,
+            truncated: &nothing,
+        };
+        let mut advantages = vec![0.0; 9];
+        vtrace(trajectory, &ratios, gamma, lambda, &mut advantages);
+        for s in 0..9 {
+            let (mut target, mut factor) = (values[s], 1.0);
+            for t in s..9 {
+                let rho = ratios[t].min(1.0);
+                target += factor * rho * (rewards[t] + gamma * next_values[t] - values[t]);
+                factor *= gamma * lambda * rho;
+            }
+            let own = values[s] + ratios[s].min(1.0) * advantages[s];
+            assert!((own - target).abs() < 1e-5, "{own} and {target}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use algorithms::Transfers;
+use algorithms::DeviceCalls;
 use algorithms::cluster::Cluster;
 use anyhow::Result;
 use rl_env::ResetSeeds;
@@ -20,37 +20,39 @@ use crate::output::counted;
 use crate::table;
 use crate::threads::set_threads;
 
-/// A number of processed samples, the time they took and the transfers to and from a device.
+/// A number of processed samples, the time they took and the calls of a device.
 #[derive(Default)]
 struct Work {
     samples: usize,
     time: Duration,
-    calls: u64,
-    transfers: Transfers,
+    repetitions: u64,
+    calls: DeviceCalls,
 }
 
 /// The beginning of a piece of work.
-struct Start(Instant, Transfers);
+struct Start(Instant, DeviceCalls);
 
 impl Start {
     fn now() -> Self {
-        Self(Instant::now(), Transfers::of_thread())
+        Self(Instant::now(), DeviceCalls::of_thread())
     }
 }
 
 impl Work {
     fn add(&mut self, samples: usize, Start(start, before): &Start) {
-        let Transfers { uploads, waits } = Transfers::of_thread() - *before;
+        let DeviceCalls { launches, uploads, waits } = DeviceCalls::of_thread() - *before;
         self.samples += samples;
         self.time += start.elapsed();
-        self.calls += 1;
-        self.transfers.uploads += uploads;
-        self.transfers.waits += waits;
+        self.repetitions += 1;
+        self.calls.launches += launches;
+        self.calls.uploads += uploads;
+        self.calls.waits += waits;
     }
 
-    /// Returns the mean numbers of uploads and waits of a call.
-    fn transfers_per_call(&self) -> [f64; 2] {
-        [self.transfers.uploads, self.transfers.waits].map(|count| count as f64 / self.calls.max(1) as f64)
+    /// Returns the mean numbers of launches, uploads and waits of a repetition.
+    fn device_calls(&self) -> [f64; 3] {
+        let DeviceCalls { launches, uploads, waits } = self.calls;
+        [launches, uploads, waits].map(|count| count as f64 / self.repetitions.max(1) as f64)
     }
 
     fn samples_per_second(&self) -> f64 {
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let (num_envs, workload) = (spec.num_envs(), algorithm.workload(&spec)?);
     let mut learner = algorithm.create(policy.clone(), spec, Cluster::default(), &device, SEED)?;
     let work = measure(env.as_mut(), learner.as_mut(), workload.samples_per_step, duration)?;
-    let transfers = [&work[0], &work[1]].map(Work::transfers_per_call);
+    let calls = [&work[0], &work[1]].map(Work::device_calls);
     let [act, update, steps] = work.map(|work| work.samples_per_second());
     if args.subject.json {
         let report = json!({
@@ -87,8 +89,8 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
             "act_samples_per_second": act,
             "update_samples_per_second": update,
             "steps_per_second": steps,
-            "act_uploads_and_waits": transfers[0],
-            "update_uploads_and_waits": transfers[1],
+            "act_launches_uploads_and_waits": calls[0],
+            "update_launches_uploads_and_waits": calls[1],
         });
         return print_json(&report, out);
     }
@@ -108,11 +110,9 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
         policy.precision.name()
     )?;
     if args.device != "cpu" {
-        let [[act_uploads, act_waits], [uploads, waits]] = transfers;
-        writeln!(
-            out,
-            "uploads and waits: {act_uploads:.1} and {act_waits:.1} an act, {uploads:.1} and {waits:.1} an update"
-        )?;
+        for (name, [launches, uploads, waits]) in ["an act", "an update"].into_iter().zip(calls) {
+            writeln!(out, "{name}: {launches:.1} launches, {uploads:.1} uploads and {waits:.1} waits")?;
+        }
     }
     Ok(())
 }

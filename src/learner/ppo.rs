@@ -1,8 +1,8 @@
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Policy, Ppo, PpoConfig, PpoMetrics, RecurrentState};
-use algorithms::{ConfigError, Learner as _, LearnerError, SpecError, VectorSpec};
-use anyhow::Result;
+use algorithms::{ConfigError, Learner as _, LearnerError, Overlapped, SpecError, Turn, VectorSpec};
+use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -80,7 +80,9 @@ impl AlgorithmConfig for Sections {
     }
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
-        Ok(self.rollouts().workload(spec))
+        let workload = self.rollouts().workload(spec);
+        let rollouts = if self.ppo.overlap { 2 } else { 1 };
+        Ok(Workload { experience: rollouts * workload.experience, ..workload })
     }
 
     fn trial(&self, spec: &VectorSpec) -> Trial {
@@ -90,6 +92,7 @@ impl AlgorithmConfig for Sections {
             num_steps,
             num_minibatches: 1,
             update_epochs: 1,
+            overlap: false,
             ..self.ppo.clone()
         };
         let samples = num_steps * spec.num_envs();
@@ -108,7 +111,12 @@ impl AlgorithmConfig for Sections {
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let mut learner = Ppo::new(self.ppo.clone(), policy, spec, device, seed)?;
+        let new = || Ppo::new(self.ppo.clone(), policy.clone(), spec.clone(), device, seed);
+        if self.ppo.overlap {
+            check_alone(&cluster)?;
+            return Ok(Box::new(Overlapped::new(new()?, new()?)));
+        }
+        let mut learner = new()?;
         learner.join(cluster)?;
         Ok(Box::new(learner))
     }
@@ -121,20 +129,34 @@ impl AlgorithmConfig for Sections {
         cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
+        if self.ppo.overlap {
+            check_alone(&cluster)?;
+            return Ok(Box::new(Overlapped::from_state_with(state, self.ppo.clone(), policy, device)?));
+        }
         let mut learner = Ppo::from_state_with(state, self.ppo.clone(), policy, device)?;
         learner.join(cluster)?;
         Ok(Box::new(learner))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Ppo::from_state(state, device)?))
+        let restore = if self.ppo.overlap { Ppo::actor_from_state } else { Ppo::from_state };
+        Ok(Box::new(restore(state, device)?))
     }
+}
+
+/// Fails if several processes, or shards as if of several, train together.
+fn check_alone(cluster: &Cluster) -> Result<()> {
+    ensure!(
+        cluster.is_whole(),
+        "ppo.overlap = true is not possible with several processes or shards: set ppo.overlap = false"
+    );
+    Ok(())
 }
 
 impl Learner for Ppo {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         let metrics = self.update_unless(stop)?;
-        Ok(metrics.map(|metrics| samples(&metrics).chain(samples_of_tasks(&metrics, self.spec())).collect()))
+        Ok(metrics.map(|metrics| all_samples(&metrics, self.spec())))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -142,6 +164,20 @@ impl Learner for Ppo {
         let policy = self.policy(spec)?;
         let state = policy.initial_state();
         Ok(Box::new(PolicyPlayer { policy, previous: state.clone(), state, greedy, rng }))
+    }
+}
+
+impl Learner for Overlapped<Ppo> {
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
+        Ok(match self.update_unless(stop)? {
+            Turn::Stopped => None,
+            Turn::First => Some(Vec::new()),
+            Turn::Ended(metrics) => Some(all_samples(&metrics, self.spec())),
+        })
+    }
+
+    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+        self.actor().player(spec, greedy, seed)
     }
 }
 
@@ -170,6 +206,10 @@ impl Player for PolicyPlayer {
         };
         Ok(log_probs.into_iter().zip(values).map(reading).collect())
     }
+}
+
+fn all_samples(metrics: &PpoMetrics, spec: &VectorSpec) -> Vec<Sample> {
+    samples(metrics).chain(samples_of_tasks(metrics, spec)).collect()
 }
 
 fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {

@@ -210,9 +210,13 @@ impl Run {
                 let samples = clock.count_log(&mut tally, &team.exchange(heard)?);
                 record_episodes(samples, &clock, &mut health, telemetry);
             }
-            // First, because a run may have stopped before an update.
-            let has_updated = self.learner.is_ready()
-                && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?;
+            // First, because a run may have stopped before an update. With overlap, two are due at the end.
+            let mut has_updated = false;
+            while self.learner.is_ready()
+                && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?
+            {
+                has_updated = true;
+            }
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() && !interrupt.is_requested() {
                 self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;

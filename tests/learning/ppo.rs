@@ -1,6 +1,6 @@
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{NormAdv, Policy, Ppo, PpoConfig};
-use algorithms::{Learner, ValueScale, VectorSpec};
+use algorithms::{Learner, Overlapped, ValueScale, VectorSpec};
 use burn::tensor::Device;
 use classic_control::{Control, Pendulum, Probe, ProbeKind};
 use rand::SeedableRng;
@@ -129,9 +129,8 @@ fn ppo_remembers_with_a_recurrent_network_and_only_with_one() {
 }
 
 /// The hyperparameters were chosen so that ten seeds of ten reach the maximum of 500.
-#[test]
-fn ppo_balances_the_cart_pole() {
-    let config = PpoConfig {
+fn cart_pole_config() -> PpoConfig {
+    PpoConfig {
         total_steps: 200_000,
         num_steps: 32,
         learning_rate: 1e-3,
@@ -140,11 +139,37 @@ fn ppo_balances_the_cart_pole() {
         clip_vloss: false,
         ent_coef: 0.0,
         ..PpoConfig::default()
-    };
+    }
+}
+
+#[test]
+fn ppo_balances_the_cart_pole() {
     let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
-    let ppo = train(&mut envs, config, 1);
+    let ppo = train(&mut envs, cart_pole_config(), 1);
     let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
     let policy = ppo.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
+    let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
+    assert!(mean >= 475.0, "mean return {mean}");
+}
+
+#[test]
+fn ppo_balances_the_cart_pole_with_rollouts_that_are_an_update_old() {
+    let config = PpoConfig { overlap: true, ..cart_pole_config() };
+    let mut envs = vectorize(8, cart_pole, AutoresetMode::NextStep);
+    let spec = VectorSpec::of(&envs).unwrap();
+    let new = || Ppo::new(config.clone(), PolicyConfig::default(), spec.clone(), &Device::flex(), 1).unwrap();
+    let mut ppo = Overlapped::new(new(), new());
+    let mut batch = envs.reset(ResetSeeds::From(1)).unwrap();
+    while !ppo.is_complete() {
+        let actions = ppo.act(batch).unwrap();
+        batch = envs.step(actions).unwrap();
+        ppo.observe(batch).unwrap();
+        while ppo.is_ready() {
+            ppo.update_unless(&|| false).unwrap();
+        }
+    }
+    let mut envs = vectorize(100, cart_pole, AutoresetMode::NextStep);
+    let policy = ppo.actor().policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
     assert!(mean >= 475.0, "mean return {mean}");
 }

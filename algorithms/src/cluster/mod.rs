@@ -146,7 +146,7 @@ impl Cluster {
     }
 
     /// Returns true if there is a single shard, and so a single process.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.shards == 1
     }
 

@@ -7,7 +7,7 @@ use super::learner::StepNoise;
 use super::minibatch::Minibatch;
 use crate::LearnerError;
 use crate::action_values::greedy;
-use crate::host::to_host;
+use crate::host::columns_to_host;
 use crate::networks::{Noise, QNetwork};
 use crate::value_scale::TaskReturn;
 
@@ -65,14 +65,15 @@ impl Dqn {
     fn next_outputs(&self, minibatch: &Minibatch, noise: &StepNoise) -> Result<NextOutputs, LearnerError> {
         let outputs = |network: &QNetwork, noise: &Option<Noise>| {
             let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
-            to_host(network.forward(successors, rows, noise.as_ref()))
+            network.forward(successors, rows, noise.as_ref()).flatten::<2>(1, 2)
         };
-        let values = outputs(&self.target, &noise.target)?;
-        let choices = if self.config.double {
-            Some(outputs(&self.training.network.valid(), &noise.selection)?)
-        } else {
-            None
-        };
+        let mut of_networks = vec![outputs(&self.target, &noise.target)];
+        if self.config.double {
+            of_networks.push(outputs(&self.training.network.valid(), &noise.selection));
+        }
+        let mut of_networks = columns_to_host(of_networks)?.into_iter();
+        let values = of_networks.next().expect("the outputs of the target network");
+        let choices = of_networks.next();
         let (head, spec) = (self.actor.head(), &self.off_policy.spec);
         let atoms = head.num_atoms();
         let width = spec.max_outputs() * atoms;

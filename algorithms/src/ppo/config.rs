@@ -60,6 +60,10 @@ settings! {
         /// The approximate KL divergence between the old and the new policy after which an update stops at the end of
         /// an epoch. No limit if absent.
         pub target_kl: Option<f32> = None => above(0.0),
+        /// True if the next rollout is collected during the update, by the policy before it. The rollout is then one update
+        /// old when the network learns from it, which V-trace corrects. Takes the memory of a second rollout. For devices
+        /// that would wait for the environments; not for several processes.
+        pub overlap: bool = false; fixed "a learner with overlap has the state of two",
     }
 }
 

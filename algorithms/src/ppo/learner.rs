@@ -172,11 +172,12 @@ impl Ppo {
     fn try_update(&mut self, stop: &dyn Fn() -> bool) -> Result<PpoMetrics, Halt> {
         let PpoConfig { gamma, gae_lambda, .. } = self.config;
         let step_size = self.on_policy.step_size();
+        let reevaluation = self.config.overlap.then(|| self.reevaluate(stop)).transpose()?;
         let rollout = &self.on_policy.rollout;
-        let estimates = rollout.estimates(&self.on_policy.last_values, gamma, gae_lambda);
+        let estimates = rollout.estimates(&self.on_policy.last_values, reevaluation, gamma, gae_lambda);
         let entries = rollout.transitions();
         let transitions = entries.len();
-        let values: Vec<f32> = entries.iter().map(|&entry| rollout.value(entry)).collect();
+        let values: Vec<f32> = entries.iter().map(|&entry| estimates.values[entry]).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
         let tasks: Vec<usize> = entries.iter().map(|&entry| self.on_policy.task(entry)).collect();
         let targets = self.rescale(&entries, estimates);
@@ -287,11 +288,10 @@ impl Ppo {
         let OnPolicy { spec, training, rollout, .. } = &mut self.on_policy;
         let scales = &mut self.actor.scales;
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
-        let Estimates { mut advantages, mut returns } = estimates;
+        let Estimates { mut values, mut advantages, mut returns } = estimates;
         let all = 0..returns.len();
-        // The outputs of the network while it acted, not their meaning, which the first returns of a task change.
-        let mut values: Vec<f32> =
-            all.clone().map(|entry| scales.squash(task(entry), rollout.value(entry))).collect();
+        // The outputs of the network, not their meaning, which the first returns of a task change.
+        all.clone().for_each(|entry| values[entry] = scales.squash(task(entry), values[entry]));
         let own: Vec<TaskReturn> =
             entries.iter().map(|&entry| TaskReturn::new(task(entry), returns[entry])).collect();
         let changes = scales.observe(&own);

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::loss::PolicyChange;
 
 /// Metrics of an update, named as in `CleanRL`.
 ///
 /// Losses, divergences and the gradient norm are those of the update's last minibatch, as in `CleanRL`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PpoMetrics {
     /// The clipped surrogate objective, negated.
     pub policy_loss: f32,
@@ -39,7 +41,7 @@ pub struct PpoMetrics {
 }
 
 /// Metrics of an update for one of several tasks: means over its transitions in the last epoch.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskMetrics {
     /// Half the (clipped) squared error of the values.
     pub value_loss: f32,

@@ -50,7 +50,8 @@
 //! 4. `training` and `optimizer`: the backward pass, clipping and Adam
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
-//! 7. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
+//! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy
+//! 8. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
 
 mod choices;
 mod config;
@@ -63,10 +64,12 @@ mod learner;
 mod loss;
 mod metrics;
 mod minibatch;
+mod overlapped;
 mod policy;
 #[cfg(test)]
 mod recorded;
 mod recurrent;
+mod reevaluation;
 mod row_actions;
 mod row_policy;
 mod state;

@@ -12,11 +12,11 @@ use super::{Ppo, PpoConfig};
 use crate::networks::PolicyConfig;
 use crate::observation_statistics::ObservationStatistics;
 use crate::on_policy::OnPolicyState;
-use crate::state_bytes::{Header, bad};
+use crate::state_bytes::{Header, bad, end};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 10 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 11 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {
@@ -43,13 +43,39 @@ pub(super) fn write(ppo: &Ppo, out: &mut dyn Write) -> Result<(), LearnerError> 
     HEADER.write(&state, out)
 }
 
+/// Restores the learner whose state `bytes` begin with. Also returns the rest.
+pub(super) fn restore_first<'a>(bytes: &'a [u8], device: &Device) -> Result<(Ppo, &'a [u8]), LearnerError> {
+    let (state, rest): (State, _) = HEADER.decode_first(bytes)?;
+    let (config, policy) = (state.config.clone(), state.policy.clone());
+    Ok((Ppo::restored(state, bytes.len(), config, policy, device)?, rest))
+}
+
+/// Like [`restore_first`], with other settings.
+pub(super) fn restore_first_with<'a>(
+    bytes: &'a [u8],
+    config: PpoConfig,
+    policy: PolicyConfig,
+    device: &Device,
+) -> Result<(Ppo, &'a [u8]), LearnerError> {
+    let (state, rest): (State, _) = HEADER.decode_first(bytes)?;
+    config.check_change(&state.config)?;
+    policy.check_change(&state.policy)?;
+    let ppo = Ppo::restored(state, bytes.len(), config, policy, device)?;
+    ppo.on_policy.check_total()?;
+    Ok((ppo, rest))
+}
+
+/// Returns a restored learner, unless bytes are left.
+fn whole((ppo, rest): (Ppo, &[u8])) -> Result<Ppo, LearnerError> {
+    end(rest)?;
+    Ok(ppo)
+}
+
 impl Ppo {
     /// Restores the learner that [`state`](crate::Learner::state) described. Compare
     /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
-        let state: State = HEADER.decode(bytes)?;
-        let (config, policy) = (state.config.clone(), state.policy.clone());
-        Self::restored(state, bytes.len(), config, policy, device)
+        whole(restore_first(bytes, device)?)
     }
 
     /// Like [`from_state`](Self::from_state), with settings that may differ from those in the state unless they are
@@ -60,12 +86,7 @@ impl Ppo {
         policy: PolicyConfig,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        let state: State = HEADER.decode(bytes)?;
-        config.check_change(&state.config)?;
-        policy.check_change(&state.policy)?;
-        let ppo = Self::restored(state, bytes.len(), config, policy, device)?;
-        ppo.on_policy.check_total()?;
-        Ok(ppo)
+        whole(restore_first_with(bytes, config, policy, device)?)
     }
 
     fn restored(

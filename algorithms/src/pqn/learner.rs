@@ -151,7 +151,7 @@ impl Pqn {
         // With values of the greedy action, lambda-returns are those of the paper:
         // R_t = r_t + gamma * (lambda * R_{t+1} + (1 - lambda) * max over a of Q(s_{t+1}, a)).
         let PqnConfig { gamma, q_lambda, .. } = self.config;
-        let estimates = self.on_policy.rollout.estimates(&self.on_policy.last_values, gamma, q_lambda);
+        let estimates = self.on_policy.rollout.estimates(&self.on_policy.last_values, None, gamma, q_lambda);
         let mut entries = self.on_policy.rollout.transitions();
         let transitions = entries.len();
         self.rescale(&entries, &estimates);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch_reader::{BatchRow, rows};
 use crate::packed_observations::PackedObservations;
-use crate::returns::{Trajectory, gae};
+use crate::returns::{Trajectory, gae, vtrace};
 
 mod results;
 
@@ -57,9 +57,19 @@ pub(crate) struct Decision<'a> {
 
 /// The estimates of a complete rollout, entry by entry.
 pub(crate) struct Estimates {
+    /// The values that the estimates begin with.
+    pub(crate) values: Vec<f32>,
     pub(crate) advantages: Vec<f32>,
-    /// Advantage plus value: the target of the value head.
+    /// The target of the value head. Advantage plus value, unless the rollout was [evaluated again](Reevaluation).
     pub(crate) returns: Vec<f32>,
+}
+
+/// A rollout in the eyes of a network other than that which acted, entry by entry.
+pub(crate) struct Reevaluation {
+    /// The values of the observations.
+    pub(crate) values: Vec<f32>,
+    /// The log-probabilities of the actions.
+    pub(crate) log_probs: Vec<f32>,
 }
 
 impl Rollout {
@@ -230,15 +240,28 @@ impl Rollout {
         (0..self.results.autoreset.len()).filter(|&entry| !self.results.autoreset[entry]).collect()
     }
 
-    /// Computes advantages and returns, given the value of every environment's observation after the last
-    /// step.
-    pub(crate) fn estimates(&self, last_values: &[f32], gamma: f32, gae_lambda: f32) -> Estimates {
-        let mut advantages = vec![0.0; self.results.values.len()];
+    /// Computes advantages and returns, given the value of every environment's observation after the last step. If the rollout
+    /// was evaluated again, those of V-trace, which estimate the returns of the network that evaluated it.
+    pub(crate) fn estimates(
+        &self,
+        last_values: &[f32],
+        reevaluation: Option<Reevaluation>,
+        gamma: f32,
+        gae_lambda: f32,
+    ) -> Estimates {
+        let (values, ratios) = match reevaluation {
+            Some(Reevaluation { values, log_probs }) => {
+                let log_ratios = log_probs.iter().zip(&self.results.log_probs).map(|(new, old)| new - old);
+                (values, Some(log_ratios.map(f32::exp).collect::<Vec<f32>>()))
+            }
+            None => (self.results.values.clone(), None),
+        };
+        let mut advantages = vec![0.0; values.len()];
         for ((env, &last_value), advantages) in
             last_values.iter().enumerate().zip(advantages.chunks_exact_mut(self.num_steps))
         {
             let steps = env * self.num_steps..(env + 1) * self.num_steps;
-            let values = &self.results.values[steps.clone()];
+            let values = &values[steps.clone()];
             let successors = values[1..].iter().copied().chain([last_value]);
             let next_values: Vec<f32> = successors
                 .zip(&self.results.final_values[steps.clone()])
@@ -249,13 +272,17 @@ impl Rollout {
                 values,
                 next_values: &next_values,
                 terminated: &self.results.terminated[steps.clone()],
-                truncated: &self.results.truncated[steps],
+                truncated: &self.results.truncated[steps.clone()],
             };
-            gae(trajectory, gamma, gae_lambda, advantages);
+            match &ratios {
+                Some(ratios) => vtrace(trajectory, &ratios[steps], gamma, gae_lambda, advantages),
+                None => gae(trajectory, gamma, gae_lambda, advantages),
+            }
         }
+        let weight = |entry: usize| ratios.as_ref().map_or(1.0, |ratios| ratios[entry].min(1.0));
         let returns =
-            advantages.iter().zip(&self.results.values).map(|(advantage, value)| advantage + value).collect();
-        Estimates { advantages, returns }
+            (0..values.len()).map(|entry| weight(entry) * advantages[entry] + values[entry]).collect();
+        Estimates { values, advantages, returns }
     }
 
     /// Returns true unless the entry only reset its environment.
@@ -357,7 +384,7 @@ mod tests {
 
     /// Advantages of the transitions, with gamma 0.5, lambda 0.5 and 8 as the last value.
     fn advantages(rollout: &Rollout) -> Vec<f32> {
-        let estimates = rollout.estimates(&[8.0], 0.5, 0.5);
+        let estimates = rollout.estimates(&[8.0], None, 0.5, 0.5);
         rollout.transitions().into_iter().map(|entry| estimates.advantages[entry]).collect()
     }
 

@@ -79,6 +79,6 @@ fn damaged_states_are_errors() {
     refused(&state[..state.len() / 2]);
     assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
     let mut newer = state;
-    newer[8] = 11;
-    assert_eq!(refused(&newer), "it has version 11, but this build reads version 10");
+    newer[8] = 12;
+    assert_eq!(refused(&newer), "it has version 12, but this build reads version 11");
 }

@@ -1,0 +1,275 @@
+//! Learning while acting.
+
+use std::io::Write;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use rl_env::{Actions, Batch};
+
+use crate::error::in_order;
+use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
+use crate::{Learner, LearnerError, VectorSpec};
+
+/// Time after which a waiting thread asks again whether it should stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A learner from rollouts of which one can act while another updates.
+pub trait Overlap: Learner + Send + Sized + 'static {
+    /// The metrics of an update.
+    type Metrics: Send + 'static;
+
+    /// Returns the number of updates that are planned.
+    fn planned_updates(&self) -> u64;
+
+    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`.
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
+
+    /// Takes the weights, and everything else that acting depends on, from a learner after its update.
+    fn adopt(&mut self, learner: &Self);
+
+    /// Takes the complete rollout of `actor`, which can then collect the next one.
+    fn take_rollout(&mut self, actor: &mut Self);
+
+    /// Writes the state of two learners and the metrics of the last update, if they have not been reported.
+    fn write_both(
+        actor: &Self,
+        learner: &Self,
+        metrics: Option<&Self::Metrics>,
+        out: &mut dyn Write,
+    ) -> Result<(), LearnerError>;
+}
+
+/// A learner that collects the next rollout while it learns from the last one. For that it consists of two: the *actor*, with
+/// the weights before the update in progress, and the *learner*, which updates in a thread of its own.
+///
+/// The actor collects a rollout with the weights before the last update, so each rollout but the first is one update old when
+/// the learner takes it. Neither ever overtakes the other, so the results do not depend on their speed.
+pub struct Overlapped<L: Overlap> {
+    actor: L,
+    /// Locked because a state is written through a shared reference.
+    updater: Mutex<Updater<L>>,
+    /// The threads of the learner. Those of the actor may be waiting for it.
+    threads: Arc<ThreadPool>,
+    /// The number of rollouts that the learner has taken.
+    taken: u64,
+}
+
+/// The learner.
+enum Updater<L: Overlap> {
+    /// Between two updates. The metrics are those of the last one, if they have not been reported.
+    Resting {
+        learner: Box<L>,
+        metrics: Option<L::Metrics>,
+    },
+    Updating(Updating<L>),
+    /// Only while the learner moves from one state to another, and after an error.
+    Absent,
+}
+
+/// An update in progress.
+struct Updating<L: Overlap> {
+    thread: JoinHandle<Finished<L>>,
+    /// Disconnected at the end.
+    is_running: Receiver<()>,
+    stop: Arc<AtomicBool>,
+}
+
+type Finished<L> = (Box<L>, Result<Option<<L as Overlap>::Metrics>, LearnerError>);
+
+/// The end of a call of [`Overlapped::update_unless`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Turn<M> {
+    /// The caller stopped it. It is still due.
+    Stopped,
+    /// The first update has begun; there are no metrics yet.
+    First,
+    /// An update has ended, with these metrics. The next one has begun, unless training is complete.
+    Ended(M),
+}
+
+impl<L: Overlap> Updating<L> {
+    fn begin(mut learner: Box<L>, threads: Arc<ThreadPool>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ends, is_running) = channel();
+        let stops = Arc::clone(&stop);
+        let update = move || {
+            let learn = || learner.update_unless(&|| stops.load(Ordering::Relaxed));
+            let result = threads.install(learn);
+            drop(ends);
+            (learner, result)
+        };
+        let thread = thread::Builder::new().name("update".to_owned()).spawn(update);
+        Self { thread: thread.expect("the system grants a thread"), is_running, stop }
+    }
+
+    /// Waits for the end. Returns false if `stop` returns true before.
+    fn wait(&self, stop: &dyn Fn() -> bool) -> bool {
+        while self.is_running.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if stop() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns the result, for which the caller has waited. A panic of the thread continues here.
+    fn finish(self) -> Finished<L> {
+        self.thread.join().unwrap_or_else(|payload| resume_unwind(payload))
+    }
+}
+
+impl<L: Overlap> Updater<L> {
+    /// Returns the learner and the metrics that have not been reported. Waits for the end of an update in progress.
+    fn rest(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
+        match std::mem::replace(self, Self::Absent) {
+            Self::Resting { learner, metrics } => Ok((learner, metrics)),
+            Self::Updating(updating) => {
+                let (learner, result) = updating.finish();
+                result.map(|metrics| (learner, metrics))
+            }
+            Self::Absent => Err(LearnerError::OutOfOrder("the update has failed")),
+        }
+    }
+
+    /// Like [`rest`](Self::rest), but first stops an update in progress, which is undone unless it is complete.
+    fn halt(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
+        if let Self::Updating(updating) = self {
+            updating.stop.store(true, Ordering::Relaxed);
+        }
+        self.rest()
+    }
+
+    /// Goes on after [`rest`](Self::rest) or [`halt`](Self::halt): begins the update that is due, if any.
+    fn go_on(&mut self, learner: Box<L>, metrics: Option<L::Metrics>, threads: &Arc<ThreadPool>) {
+        *self = if learner.is_ready() {
+            Self::Updating(Updating::begin(learner, Arc::clone(threads)))
+        } else {
+            Self::Resting { learner, metrics }
+        };
+    }
+}
+
+impl<L: Overlap> Overlapped<L> {
+    /// Creates one from two learners in the same state, neither of which has made a step.
+    pub fn new(actor: L, learner: L) -> Self {
+        Self::restored(actor, learner, None)
+    }
+
+    /// Creates one from the states that [`Overlap::write_both`] has written.
+    pub(crate) fn restored(actor: L, learner: L, metrics: Option<L::Metrics>) -> Self {
+        let taken = learner.updates() + u64::from(learner.is_ready());
+        let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
+        let threads = Arc::new(threads.expect("the system grants threads"));
+        let mut updater = Updater::Absent;
+        updater.go_on(Box::new(learner), metrics, &threads);
+        Self { actor, updater: Mutex::new(updater), threads, taken }
+    }
+
+    /// Returns the part that acts, with the weights after the last reported update.
+    pub fn actor(&self) -> &L {
+        &self.actor
+    }
+
+    /// Waits for the update in progress and begins the next one, with the rollout that the actor has collected. If `stop`
+    /// returns true before the end, nothing changes.
+    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Turn<L::Metrics>, LearnerError> {
+        in_order(self.is_ready(), "update was called before the rollout was complete")?;
+        let updater = self.updater.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Updater::Updating(updating) = updater
+            && !updating.wait(stop)
+        {
+            return Ok(Turn::Stopped);
+        }
+        let (mut learner, metrics) = updater.rest()?;
+        self.actor.adopt(&learner);
+        if self.actor.is_ready() {
+            learner.take_rollout(&mut self.actor);
+            self.taken += 1;
+        }
+        updater.go_on(learner, None, &self.threads);
+        Ok(metrics.map_or(Turn::First, Turn::Ended))
+    }
+
+    /// Returns true if the last update is in progress, after which nothing is collected.
+    fn is_last_update_due(&self) -> bool {
+        self.taken >= self.actor.planned_updates() && self.actor.updates() < self.taken
+    }
+}
+
+impl<L: Overlap> Drop for Overlapped<L> {
+    fn drop(&mut self) {
+        // An error has no reader any more.
+        drop(self.updater.get_mut().unwrap_or_else(PoisonError::into_inner).halt());
+    }
+}
+
+impl<L: Overlap> Learner for Overlapped<L> {
+    fn spec(&self) -> &VectorSpec {
+        self.actor.spec()
+    }
+
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
+        in_order(!self.is_last_update_due(), "act was called before the last update")?;
+        self.actor.act(batch)
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        self.actor.observe(batch)
+    }
+
+    fn can_act(&self, batch: &Batch) -> bool {
+        !self.is_last_update_due() && self.actor.can_act(batch)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.actor.is_ready() || self.is_last_update_due()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.actor.is_idle()
+    }
+
+    /// Returns the number of updates whose weights act.
+    fn updates(&self) -> u64 {
+        self.actor.updates()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.actor.is_complete()
+    }
+
+    /// Writes the state. An update in progress is undone for that, and begins again.
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        let mut updater = self.updater.lock().unwrap_or_else(PoisonError::into_inner);
+        let (learner, metrics) = updater.halt()?;
+        let written = L::write_both(&self.actor, &learner, metrics.as_ref(), out);
+        updater.go_on(learner, metrics, &self.threads);
+        written
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        self.actor.torch_weights()
+    }
+
+    fn description(&self) -> NetworkDescription {
+        self.actor.description()
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        let transferred = self.actor.start_from(source)?;
+        if let Updater::Resting { learner, .. } =
+            self.updater.get_mut().unwrap_or_else(PoisonError::into_inner)
+        {
+            learner.start_from(source)?;
+        }
+        Ok(transferred)
+    }
+}
+
+#[cfg(test)]
+mod tests;

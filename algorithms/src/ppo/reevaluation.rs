@@ -1,0 +1,52 @@
+use burn::module::Module;
+use burn::tensor::Tensor;
+
+use super::Ppo;
+use super::row_actions::RowActions;
+use crate::halt::{Halt, halt_if};
+use crate::host::to_host;
+use crate::networks::RowTasks;
+use crate::on_policy::OnPolicy;
+use crate::rollout::{Reevaluation, split};
+
+impl Ppo {
+    /// Evaluates a complete rollout, for which another network acted, with the network in training. Waits for the device once.
+    pub(super) fn reevaluate(&self, stop: &dyn Fn() -> bool) -> Result<Reevaluation, Halt> {
+        let OnPolicy { spec, training, rollout, .. } = &self.on_policy;
+        let device = training.device.clone().without_autodiff();
+        let network = training.network.valid();
+        let normalizer = self.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
+        let num_entries = spec.num_envs() * self.config.num_steps;
+        // Whole environments if the network is recurrent, else entries.
+        let items: Vec<usize> =
+            (0..if self.recurrent.is_recurrent() { spec.num_envs() } else { num_entries }).collect();
+        let (mut entries, mut values, mut log_probs) = (Vec::new(), Vec::new(), Vec::new());
+        for part in split(&items, self.config.num_minibatches) {
+            halt_if(stop)?;
+            let rows = self.rows(part);
+            let task = |entry| self.on_policy.task(entry);
+            let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, &device);
+            let observations = self.on_policy.observations(&rows).inner();
+            let observations = match &normalizer {
+                Some(normalizer) => normalizer.apply(observations, &row_tasks),
+                None => observations,
+            };
+            let sequences = self.recurrent.sequences(part, &device);
+            let (outputs, _) = network.forward(observations, &row_tasks, sequences);
+            // Those of rows that only reset an environment mean nothing, and nothing uses them.
+            let actions = RowActions::new(&rows, task, rollout, &spec.tasks, &device);
+            log_probs.push(actions.terms(&outputs).log_probs);
+            values.push(outputs.values);
+            entries.extend(rows);
+        }
+        let all = to_host(Tensor::cat(values.into_iter().chain(log_probs).collect(), 0))?;
+        let (values, log_probs) = all.split_at(num_entries);
+        let mut reevaluation =
+            Reevaluation { values: vec![0.0; num_entries], log_probs: vec![0.0; num_entries] };
+        for ((&entry, &value), &log_prob) in entries.iter().zip(values).zip(log_probs) {
+            reevaluation.values[entry] = self.actor.scales.expand(self.on_policy.task(entry), value);
+            reevaluation.log_probs[entry] = log_prob;
+        }
+        Ok(reevaluation)
+    }
+}
