@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::{BANK, SLICE};
+
 /// The largest piece of the image around the running code that is switched as a whole. While the program runs
 /// in it, its contents are fixed, and the address alone tells what a plain read yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,22 @@ impl Unit {
             return None;
         }
         rom.get(self.offset(address)?).copied()
+    }
+
+    /// [`Cartridge::code_index`](super::Cartridge::code_index) of an address while the unit remains mapped. `None` if
+    /// that depends on other units.
+    pub(crate) fn code_index(&self, address: u16) -> Option<usize> {
+        if address & 0x1000 == 0 {
+            return None;
+        }
+        let place = address & 0xFFF;
+        match self.mapping {
+            Mapping::Whole => Some(self.image.start + usize::from(place)),
+            Mapping::Slices => {
+                self.window.contains(&place).then(|| self.image.start * (BANK / SLICE) + usize::from(place))
+            }
+            Mapping::ByA13 => Some(by_a13(address)),
+        }
     }
 
     /// The number of addresses from the base on that belong to the unit.

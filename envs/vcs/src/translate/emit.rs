@@ -12,17 +12,17 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
-use super::callbacks;
+use super::{Slot, callbacks};
 use super::instruction::Instruction;
 use super::region::{self, BasicBlock, Region};
 use super::wait::TimerWait;
-use crate::cart::Unit;
+use crate::cart::{Mapping, Unit};
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;
 use crate::tia::Tia;
 
-/// Flag in the result of translated code: the interpreter executes the next instruction.
-pub(super) const INTERPRET: u32 = 1;
+/// A result of translated code: the interpreter executes the next instruction.
+pub(super) const INTERPRET: usize = 1;
 
 /// Loads and stores of the machine's state cannot trap.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
@@ -71,6 +71,8 @@ pub(super) struct Emitter<'a> {
     pub(super) machine: Value,
     pub(super) registers: Registers,
     pub(super) signatures: Signatures,
+    /// Returns the first slot of the table for an address.
+    slots: &'a dyn Fn(u16) -> *const Slot,
     /// Cycles from the start of the basic block to the end of the current instruction.
     pub(super) elapsed: u32,
     position: Position,
@@ -100,27 +102,29 @@ impl Registers {
     }
 }
 
-/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged, and returns
-/// 0, or [`INTERPRET`] if the interpreter executes the next instruction.
+/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged. It returns
+/// the code to run next, from a slot; [`INTERPRET`] if the interpreter executes the next instruction; or 0 if either
+/// must be found out.
 pub(super) fn emit(
     region: &Region,
     unit: &Unit,
     rom: &[u8],
     isa: &dyn TargetIsa,
+    slots: &dyn Fn(u16) -> *const Slot,
 ) -> Result<Function, Unsupported> {
     let pointer = isa.pointer_type();
     let convention = isa.default_call_conv();
-    let signature = |parameters: &[Type]| {
+    let signature = |parameters: &[Type], result: Type| {
         let mut signature = Signature::new(convention);
         signature.params.extend(parameters.iter().map(|&kind| AbiParam::new(kind)));
-        signature.returns.push(AbiParam::new(I32));
+        signature.returns.push(AbiParam::new(result));
         signature
     };
     let mut function = Function::new();
-    function.signature = signature(&[pointer, pointer]);
+    function.signature = signature(&[pointer, pointer], pointer);
     let mut context = FunctionBuilderContext::new();
     let mut code = FunctionBuilder::new(&mut function, &mut context);
-    let signatures = Signatures { access: code.import_signature(signature(&[pointer, I32, I32, I32])) };
+    let signatures = Signatures { access: code.import_signature(signature(&[pointer, I32, I32, I32], I32)) };
     let start = code.create_block();
     code.append_block_params_for_function_params(start);
     code.switch_to_block(start);
@@ -138,8 +142,8 @@ pub(super) fn emit(
         cycles: code.declare_var(I32),
     };
     let exit = code.create_block();
-    for _ in 0..3 {
-        code.append_block_param(exit, I32);
+    for kind in [I32, I32, pointer] {
+        code.append_block_param(exit, kind);
     }
     let blocks = region.blocks.keys().map(|&pc| (pc, code.create_block())).collect();
     let mut emitter = Emitter {
@@ -150,6 +154,7 @@ pub(super) fn emit(
         machine,
         registers,
         signatures,
+        slots,
         elapsed: 0,
         position: Position::default(),
         blocks,
@@ -229,8 +234,8 @@ impl Emitter<'_> {
                     if !region::is_special(self.unit, self.rom, instruction) {
                         continue;
                     }
-                    let next = self.int(instruction.next().into());
-                    self.exit_to(next);
+                    let (next, unknown) = (self.int(instruction.next().into()), self.pointer_sized(0));
+                    self.exit_to(next, unknown);
                 }
             }
             return Ok(());
@@ -282,16 +287,53 @@ impl Emitter<'_> {
             self.code.def_var(self.registers.cycles, cycles);
             self.code.ins().jump(block, &[]);
         } else {
+            let code = self.code_at(pc);
             let pc = self.int(pc.into());
-            self.exit_to(pc);
+            self.exit_to(pc, code);
         }
     }
 
-    /// Ends a basic block with an exit to a `pc` outside of the region.
-    fn exit_to(&mut self, pc: Value) {
+    /// Ends a basic block with an exit to a `pc` outside of the region, whose native code is `code`.
+    fn exit_to(&mut self, pc: Value, code: Value) {
         let cycles = self.now();
-        let flags = self.int(0);
-        self.code.ins().jump(self.exit, &[pc, cycles, flags].map(BlockArg::from));
+        self.code.ins().jump(self.exit, &[pc, cycles, code].map(BlockArg::from));
+    }
+
+    /// Ends a basic block with an exit to an address known at run time only.
+    fn exit_to_any(&mut self, pc: Value) {
+        let code = self.code_at_any(pc);
+        self.exit_to(pc, code);
+    }
+
+    /// The native code at an address, or 0.
+    fn code_at(&mut self, pc: u16) -> Value {
+        match self.unit.code_index(pc) {
+            Some(index) => {
+                let slot = (self.slots)(pc).wrapping_add(index);
+                let slot = self.pointer_sized(slot.expose_provenance());
+                self.code.ins().load(I64, TRUSTED, slot, 0)
+            }
+            None => self.pointer_sized(0),
+        }
+    }
+
+    /// The same for an address known at run time only. It may be 0 although there is native code.
+    fn code_at_any(&mut self, pc: Value) -> Value {
+        let unknown = self.pointer_sized(0);
+        if self.unit.mapping != Mapping::Whole {
+            return unknown;
+        }
+        // The table covers half of the addresses that share the highest bits; the others are not in the cartridge.
+        let start = (self.slots)(self.unit.base).wrapping_add(self.unit.image.start);
+        let place = self.code.ins().band_imm_s(pc, 0x0FFF);
+        let place = self.code.ins().uextend(I64, place);
+        let place = self.code.ins().imul_imm_u(place, size_of::<Slot>() as i64);
+        let start = self.pointer_sized(start.expose_provenance());
+        let slot = self.code.ins().iadd(start, place);
+        let code = self.code.ins().load(I64, TRUSTED, slot, 0);
+        let window = self.code.ins().band_imm_s(pc, 0xF000);
+        let is_here = self.code.ins().icmp_imm_u(IntCC::Equal, window, i64::from(self.unit.base & 0xF000));
+        self.code.ins().select(is_here, code, unknown)
     }
 
     /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
@@ -307,7 +349,7 @@ impl Emitter<'_> {
     }
 
     /// Exits to `pc`, `elapsed` cycles after the start of the basic block, if `condition` holds.
-    fn exit_if(&mut self, condition: Value, pc: u16, elapsed: u32, flags: u32) {
+    fn exit_if(&mut self, condition: Value, pc: u16, elapsed: u32, result: usize) {
         // The exit's arguments are made off the hot path.
         let [leave, after] = std::array::from_fn(|_| self.code.create_block());
         self.code.ins().brif(condition, leave, &[], after, &[]);
@@ -315,7 +357,7 @@ impl Emitter<'_> {
         self.code.set_cold_block(leave);
         let cycles = self.code.use_var(self.registers.cycles);
         let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
-        let arguments = [self.int(pc.into()), cycles, self.int(flags)].map(BlockArg::from);
+        let arguments = [self.int(pc.into()), cycles, self.pointer_sized(result)].map(BlockArg::from);
         self.code.ins().jump(self.exit, &arguments);
         self.code.switch_to_block(after);
     }
@@ -339,6 +381,10 @@ impl Emitter<'_> {
 
     pub(super) fn int(&mut self, value: u32) -> Value {
         self.code.ins().iconst(I32, i64::from(value))
+    }
+
+    fn pointer_sized(&mut self, value: usize) -> Value {
+        self.code.ins().iconst(I64, value as i64)
     }
 
     pub(super) fn byte(&mut self, byte: u8) -> Value {
@@ -384,7 +430,7 @@ impl Emitter<'_> {
     fn jump_indirect(&mut self, instruction: Instruction) {
         let target = self.pointer(instruction.operand as u8);
         self.interpret_unless_cartridge(target);
-        self.exit_to(target);
+        self.exit_to_any(target);
     }
 
     /// Emits JSR, which pushes the address of its last byte.
@@ -459,7 +505,7 @@ impl Emitter<'_> {
             self.code.ins().jump(block, &[]);
             self.code.switch_to_block(after);
         }
-        self.exit_to(pc);
+        self.exit_to_any(pc);
     }
 
     /// Leaves the instruction to the interpreter unless the stack pointer is within `first..=last`.

@@ -18,7 +18,7 @@ mod tia;
 mod wait;
 
 use std::fmt;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -52,18 +52,31 @@ const NEVER: u32 = u32::MAX;
 /// Addresses in the table of a bank.
 const BANK: usize = 0x1000;
 
-/// The state of the code at an address.
-#[derive(Default)]
-struct Entry {
-    code: AtomicPtr<()>,
-    visits: AtomicU32,
+/// The state of the code of all banks, by bank and offset in the window.
+struct Table {
+    /// The native code.
+    code: Box<[Slot]>,
+    /// The number of visits of an address without native code, or [`NEVER`].
+    visits: Box<[AtomicU32]>,
+}
+
+/// The address of native code, or 0. Native code that leaves for another address reads it.
+type Slot = AtomicUsize;
+
+impl Table {
+    fn new(banks: usize) -> Self {
+        Self {
+            code: std::iter::repeat_with(Slot::default).take(banks * BANK).collect(),
+            visits: std::iter::repeat_with(AtomicU32::default).take(banks * BANK).collect(),
+        }
+    }
 }
 
 /// The native code of a ROM image, shared by consoles.
 pub(crate) struct Translation {
     rom: Arc<[u8]>,
-    /// For each value of the program counter's three highest bits, a table by bank and offset in the window.
-    tables: [OnceLock<Box<[Entry]>>; 8],
+    /// A table for each value of the program counter's three highest bits.
+    tables: [OnceLock<Table>; 8],
     banks: usize,
     /// Number of visits of an address before its code is compiled.
     hot: u32,
@@ -125,10 +138,14 @@ impl Translation {
             } else if let Some(code) = self.code(cpu.pc, machine) {
                 #[cfg(test)]
                 let before = machine.cycles;
-                let result = enter(code, cpu, machine);
+                let mut result = code;
+                while result > INTERPRET {
+                    result = enter(result, cpu, machine);
+                }
                 #[cfg(test)]
                 self.executed.fetch_add((machine.cycles - before).into(), Ordering::Relaxed);
-                if result & INTERPRET == 0 || machine.stops() {
+                // Code may have continued elsewhere before it found that the log ends.
+                if result != INTERPRET || machine.cycles >= end || machine.stops() {
                     continue;
                 }
             }
@@ -139,52 +156,61 @@ impl Translation {
 
     /// Returns the native code at an address. Counts the visit, and compiles the code if it is hot.
     #[inline]
-    fn code(&self, pc: u16, machine: &Machine) -> Option<*const ()> {
+    fn code(&self, pc: u16, machine: &Machine) -> Option<usize> {
         let index = machine.cartridge.code_index(pc)?;
-        let table = self.tables[usize::from(pc >> 13)]
-            .get_or_init(|| std::iter::repeat_with(Entry::default).take(self.banks * BANK).collect());
-        let entry = table.get(index)?;
-        let code = entry.code.load(Ordering::Acquire);
-        if !code.is_null() {
+        let table = self.table(pc);
+        let code = table.code.get(index)?.load(Ordering::Acquire);
+        if code != 0 {
             return Some(code);
         }
-        match entry.visits.load(Ordering::Relaxed) {
+        let visits = &table.visits[index];
+        match visits.load(Ordering::Relaxed) {
             NEVER => None,
-            visits if visits >= self.hot => self.compile(entry, pc, machine),
-            visits => {
-                entry.visits.store(visits + 1, Ordering::Relaxed);
+            count if count >= self.hot => self.compile(index, pc, machine),
+            count => {
+                visits.store(count + 1, Ordering::Relaxed);
                 None
             }
         }
     }
 
+    /// The table for an address.
+    #[inline]
+    fn table(&self, pc: u16) -> &Table {
+        self.tables[usize::from(pc >> 13)].get_or_init(|| Table::new(self.banks))
+    }
+
     #[cold]
-    fn compile(&self, entry: &Entry, pc: u16, machine: &Machine) -> Option<*const ()> {
+    fn compile(&self, index: usize, pc: u16, machine: &Machine) -> Option<usize> {
         // While another thread compiles, this one goes on interpreting.
         let mut native = self.compiler.try_lock().ok()?;
-        let code = entry.code.load(Ordering::Acquire);
-        if !code.is_null() {
+        let table = self.table(pc);
+        let code = table.code[index].load(Ordering::Acquire);
+        if code != 0 {
             return Some(code);
         }
+        let slots = |pc: u16| self.table(pc).code.as_ptr();
         let code = machine.cartridge.unit(pc).and_then(|unit| {
             let region = Region::discover(&unit, &self.rom, pc)?;
-            let function = emit::emit(&region, &unit, &self.rom, native.isa()).ok()?;
+            let function = emit::emit(&region, &unit, &self.rom, native.isa(), &slots).ok()?;
             native.compile(function)
         });
         match code {
-            Some(code) => entry.code.store(code.cast_mut().cast(), Ordering::Release),
-            None => entry.visits.store(NEVER, Ordering::Relaxed),
+            Some(code) => table.code[index].store(code, Ordering::Release),
+            None => table.visits[index].store(NEVER, Ordering::Relaxed),
         }
-        code.map(<*const u8>::cast)
+        code
     }
 }
 
-/// Runs native code.
+/// Runs native code. Returns the code to run next, or 0 or [`INTERPRET`].
 #[allow(unsafe_code)]
-fn enter(code: *const (), cpu: &mut Cpu, machine: &mut Machine) -> u32 {
-    type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine) -> u32;
+fn enter(code: usize, cpu: &mut Cpu, machine: &mut Machine) -> usize {
+    type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine) -> usize;
+    let code = std::ptr::with_exposed_provenance::<()>(code);
     // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and
     // `emit` gives the function this signature. The function accesses only the two values, which are borrowed
-    // exclusively, the log, which belongs to the machine, and the ROM, which lives as long as the translation.
+    // exclusively, the log, which belongs to the machine, and the ROM and the tables, which live as long as the
+    // translation.
     unsafe { std::mem::transmute::<*const (), Code>(code)(cpu, machine) }
 }

@@ -42,9 +42,9 @@ impl Native {
         &*self.isa
     }
 
-    /// Compiles a function that refers to absolute addresses only, and returns its entry point. Returns
-    /// `None` if the system refuses executable memory.
-    pub(super) fn compile(&mut self, function: Function) -> Option<*const u8> {
+    /// Compiles a function that refers to absolute addresses only, and returns its address. Returns `None`
+    /// if the system refuses executable memory.
+    pub(super) fn compile(&mut self, function: Function) -> Option<usize> {
         self.context.clear();
         self.context.func = function;
         let code = self.context.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
@@ -54,7 +54,7 @@ impl Native {
         let mut memory = MmapMut::map_anon(code.code_buffer().len()).ok()?;
         memory.copy_from_slice(code.code_buffer());
         let page = executable(memory)?;
-        let start = page.as_ptr();
+        let start = page.as_ptr().expose_provenance();
         self.pages.push(page);
         Some(start)
     }

@@ -176,7 +176,7 @@ fn the_emitter_supports_every_instruction_of_a_region() {
         let (unit, rom) = unit_of([code, low, high]);
         if let Some(region) = Region::discover(&unit, &rom, 0xF000) {
             taken += 1;
-            let emitted = emit(&region, &unit, &rom, native.isa());
+            let emitted = emit(&region, &unit, &rom, native.isa(), &|_| std::ptr::null());
             assert!(emitted.is_ok(), "{code:02X} {low:02X} {high:02X}: {:?}", emitted.err());
         }
     }
@@ -197,7 +197,7 @@ fn the_emitter_refuses_unsupported_instructions() {
         let instruction = Instruction { pc, code, opcode, operand: 0x80 };
         let block = BasicBlock { instructions: vec![instruction], next: instruction.next() };
         let region = Region { entry: pc, blocks: BTreeMap::from([(pc, block)]) };
-        assert_eq!(emit(&region, &unit, &rom, native.isa()).err(), Some(Unsupported(opcode)));
+        assert_eq!(emit(&region, &unit, &rom, native.isa(), &|_| std::ptr::null()).err(), Some(Unsupported(opcode)));
     }
 }
 
