@@ -39,6 +39,11 @@ CONTINUOUS = {
     "pendulum-sac": None,
     "mountaincar-continuous-sac": None,
 }
+# The runs of one network on several tasks, and the preset of the runs on each task alone.
+TOGETHER = "mujoco-ppo-three-tasks-s*"
+ALONE = "mujoco-ppo"
+# The preset of Atari 100k, with the column of published scores to compare with.
+ATARI_100K = ("atari100k-dqn", "der")
 # The arguments with which toy texts were trained, and the names of the runs.
 TOY_TEXTS = {
     "pqn --games CliffWalking-v1": "toy-text-pqn-cliffwalking-s*",
@@ -148,6 +153,33 @@ def continuous_lines(published):
             yield f"| {' | '.join(cells)} |"
 
 
+def together_lines():
+    """Returns a row for each task that one network learned together with others."""
+    yield "| task | one network for all | one network a task | random player |"
+    yield "| --- | --- | --- | --- |"
+    runs = [results_of(run) for run in sorted(RUNS.glob(TOGETHER))]
+    alone = dict(runs_of_games(ALONE))
+    for place, task in enumerate(entry["game"] for entry in runs[0]["agent"]):
+        random_player = number(statistics.fmean(means(runs, "random", place)))
+        cells = [task, spread(means(runs, "agent", place)), spread(means(alone[task], "agent")), random_player]
+        yield f"| {' | '.join(cells)} |"
+
+
+def atari_100k_lines(games, published):
+    """Returns a row for each game. `games` has the random and human scores."""
+    yield "| game | return | standard error | seeds | random player | human-normalised | published, data-efficient Rainbow |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    preset, column = ATARI_100K
+    for game, results in runs_of_games(preset):
+        errors = [standard_error(result["agent"][0]["returns"]) for result in results]
+        error = sum(error**2 for error in errors) ** 0.5 / len(errors)
+        mean, low = statistics.fmean(means(results, "agent")), games[game]["random_score"]
+        cells = [game, spread(means(results, "agent")), number(error), str(len(results))]
+        cells += [number(statistics.fmean(means(results, "random")))]
+        cells += [f"{(mean - low) / (games[game]['human_score'] - low):.3f}", number(published["scores"][game][column])]
+        yield f"| {' | '.join(cells)} |"
+
+
 def toy_text_lines(best_scores):
     yield "| trained by `ale-train` | return of each seed | standard errors | best possible | random player |"
     yield "| --- | --- | --- | --- | --- |"
@@ -215,7 +247,9 @@ def main():
         lines,
         quarter_lines(options.program),
         single_game_lines(),
+        atari_100k_lines(listed(options.program, "--games", "atari100k"), published_scores()),
         continuous_lines(published_scores()),
+        together_lines(),
         toy_text_lines(best_scores),
     ]
     # Between every second pair of marks is a table.

@@ -19,6 +19,12 @@ from keep import run_name
 
 RUNS = Path(__file__).parent / "runs"
 CONFIGS = Path(__file__).parents[2] / "configs"
+# The tags of human-normalised scores; later ones win.
+HUMAN_NORMALISED = (
+    "charts/human_normalised_median", "evaluation/human_normalised_median", "evaluation/human_normalised"
+)
+# The greatest number of games whose scores are listed.
+MANY = 5
 SEED = re.compile(r"-s(eed)?(?P<seed>\d+)$")
 
 
@@ -38,16 +44,16 @@ def seeds_of(results):
     return f"{len(results)} seeds" if len(results) > 1 else "one seed"
 
 
-def means(results, player):
-    """Returns the mean score of the first game in each run."""
-    return [statistics.fmean(result[player][0]["returns"]) for result in results]
+def means(results, player, place=0):
+    """Returns the mean score of a game, by its place among the games, in each run."""
+    return [statistics.fmean(result[player][place]["returns"]) for result in results]
 
 
 def score(results):
     """Describes the scores of the runs of a preset, each with the human-normalised median if it has several games."""
     seeds = seeds_of(results)
     if any(len(result["agent"]) > 1 for result in results):
-        medians = [result["human_normalised_median"] for result in results]
+        medians = [result["human_normalised"] for result in results]
         frames = f"{results[0]['frames'] / 1e6:.0f} M frames"
         scores = f"median {span(medians, '{:.3f}'.format)} human-normalised"
         return f"{len(results[0]['agent'])} games: {scores} after {frames}, {seeds}"
@@ -56,14 +62,17 @@ def score(results):
 
 def score_of_games(games):
     """Describes the scores of the runs of a preset on several games, each with runs for itself: means over seeds, with their
-    standard deviations."""
+    standard deviations. Of many games it has the human-normalised median."""
+    counts = sorted({len(results) for results in games.values()})
+    seeds = f"{span(counts, str)} seeds" if counts != [1] else "one seed"
+    if len(games) > MANY:
+        scores = [statistics.fmean(result["human_normalised"] for result in results) for results in games.values()]
+        return f"{len(games)} games: median {statistics.median(scores):.3f} human-normalised, {seeds}"
     parts = []
     for game, results in games.items():
         scores = means(results, "agent")
         spread = f" +- {number(statistics.stdev(scores))}" if len(scores) > 1 else ""
         parts.append(f"{game.rsplit('-v', 1)[0]} {number(statistics.fmean(scores))}{spread}")
-    counts = sorted({len(results) for results in games.values()})
-    seeds = f"{span(counts, str)} seeds" if counts != [1] else "one seed"
     return f"{', '.join(parts)}; {seeds}"
 
 
@@ -85,13 +94,14 @@ def records_of(run):
 
 
 def results_of(run):
-    """Returns the scores of a run, its time of training in seconds, its threads, and its last human-normalised median."""
+    """Returns the scores of a run, its time of training in seconds, its threads, and its last human-normalised score: that of
+    its game, or the median of its games."""
     results = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     results["num_threads"] = json.loads((run / "run.json").read_text(encoding="utf-8"))["num_threads"]
     for record in records_of(run):
         results["seconds"] = record["seconds"]
-        for tag in ("charts/human_normalised_median", "evaluation/human_normalised_median"):
-            results["human_normalised_median"] = record.get(tag, results.get("human_normalised_median"))
+        for tag in HUMAN_NORMALISED:
+            results["human_normalised"] = record.get(tag, results.get("human_normalised"))
     return results
 
 
