@@ -100,6 +100,28 @@ fn activision_selects_the_bank_by_address_line_13() {
 }
 
 #[test]
+fn units_and_cartridges_agree_on_the_index_of_code() {
+    for (scheme, kilobytes) in [(Scheme::Rom2K, 2), (Scheme::F6, 16), (Scheme::E0, 8), (Scheme::Fe, 8)] {
+        let mut cartridge = cartridge(scheme, kilobytes);
+        // Hotspots: the second bank of F6, and slice 3 in slot 0 of E0.
+        cartridge.read(0x1FF7, 0);
+        cartridge.read(0x1FE3, 0);
+        let mut same = 0;
+        for from in (0xD000..=0xFFFF).step_by(0x80) {
+            let Some(unit) = cartridge.unit(from) else { continue };
+            assert_eq!(unit.code_index(from), cartridge.code_index(from), "{scheme} {from:04X}");
+            for to in (0xC000..=0xFFFF).step_by(0x80) {
+                if let Some(index) = unit.code_index(to) {
+                    assert_eq!(Some(index), cartridge.code_index(to), "{scheme} {from:04X} {to:04X}");
+                    same += 1;
+                }
+            }
+        }
+        assert!(same > 0, "{scheme}");
+    }
+}
+
+#[test]
 fn tigervision_snoops_writes_of_the_first_64_addresses() {
     let mut cartridge = cartridge(Scheme::Tigervision, 8);
     assert_eq!(shown(&cartridge), [0, 1, 6, 7]);
