@@ -12,10 +12,10 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
-use super::{Slot, callbacks};
 use super::instruction::Instruction;
 use super::region::{self, BasicBlock, Region};
 use super::wait::TimerWait;
+use super::{Slot, callbacks};
 use crate::cart::{Mapping, Unit};
 use crate::cpu::{Cpu, Mode, Opcode, Operation};
 use crate::machine::Machine;

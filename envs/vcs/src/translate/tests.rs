@@ -197,7 +197,10 @@ fn the_emitter_refuses_unsupported_instructions() {
         let instruction = Instruction { pc, code, opcode, operand: 0x80 };
         let block = BasicBlock { instructions: vec![instruction], next: instruction.next() };
         let region = Region { entry: pc, blocks: BTreeMap::from([(pc, block)]) };
-        assert_eq!(emit(&region, &unit, &rom, native.isa(), &|_| std::ptr::null()).err(), Some(Unsupported(opcode)));
+        assert_eq!(
+            emit(&region, &unit, &rom, native.isa(), &|_| std::ptr::null()).err(),
+            Some(Unsupported(opcode))
+        );
     }
 }
 
