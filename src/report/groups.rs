@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::curve::{self, Band};
@@ -8,7 +9,11 @@ use super::runs::{RunHistory, Settings};
 const INCIDENTAL: [&str; 4] =
     ["experiment.seed", "experiment.num_threads", "environments.halves", "checkpoints"];
 
-/// Runs of the same experiment with several seeds.
+/// The games of a run. They do not change the experiment of runs with a single game, such as those of a benchmark that trains
+/// an agent for each game.
+const GAMES: &str = "environments.games";
+
+/// Runs of the same experiment with several seeds, or with several games of which each has runs for itself.
 pub(super) struct Group {
     /// The algorithm and the keys in which the groups differ, in short.
     pub(super) label: String,
@@ -19,14 +24,38 @@ pub(super) struct Group {
 
 /// Groups runs by their settings, in the given order.
 pub(super) fn grouped(runs: Vec<RunHistory>) -> Vec<Group> {
+    labelled(unlabelled(runs))
+}
+
+/// Groups runs by their settings, and the groups into parts that have no game in common, those with the most games first.
+/// Labels tell the groups of a part apart.
+pub(super) fn parts(runs: Vec<RunHistory>) -> Vec<Vec<Group>> {
+    let mut parts: Vec<Vec<Group>> = Vec::new();
+    for group in unlabelled(runs) {
+        let shares_a_game = |part: &Vec<Group>| !games(part).is_disjoint(&group.games());
+        let place = parts.iter().position(shares_a_game).unwrap_or(parts.len());
+        let (mut same, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(shares_a_game);
+        same.push(vec![group]);
+        parts = others;
+        parts.insert(place, same.into_iter().flatten().collect());
+    }
+    parts.sort_by_key(|part| Reverse(games(part).len()));
+    parts.into_iter().map(labelled).collect()
+}
+
+fn unlabelled(runs: Vec<RunHistory>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
-        let settings = shared(&run.settings);
+        let settings = shared(&run);
         match groups.iter_mut().find(|group| group.settings == settings) {
             Some(group) => group.runs.push(run),
             None => groups.push(Group { label: String::new(), settings, runs: vec![run] }),
         }
     }
+    groups
+}
+
+fn labelled(mut groups: Vec<Group>) -> Vec<Group> {
     for (index, label) in labels(&groups).into_iter().enumerate() {
         groups[index].label = label;
     }
@@ -34,23 +63,36 @@ pub(super) fn grouped(runs: Vec<RunHistory>) -> Vec<Group> {
 }
 
 /// Returns the settings without incidental ones.
-fn shared(settings: &Settings) -> Settings {
-    let is_incidental =
-        |key: &str| INCIDENTAL.iter().any(|other| key == *other || key.starts_with(&format!("{other}.")));
-    let shared = settings.iter().filter(|(key, _)| !is_incidental(key));
+fn shared(run: &RunHistory) -> Settings {
+    let is_incidental = |key: &str| {
+        INCIDENTAL.iter().any(|other| key == *other || key.starts_with(&format!("{other}.")))
+            || key == GAMES && run.games.len() == 1
+    };
+    let shared = run.settings.iter().filter(|(key, _)| !is_incidental(key));
     shared.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// Returns the games of all groups, sorted.
 pub(super) fn games(groups: &[Group]) -> BTreeSet<&str> {
-    let runs = groups.iter().flat_map(|group| &group.runs);
-    runs.flat_map(|run| run.games.keys().map(String::as_str)).collect()
+    groups.iter().flat_map(Group::games).collect()
+}
+
+/// Names a few games, or says how many they are.
+pub(super) fn in_words(games: &BTreeSet<&str>) -> String {
+    const FEW: usize = 6;
+    let names: Vec<&str> = games.iter().copied().collect();
+    if names.len() > FEW { format!("{} games", names.len()) } else { names.join(", ") }
 }
 
 impl Group {
     /// Returns the name of the algorithm.
     pub(super) fn algorithm(&self) -> &'static str {
         self.runs[0].experiment.run.algorithm.descriptor().title
+    }
+
+    /// Returns the games of all runs, sorted.
+    pub(super) fn games(&self) -> BTreeSet<&str> {
+        self.runs.iter().flat_map(|run| run.games.keys().map(String::as_str)).collect()
     }
 
     /// Returns the scores in a game of all runs that have one.
@@ -85,5 +127,33 @@ mod tests {
         let names = |group: &Group| group.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
         assert_eq!(groups.iter().map(names).collect::<Vec<_>>(), [vec!["a", "c"], vec!["b"]]);
         assert_eq!(games(&groups).into_iter().collect::<Vec<_>>(), ["harvest"]);
+    }
+
+    #[test]
+    fn runs_that_differ_in_their_only_game_form_one_group_and_groups_without_a_common_game_are_apart() {
+        let config = |games: &str, more: &str| format!("{more}\n[environments]\ngames = [{games}]");
+        let dqn = "[experiment]\nalgorithm = 'dqn'";
+        let runs = [
+            ("cartpole", config("'CartPole-v1'", "")),
+            ("pong", config("'pong'", "")),
+            ("dqn", config("'CartPole-v1'", dqn)),
+            ("qbert", config("'qbert'", "")),
+            ("both", config("'qbert', 'hero'", "")),
+        ];
+        let parts = parts(runs.iter().map(|(name, config)| run(name, config)).collect());
+        let shown = |group: &Group| {
+            let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
+            format!("{}: {}", group.label, names.join(" "))
+        };
+        let shown: Vec<Vec<String>> = parts.iter().map(|part| part.iter().map(shown).collect()).collect();
+        assert_eq!(
+            shown,
+            [
+                vec!["PPO, 2 games, one at a time: pong qbert", "PPO, hero, qbert: both"],
+                vec!["PPO: cartpole", "DQN: dqn"]
+            ]
+        );
+        let games: Vec<String> = parts.iter().map(|part| in_words(&games(part))).collect();
+        assert_eq!(games, ["hero, pong, qbert", "CartPole-v1"]);
     }
 }

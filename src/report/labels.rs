@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::Value;
 
-use super::groups::Group;
+use super::groups::{Group, in_words};
 use super::runs::Settings;
 
 /// The largest number of keys in a label.
@@ -21,28 +21,38 @@ pub(super) fn labels(groups: &[Group]) -> Vec<String> {
     {
         return vec![run.name.clone()];
     }
-    let mut labels: Vec<String> = groups.iter().map(|group| label(group, groups)).collect();
-    for index in 0..labels.len() {
+    let labels: Vec<String> = groups.iter().map(|group| label(group, groups)).collect();
+    let complete = |(label, group): (&String, &Group)| {
         // Groups that differ in more keys than a label shows.
-        if labels.iter().filter(|label| **label == labels[index]).count() > 1 {
-            labels[index] = format!("{} ({})", labels[index], groups[index].runs[0].name);
+        if labels.iter().filter(|other| *other == label).count() > 1 {
+            format!("{label} ({})", group.runs[0].name)
+        } else {
+            label.clone()
         }
-    }
-    labels
+    };
+    labels.iter().zip(groups).map(complete).collect()
 }
 
 fn label(group: &Group, groups: &[Group]) -> String {
-    let rivals: Vec<&Settings> = groups
-        .iter()
-        .filter(|other| other.algorithm() == group.algorithm())
-        .map(|other| &other.settings)
-        .collect();
+    let games = group.games();
+    let is_rival = |other: &&Group| other.algorithm() == group.algorithm() && other.games() == games;
+    let rivals: Vec<&Settings> = groups.iter().filter(is_rival).map(|other| &other.settings).collect();
     let keys = telling(differing(&rivals), &rivals);
+    let of_games = groups.iter().any(|other| other.games() != games).then(|| named(&games, group));
     let parts = keys.iter().map(|key| {
-        let value = group.settings.get(key).map_or_else(|| "unset".to_owned(), short);
-        if key == "environments.games" { value } else { format!("{} {value}", last_part(key, &keys)) }
+        let value = group.settings.get(key).map_or_else(|| "unset".to_owned(), |value| short(&shown(value)));
+        format!("{} {value}", last_part(key, &keys))
     });
-    std::iter::once(group.algorithm().to_owned()).chain(parts).collect::<Vec<_>>().join(", ")
+    std::iter::once(group.algorithm().to_owned()).chain(of_games).chain(parts).collect::<Vec<_>>().join(", ")
+}
+
+/// Names the games of a group in short.
+fn named(games: &BTreeSet<&str>, group: &Group) -> String {
+    let is_of_one = group.runs[0].games.len() == 1;
+    match games.len() {
+        count if is_of_one && count > 1 => format!("{count} games, one at a time"),
+        _ => short(&in_words(games)),
+    }
 }
 
 /// Returns the keys whose values differ between settings, sorted.
@@ -75,13 +85,12 @@ fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
     chosen
 }
 
-/// Returns the place of a key in a label: games first, then the keys of the algorithm.
+/// Returns the place of a key in a label: the keys of the algorithm first.
 fn rank(key: &str) -> usize {
     let section = key.split('.').next().unwrap_or(key);
     match SECTIONS.iter().position(|known| *known == section) {
-        _ if key == "environments.games" => 0,
-        None => 1,
-        Some(place) => 2 + place,
+        None => 0,
+        Some(place) => 1 + place,
     }
 }
 
@@ -101,10 +110,9 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-fn short(value: &Value) -> String {
-    let text = shown(value);
+fn short(text: &str) -> String {
     if text.chars().count() <= WIDTH {
-        return text;
+        return text.to_owned();
     }
     text.chars().take(WIDTH - 1).chain(['…']).collect()
 }
@@ -147,7 +155,7 @@ mod tests {
         assert_eq!(labels(&configs), expected);
         let games =
             [("a", "[environments]\ngames = ['pong']"), ("b", "[environments]\ngames = ['qbert', 'pong']")];
-        assert_eq!(labels(&games), ["PPO, pong", "PPO, qbert, pong"]);
+        assert_eq!(labels(&games), ["PPO, pong", "PPO, pong, qbert"]);
     }
 
     #[test]

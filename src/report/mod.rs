@@ -35,10 +35,9 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> R
     let printer = Printer::new(global.quiet);
     let runs = inputs::read(&args.runs, |note| printer.say(note))?;
     let count = runs.len();
-    let groups = groups::grouped(runs);
     match format {
-        Format::Html => durable::write(&args.out, page::html(&groups)?.as_bytes())?,
-        Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::of(&groups))?,
+        Format::Html => durable::write(&args.out, page::html(&groups::parts(runs))?.as_bytes())?,
+        Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::of(&groups::grouped(runs)))?,
     }
     writeln!(out, "{count} run{} in {}", if count == 1 { "" } else { "s" }, args.out.display())?;
     Ok(())

@@ -7,16 +7,38 @@ mod settings;
 
 use anyhow::Result;
 
-use super::groups::{Group, games};
+use super::groups::{Group, games, in_words};
 use super::html::escaped;
 
 const STYLE: &str = include_str!("../style.css");
 
-/// Returns the page for these groups of runs.
-pub(super) fn html(groups: &[Group]) -> Result<String> {
+/// Returns the page for these parts, of which none has a game of another one.
+pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {
+    let title = escaped(&title(parts.iter().flatten()));
+    let body = match parts {
+        [part] => sections(part)?,
+        _ => {
+            let parts = parts.iter().enumerate().map(|(index, part)| {
+                let title = escaped(&in_words(&games(part)));
+                Ok(format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(part)?))
+            });
+            parts.collect::<Result<String>>()?
+        }
+    };
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<h1>{title}</h1>\n{}{body}</body>\n</html>\n",
+        contents(parts)
+    ))
+}
+
+/// Returns the sections of a part.
+fn sections(groups: &[Group]) -> Result<String> {
     let games = games(groups);
-    let title = escaped(&title(groups));
     let sections = [
+        overview::subject(groups, &games),
         overview::runs(groups),
         scores::aggregates(groups, &games),
         charts::learning_curves(groups)?,
@@ -25,19 +47,27 @@ pub(super) fn html(groups: &[Group]) -> Result<String> {
         charts::losses(groups)?,
         charts::speed(groups)?,
     ];
-    Ok(format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<h1>{title}</h1>\n{}{}</body>\n</html>\n",
-        overview::subject(groups, &games),
-        sections.concat()
-    ))
+    Ok(sections.concat())
+}
+
+/// Returns links to the parts, unless there is only one.
+fn contents(parts: &[Vec<Group>]) -> String {
+    if parts.len() == 1 {
+        return String::new();
+    }
+    let link = |(index, part): (usize, &Vec<Group>)| {
+        let title = escaped(&in_words(&games(part)));
+        format!("<li><a href=\"#part-{index}\">{title}</a></li>\n")
+    };
+    let links: String = parts.iter().enumerate().map(link).collect();
+    format!(
+        "<p class=\"note\">Runs that share a game are compared with each other:</p>\n<ul>\n{links}</ul>\n"
+    )
 }
 
 /// Returns the name of the only run, or the number of runs.
-fn title(groups: &[Group]) -> String {
-    let runs: Vec<_> = groups.iter().flat_map(|group| &group.runs).collect();
+fn title<'a>(groups: impl Iterator<Item = &'a Group>) -> String {
+    let runs: Vec<_> = groups.flat_map(|group| &group.runs).collect();
     match runs.as_slice() {
         [run] => run.name.clone(),
         runs => format!("{} runs", runs.len()),
@@ -46,7 +76,7 @@ fn title(groups: &[Group]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::groups::grouped;
+    use super::super::groups::parts;
     use super::super::testing::run;
     use super::*;
 
@@ -56,12 +86,12 @@ mod tests {
         let history = run.games.get_mut("pong").unwrap();
         history.curve.push(4e6, -20.0);
         history.evaluation = Some(14.6);
-        let page = html(&grouped(vec![run])).unwrap();
+        let page = html(&parts(vec![run])).unwrap();
         for row in [
             // Return, human-normalised, random, human; PPO twice, DQN, Rainbow.
             "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4</td><td>18.9</td><td>20.9</td>",
             // (18.9 + 20.7) / (14.6 + 20.7), and an optimality gap of 0.
-            "DQN, Mnih et al. 2015</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
+            "DQN, Mnih et al. 2015</td><td>1</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
         ] {
             assert!(page.contains(row), "no '{row}' in {page}");
         }
@@ -72,7 +102,7 @@ mod tests {
     fn shows_published_scores_of_tasks_without_human_scores() {
         let mut run = run("first", "[environments]\ngames = ['HalfCheetah-v5']");
         run.games.get_mut("HalfCheetah-v5").unwrap().evaluation = Some(1718.25);
-        let page = html(&grouped(vec![run])).unwrap();
+        let page = html(&parts(vec![run])).unwrap();
         let row = "1,718</td><td>1,443 &plusmn; 46.0</td><td>9,635 &plusmn; 1,424</td>";
         assert!(page.contains(row), "no '{row}' in {page}");
         assert!(page.contains("docs/benchmark/ppo_continuous_action.md"), "a source: {page}");
@@ -86,7 +116,7 @@ mod tests {
             ("fast", "[environments]\nnum_envs = 8"),
             ("other", "[experiment]\nalgorithm = 'dqn'\n[environments]\nnum_envs = 1"),
         ];
-        let page = html(&grouped(configs.map(|(name, config)| run(name, config)).into())).unwrap();
+        let page = html(&parts(configs.map(|(name, config)| run(name, config)).into())).unwrap();
         for part in
             ["<h1>3 runs</h1>", "</span>PPO, num_envs 4</td>", "</span>DQN</td>", ">slow</td>", ">other</td>"]
         {
@@ -101,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_page_refers_to_nothing_outside_and_declares_both_colour_schemes() {
-        let page = html(&grouped(vec![run("<script>", "")])).unwrap();
+        let page = html(&parts(vec![run("<script>", "")])).unwrap();
         assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
         for outside in ["src=", "href=", "url(", "@import", "<link"] {
             assert!(!page.contains(outside), "{outside} in {page}");
@@ -110,5 +140,24 @@ mod tests {
             page.contains("prefers-color-scheme: dark") && page.contains("content=\"light dark\""),
             "{page}"
         );
+    }
+
+    #[test]
+    fn runs_without_a_common_game_are_in_parts_that_the_contents_link_to() {
+        let runs =
+            [("first", "[environments]\ngames = ['pong']"), ("second", "[environments]\nnum_envs = 2")];
+        let page = html(&parts(runs.map(|(name, config)| run(name, config)).into())).unwrap();
+        for (index, game) in ["pong", "harvest"].into_iter().enumerate() {
+            for part in [
+                format!("<a href=\"#part-{index}\">{game}</a>"),
+                format!("<h1 id=\"part-{index}\">{game}</h1>"),
+            ] {
+                assert!(page.contains(&part), "no '{part}' in {page}");
+            }
+        }
+        let (_, pong) = page.split_once("<h1 id=\"part-0\">").unwrap();
+        let (pong, harvest) = pong.split_once("<h1 id=\"part-1\">").unwrap();
+        assert!(pong.contains(">first</td>") && !pong.contains(">second</td>"), "{pong}");
+        assert!(harvest.contains(">second</td>") && !harvest.contains(">first</td>"), "{harvest}");
     }
 }

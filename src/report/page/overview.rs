@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::super::groups::Group;
+use super::super::groups::{Group, in_words};
 use super::super::html::{Table, date, duration, escaped, name, number};
 use super::super::runs::RunHistory;
 
@@ -12,9 +12,7 @@ pub(super) fn subject(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let algorithms: BTreeSet<&str> = groups.iter().map(Group::algorithm).collect();
     let algorithms = algorithms.into_iter().collect::<Vec<_>>().join(", ");
     let settings = if groups.len() > 1 { format!(", {} settings", groups.len()) } else { String::new() };
-    let games: Vec<&str> = games.iter().copied().collect();
-    let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
-    format!("<p class=\"note\">{algorithms} on {games}{settings}</p>\n")
+    format!("<p class=\"note\">{algorithms} on {}{settings}</p>\n", in_words(games))
 }
 
 /// Returns the section with a row for each run.

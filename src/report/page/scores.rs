@@ -12,7 +12,7 @@ use crate::statistics::mean;
 /// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
 pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let mut table = Table::new([""].into_iter().chain(Aggregate::ALL.map(Aggregate::name)), 1);
+    let mut table = Table::new(["", "games"].into_iter().chain(Aggregate::ALL.map(Aggregate::name)), 1);
     for (index, group) in groups.iter().enumerate() {
         let scores = normalised(group, games);
         if scores.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
             let (low, high) = aggregate.interval(&scores, &mut rng);
             format!("{value:.3} [{low:.3}, {high:.3}]")
         });
-        table.push([vec![name(index, group)], cells.to_vec()].concat());
+        table.push([vec![name(index, group), scores.len().to_string()], cells.to_vec()].concat());
     }
     if table.is_empty() {
         return String::new();
@@ -35,7 +35,7 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     for column in PUBLISHED.columns(games) {
         if let Some(scores) = published_scores(column, games) {
             let cells = Aggregate::ALL.map(|aggregate| format!("{:.3}", aggregate.of(&scores)));
-            table.push([vec![escaped(&column.name)], cells.to_vec()].concat());
+            table.push([vec![escaped(&column.name), scores.len().to_string()], cells.to_vec()].concat());
         }
     }
     format!(
