@@ -102,9 +102,9 @@ impl Registers {
     }
 }
 
-/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged. It returns
-/// the code to run next, from a slot; [`INTERPRET`] if the interpreter executes the next instruction; or 0 if either
-/// must be found out.
+/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged. It returns the
+/// native code to run next, from a slot; [`INTERPRET`] if the interpreter executes the next instruction; or 0 if the
+/// caller must look up the next code.
 pub(super) fn emit(
     region: &Region,
     unit: &Unit,
