@@ -49,9 +49,10 @@ fn label(group: &Group, groups: &[Group]) -> String {
 /// Names the games of a group in short.
 fn named(games: &BTreeSet<&str>, group: &Group) -> String {
     let is_of_one = group.runs[0].games.len() == 1;
-    match games.len() {
-        count if is_of_one && count > 1 => format!("{count} games, one at a time"),
-        _ => short(&in_words(games)),
+    if is_of_one && games.len() > 1 {
+        format!("{} games, one at a time", games.len())
+    } else {
+        short(&in_words(games))
     }
 }
 
