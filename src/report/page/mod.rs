@@ -15,15 +15,14 @@ const STYLE: &str = include_str!("../style.css");
 /// Returns the page for these parts, of which none has a game of another one.
 pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {
     let title = escaped(&title(parts.iter().flatten()));
-    let body = match parts {
-        [part] => sections(part)?,
-        _ => {
-            let parts = parts.iter().enumerate().map(|(index, part)| {
-                let title = escaped(&in_words(&games(part)));
-                Ok(format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(part)?))
-            });
-            parts.collect::<Result<String>>()?
-        }
+    let body = if let [part] = parts {
+        sections(part)?
+    } else {
+        let titled = |(index, part): (usize, &Vec<Group>)| {
+            let title = escaped(&in_words(&games(part)));
+            Ok(format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(part)?))
+        };
+        parts.iter().enumerate().map(titled).collect::<Result<String>>()?
     };
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
