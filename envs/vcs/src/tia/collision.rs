@@ -22,7 +22,8 @@ impl Object {
     pub(super) const fn bit(self) -> u8 {
         // Not a shift: compilers test a shifted bit in a whole word, and to load that after a byte was stored stalls the
         // processor.
-        [1, 2, 4, 8, 16, 32][self as usize]
+        static BITS: [u8; 6] = [1, 2, 4, 8, 16, 32];
+        BITS[self as usize]
     }
 }
 

@@ -152,11 +152,13 @@ impl Tia {
     /// Refreshes an object's mask if it is stale.
     #[inline]
     pub(super) fn refresh_object(&mut self, object: Object) {
-        let bit = object.bit();
-        if self.stale & bit == 0 {
-            return;
+        if self.stale & object.bit() != 0 {
+            self.refresh_stale_object(object);
         }
-        self.stale &= !bit;
+    }
+
+    fn refresh_stale_object(&mut self, object: Object) {
+        self.stale &= !object.bit();
         self.objects[object as usize] = match object {
             Object::P0 => self.players[0].mask(),
             Object::P1 => self.players[1].mask(),

@@ -5,8 +5,9 @@
 //! colour have been shown.
 
 use super::collision::{self, Object, Objects, PLAYERS};
-use super::draw::{COMB_END, Draw, Drawing};
+use super::draw::{COMB_END, Draw, Drawing, PF};
 use super::mask::{Mask, WIDTH};
+use super::playfield::{self, CELL};
 use super::{HBLANK, LINE, Tia};
 
 /// The state of the current line.
@@ -19,6 +20,8 @@ pub(super) struct Line {
     /// The pixel at which each of them last changed, and its pixels before that.
     changed_at: [usize; 6],
     saved: Objects,
+    /// The saved pixels of the playfield, which changes between cells only: 40 cells, the leftmost in bit 0.
+    saved_cells: u64,
     /// The objects that were active since the last drawn pixel, one bit each.
     pub(super) active: u8,
     /// HMOVE blanks the start of the line.
@@ -48,7 +51,10 @@ impl Draw for ByLines {
     #[inline]
     fn flush_object(tia: &mut Tia, object: Object) {
         if tia.has_pending_pixels() {
-            tia.save_pixels(object);
+            match object {
+                Object::Pf => tia.save_cells(),
+                _ => tia.save_pixels(object),
+            }
         }
     }
 
@@ -186,22 +192,33 @@ impl Tia {
         self.missing_collisions() == 0 || self.is_blanked()
     }
 
-    /// Saves an object's pixels so far, before it changes.
-    fn save_pixels(&mut self, object: Object) {
-        let x = self.pending_x();
+    /// Returns true if an object's pixels up to `x` must be saved before it changes: they are neither drawn nor
+    /// irrelevant.
+    #[inline]
+    fn must_save(&mut self, object: Object, x: usize) -> bool {
         if self.drawing == Drawing::CollisionsOnly {
             if self.latches_nothing() {
                 self.line.drawn = x;
                 self.line.active = self.active;
-                return;
+                return false;
             }
             if collision::OF_OBJECT[object as usize] & !self.collisions & !self.debt.unwanted == 0 {
-                return;
+                return false;
             }
         }
         // In score mode with priority, the playfield's colour depends on the other active objects.
         if self.playfield.score && self.playfield.priority {
-            return self.draw_line(x);
+            self.draw_line(x);
+            return false;
+        }
+        true
+    }
+
+    /// Saves an object's pixels so far, before it changes.
+    fn save_pixels(&mut self, object: Object) {
+        let x = self.pending_x();
+        if !self.must_save(object, x) {
+            return;
         }
         self.refresh_object(object);
         let (line, bit) = (&mut self.line, object.bit());
@@ -214,6 +231,28 @@ impl Tia {
         }
         *changed_at = x;
         line.changed |= bit;
+    }
+
+    /// Saves the playfield's pixels so far, before it changes.
+    fn save_cells(&mut self) {
+        let x = self.pending_x();
+        if !self.must_save(Object::Pf, x) {
+            return;
+        }
+        if !x.is_multiple_of(CELL) {
+            // A write of another register takes effect later than this one.
+            return self.draw_line(x);
+        }
+        let cells = self.playfield.line_cells() & cells_before(x);
+        let line = &mut self.line;
+        let changed_at = &mut line.changed_at[Object::Pf as usize];
+        if line.changed & PF == 0 {
+            line.saved_cells = cells;
+        } else {
+            line.saved_cells |= cells & !cells_before(*changed_at);
+        }
+        *changed_at = x;
+        line.changed |= PF;
     }
 
     /// Saves a player's pixels so far, before its graphics change.
@@ -234,21 +273,33 @@ impl Tia {
         let place = Mask::span(self.line.drawn, x);
         let coloured = Object::ALL.into_iter().filter(|&object| objects >> object as u8 & 1 == 1);
         for object in coloured {
-            if self.pixels(object).intersects(place) {
+            if self.pixels(object, self.line.changed).intersects(place) {
                 return self.draw_line(x);
             }
         }
     }
 
-    /// The pixels of an object in this line, as far as they are known.
-    #[inline]
-    fn pixels(&mut self, object: Object) -> Mask {
-        self.refresh_object(object);
+    /// The pixels of an object in this line, as far as they are known. `changed` has one bit for each object with
+    /// saved pixels.
+    #[allow(clippy::inline_always)] // In the loops of its callers.
+    #[inline(always)]
+    fn pixels(&mut self, object: Object, changed: u8) -> Mask {
         let index = object as usize;
-        if self.line.changed >> index & 1 == 0 {
-            return self.objects[index];
+        if changed & PF != 0 && object == Object::Pf {
+            return self.completed_field();
         }
-        self.line.saved[index] | self.objects[index] & Mask::span(self.line.changed_at[index], WIDTH)
+        self.refresh_object(object);
+        let now = self.objects[index];
+        if changed >> index & 1 == 0 {
+            return now;
+        }
+        self.line.saved[index] | now & Mask::span(self.line.changed_at[index], WIDTH)
+    }
+
+    /// The saved pixels of the playfield, and those since its last change.
+    fn completed_field(&self) -> Mask {
+        let rest = self.playfield.line_cells() & !cells_before(self.line.changed_at[Object::Pf as usize]);
+        playfield::mask(self.line.saved_cells | rest)
     }
 
     /// Paints the pixels up to `end` that are not drawn yet, of which there is at least one, and latches their
@@ -281,9 +332,9 @@ impl Tia {
         if !painted {
             return self.latch_line(Mask::span(start, end), missing, changed);
         }
-        self.refresh_objects();
         // In most lines no object has changed.
         if changed == 0 {
+            self.refresh_objects();
             self.paint_line(start, end, missing, |tia, object| tia.objects[object as usize]);
         } else {
             self.complete_saved(changed);
@@ -323,24 +374,25 @@ impl Tia {
     /// bit for each object with saved pixels.
     fn latch_line(&mut self, place: Mask, missing: u16, changed: u8) {
         for (latch, first, second) in collision::pairs(missing) {
-            let [first, second] = [first, second].map(|object| {
-                self.refresh_object(object);
-                let index = object as usize;
-                let now = self.objects[index];
-                if changed >> index & 1 == 0 {
-                    return now;
-                }
-                self.line.saved[index] | now & Mask::span(self.line.changed_at[index], WIDTH)
-            });
+            let [first, second] = [first, second].map(|object| self.pixels(object, changed));
             if (first & place).intersects(second) {
                 self.collisions |= latch;
             }
         }
     }
 
-    /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each.
+    /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each. Refreshes the
+    /// masks of all objects, but not that of a playfield that has changed, of which only the cells are needed.
     #[inline]
     fn complete_saved(&mut self, mut changed: u8) {
+        let stale_field = self.stale & changed & PF;
+        self.stale &= !stale_field;
+        self.refresh_objects();
+        self.stale |= stale_field;
+        if changed & PF != 0 {
+            self.line.saved[Object::Pf as usize] = self.completed_field();
+            changed &= !PF;
+        }
         while changed != 0 {
             let index = changed.trailing_zeros() as usize;
             changed &= changed - 1;
@@ -362,6 +414,12 @@ impl Tia {
         }
         self.drawing = Drawing::Spans;
     }
+}
+
+/// The cells of the playfield before pixel `x`, which begins one.
+#[inline]
+fn cells_before(x: usize) -> u64 {
+    (1 << (x / CELL)) - 1
 }
 
 /// Number of pixels that HMOVE blanks.

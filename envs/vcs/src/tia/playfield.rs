@@ -23,6 +23,8 @@ pub(super) struct Playfield {
 
 /// Number of cells in half a line.
 const CELLS: u32 = 20;
+/// Pixels of a cell.
+pub(super) const CELL: usize = 4;
 
 impl Playfield {
     pub(super) fn active(&self) -> bool {
@@ -40,16 +42,25 @@ impl Playfield {
         self.cells >> cell & 1 == 1
     }
 
-    pub(super) fn mask(&self) -> Mask {
-        if self.cells == 0 {
-            return Mask::EMPTY;
-        }
+    /// The 40 cells of a line, the leftmost in bit 0.
+    #[inline]
+    pub(super) fn line_cells(&self) -> u64 {
         let right = if self.reflected { self.cells.reverse_bits() >> (32 - CELLS) } else { self.cells };
-        Mask::halves(pixels(self.cells), pixels(right))
+        u64::from(self.cells) | u64::from(right) << CELLS
+    }
+
+    pub(super) fn mask(&self) -> Mask {
+        if self.cells == 0 { Mask::EMPTY } else { mask(self.line_cells()) }
     }
 }
 
-/// Returns four pixels per cell.
+/// The pixels of the 40 cells of a line.
+pub(super) fn mask(line_cells: u64) -> Mask {
+    let half = |cells: u64| pixels(cells as u32 & ((1 << CELLS) - 1));
+    Mask::halves(half(line_cells), half(line_cells >> CELLS))
+}
+
+/// Returns four pixels for each of 20 cells.
 fn pixels(cells: u32) -> u128 {
     cells.to_le_bytes()[..3]
         .iter()
