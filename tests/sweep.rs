@@ -50,6 +50,20 @@ fn prints_a_row_per_setting_and_trains_only_missing_runs() {
 }
 
 #[test]
+fn varies_the_seed_alone() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let Output { status, stdout, stderr } = sweep(&["--seeds", "1..2"], temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && said.contains("run 2 of 2: seed=2"), "{said}");
+    let table = String::from_utf8(stdout).expect("text");
+    assert_eq!(table.lines().count(), 2, "{table}");
+
+    let nothing = sweep(&[], temp.path());
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("--vary"));
+}
+
+#[test]
 fn parallel_runs_draw_the_same_settings_and_reach_the_same_scores() {
     let temp = TempDir::new().expect("a temporary directory");
     let [one, two] = ["one", "two"].map(|name| temp.path().join(name));

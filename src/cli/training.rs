@@ -103,14 +103,15 @@ a larger --random extends one with ranges. Finally prints a table of the setting
 the final evaluation (or of the last episodes), human-normalised where possible.
 
 Examples:
+  ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3
   ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1..3
   ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
     /// A key with values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may be
-    /// repeated
-    #[arg(long, value_name = "KEY=VALUES", required = true, add = complete::keys())]
+    /// repeated, and left out with --seeds
+    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "seeds", add = complete::keys())]
     pub(crate) vary: Vec<String>,
     /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9
     #[arg(long, value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]

@@ -96,7 +96,7 @@ fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
         experiment.set.extend(setting.iter().cloned());
         config::from_args(&experiment, None)
             .and_then(Config::resolve)
-            .with_context(|| format!("the setting {}", setting.join(" ")))?;
+            .with_context(|| format!("the setting {}", label(setting)))?;
     }
     Ok(())
 }
@@ -121,6 +121,11 @@ fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot write the directory {}", directory.display()))?;
     durable::write(file, experiment.as_bytes())
+}
+
+/// Returns the assignments of a setting as one text. Without --vary there are none.
+fn label(setting: &Setting) -> String {
+    if setting.is_empty() { "as given".to_owned() } else { setting.join(" ") }
 }
 
 /// Returns the name of the directory of a run, such as `gamma=0.9__seed=1`.
@@ -228,8 +233,7 @@ fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write
     let cells: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(setting, seeds, mean, [low, high])| {
-            let label = if setting.is_empty() { "-".to_owned() } else { setting.join(" ") };
-            vec![label, seeds.to_string(), format!("{mean:.3}"), format!("{low:.3}"), format!("{high:.3}")]
+            vec![label(setting), seeds.to_string(), format!("{mean:.3}"), format!("{low:.3}"), format!("{high:.3}")]
         })
         .collect();
     table::print(&["setting", "seeds", "score", "lowest", "highest"], &cells, out)
