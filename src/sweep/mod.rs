@@ -233,7 +233,13 @@ fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write
     let cells: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(setting, seeds, mean, [low, high])| {
-            vec![label(setting), seeds.to_string(), format!("{mean:.3}"), format!("{low:.3}"), format!("{high:.3}")]
+            vec![
+                label(setting),
+                seeds.to_string(),
+                format!("{mean:.3}"),
+                format!("{low:.3}"),
+                format!("{high:.3}"),
+            ]
         })
         .collect();
     table::print(&["setting", "seeds", "score", "lowest", "highest"], &cells, out)
