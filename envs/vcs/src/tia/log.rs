@@ -77,6 +77,9 @@ pub(super) struct Log {
     end: u32,
     /// CPU cycles of the current line that had passed when the frame began.
     phase: u32,
+    /// The CPU cycle at which a line begins, most likely the line after the last one for whose end translated
+    /// code has waited.
+    next_line: u32,
     /// For each register the [significant](SIGNIFICANT) bits whose write changes nothing, or [`UNSETTLED`] plus
     /// any.
     settled: [u16; REGISTERS],
@@ -84,7 +87,15 @@ pub(super) struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { entries: None, length: 0, clears: false, end: 0, phase: 0, settled: [UNSETTLED; REGISTERS] }
+        Self {
+            entries: None,
+            length: 0,
+            clears: false,
+            end: 0,
+            phase: 0,
+            next_line: 0,
+            settled: [UNSETTLED; REGISTERS],
+        }
     }
 }
 
@@ -162,6 +173,8 @@ impl Tia {
     /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 at the start of
     /// each line.
     pub(crate) const LINE_PHASE: usize = offset_of!(Self, log) + offset_of!(Log, phase);
+    /// Offset of a `u32`: a CPU cycle at which a line begins.
+    pub(crate) const NEXT_LINE: usize = offset_of!(Self, log) + offset_of!(Log, next_line);
     /// Offset of the pointer to the entries.
     pub(crate) const LOG_ENTRIES: usize = offset_of!(Self, log) + offset_of!(Log, entries);
     /// Offset of a `u32`: the number of entries.
@@ -212,6 +225,7 @@ impl Tia {
         log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
         log.end = end as u32 / 3;
         log.phase = phase;
+        log.next_line = LINE as u32 / 3 - phase;
         (log.length, log.clears) = (0, false);
         log.entries = Some(spare::take_log());
     }

@@ -143,12 +143,35 @@ impl Emitter<'_> {
     }
 
     /// The CPU cycle at which the next line begins. The current cycle if a line begins there.
+    ///
+    /// Most programs wait in every line, so the expected line is tried first. Its end does not depend on the
+    /// current time, which saves the processor from waiting for that and for a division.
     fn line_end(&mut self) -> Value {
+        let [other, after] = std::array::from_fn(|_| self.code.create_block());
+        self.code.append_block_param(after, I32);
+        let offset = (TIA_OFFSET + Tia::NEXT_LINE) as i32;
+        let next = self.code.ins().load(I32, TRUSTED, self.machine, offset);
+        let now = self.now();
+        let left = self.code.ins().isub(next, now);
+        let far = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, left, i64::from(LINE_CYCLES));
+        self.code.ins().brif(far, other, &[], after, &[next.into()]);
+        self.code.switch_to_block(other);
+        self.code.set_cold_block(other);
+        let end = self.divided_line_end(now);
+        self.code.ins().jump(after, &[end.into()]);
+        self.code.switch_to_block(after);
+        let end = self.code.block_params(after)[0];
+        let following = self.code.ins().iadd_imm_s(end, i64::from(LINE_CYCLES));
+        self.code.ins().store(TRUSTED, following, self.machine, offset);
+        end
+    }
+
+    /// The same by a division.
+    fn divided_line_end(&mut self, now: Value) -> Value {
         /// Multiplying a 32-bit integer by this and shifting divides it by the cycles of a line.
         const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);
         const SHIFT: u32 = 38;
         let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::LINE_PHASE) as i32);
-        let now = self.now();
         let place = self.code.ins().iadd(now, phase);
         let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
         let wide = self.code.ins().uextend(I64, last);
