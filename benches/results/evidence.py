@@ -43,7 +43,9 @@ CONTINUOUS = {
 TOGETHER = "mujoco-ppo-three-tasks-s*"
 ALONE = "mujoco-ppo"
 # The preset of Atari 100k, with the column of published scores to compare with.
-ATARI_100K = ("atari100k-dqn", "der")
+ATARI_100K = "atari100k-dqn"
+# Published agents of Atari 100k, by the ids of their columns.
+ATARI_100K_PUBLISHED = {"der": "data-efficient Rainbow", "otrainbow": "overtrained Rainbow", "drq": "DrQ"}
 # The arguments with which toy texts were trained, and the names of the runs.
 TOY_TEXTS = {
     "pqn --games CliffWalking-v1": "toy-text-pqn-cliffwalking-s*",
@@ -166,17 +168,33 @@ def together_lines():
 
 
 def atari_100k_lines(games, published):
-    """Returns a row for each game. `games` has the random and human scores."""
-    yield "| game | return | standard error | seeds | random player | human-normalised | published, data-efficient Rainbow |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    preset, column = ATARI_100K
-    for game, results in runs_of_games(preset):
+    """Returns a row for each agent, and one for each game. `games` has the random and human scores."""
+    runs = dict(runs_of_games(ATARI_100K))
+
+    def normalised(game, score):
+        low = games[game]["random_score"]
+        return (score - low) / (games[game]["human_score"] - low)
+
+    returns = {game: statistics.fmean(means(results, "agent")) for game, results in runs.items()}
+    scores = {f"`{ATARI_100K}`, {len(runs)} games": [normalised(*row) for row in returns.items()]}
+    for column, name in ATARI_100K_PUBLISHED.items():
+        scores[f"{name}, published"] = [normalised(game, published[game][column]) for game in runs]
+    aggregates = {"mean": statistics.fmean, **AGGREGATES}
+    yield f"| human-normalised | {' | '.join(aggregates)} | games above the human player |"
+    yield f"| --- |{' --- |' * (len(aggregates) + 1)}"
+    for name, values in scores.items():
+        cells = [f"{aggregate(values):.3f}" for aggregate in aggregates.values()]
+        yield f"| {name} | {' | '.join(cells)} | {sum(value > 1 for value in values)} |"
+    yield ""
+    columns = ["game", "return", "standard error", "seeds", "random player", "human-normalised"]
+    yield f"| {' | '.join(columns)} | {' | '.join(ATARI_100K_PUBLISHED.values())} |"
+    yield f"| --- |{' --- |' * (len(columns) + len(ATARI_100K_PUBLISHED) - 1)}"
+    for game, results in runs.items():
         errors = [standard_error(result["agent"][0]["returns"]) for result in results]
         error = sum(error**2 for error in errors) ** 0.5 / len(errors)
-        mean, low = statistics.fmean(means(results, "agent")), games[game]["random_score"]
         cells = [game, spread(means(results, "agent")), number(error), str(len(results))]
-        cells += [number(statistics.fmean(means(results, "random")))]
-        cells += [f"{(mean - low) / (games[game]['human_score'] - low):.3f}", number(published["scores"][game][column])]
+        cells += [number(statistics.fmean(means(results, "random"))), f"{normalised(game, returns[game]):.3f}"]
+        cells += [number(published[game][column]) for column in ATARI_100K_PUBLISHED]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -247,7 +265,7 @@ def main():
         lines,
         quarter_lines(options.program),
         single_game_lines(),
-        atari_100k_lines(listed(options.program, "--games", "atari100k"), published_scores()),
+        atari_100k_lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),
         toy_text_lines(best_scores),
