@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -42,9 +43,9 @@ CONTINUOUS = {
 # The runs of one network on several tasks, and the preset of the runs on each task alone.
 TOGETHER = "mujoco-ppo-three-tasks-s*"
 ALONE = "mujoco-ppo"
-# The preset of Atari 100k, with the column of published scores to compare with.
+# The preset of Atari 100k.
 ATARI_100K = "atari100k-dqn"
-# Published agents of Atari 100k, by the ids of their columns.
+# Published agents to compare it with, by the ids of their columns.
 ATARI_100K_PUBLISHED = {"der": "data-efficient Rainbow", "otrainbow": "overtrained Rainbow", "drq": "DrQ"}
 # The arguments with which toy texts were trained, and the names of the runs.
 TOY_TEXTS = {
@@ -73,6 +74,12 @@ def optimality_gap(scores):
 
 
 AGGREGATES = {"median": median, "interquartile mean": interquartile_mean, "optimality gap": optimality_gap}
+
+
+def normalised(game, score):
+    """Returns a score where 0 is a random player and 1 a human one. `game` has the scores of both."""
+    low, high = game["random_score"], game["human_score"]
+    return (score - low) / (high - low)
 
 
 def standard_error(returns):
@@ -170,22 +177,25 @@ def together_lines():
 def atari_100k_lines(games, published):
     """Returns a row for each agent, and one for each game. `games` has the random and human scores."""
     runs = dict(runs_of_games(ATARI_100K))
+    scores = {game: normalised(games[game], statistics.fmean(means(results, "agent"))) for game, results in runs.items()}
+    yield from atari_100k_aggregates(scores, games, published)
+    yield ""
+    yield from atari_100k_games(runs, scores, published)
 
-    def normalised(game, score):
-        low = games[game]["random_score"]
-        return (score - low) / (games[game]["human_score"] - low)
 
-    returns = {game: statistics.fmean(means(results, "agent")) for game, results in runs.items()}
-    scores = {f"`{ATARI_100K}`, {len(runs)} games": [normalised(*row) for row in returns.items()]}
+def atari_100k_aggregates(own, games, published):
+    scores = {f"`{ATARI_100K}`, {len(own)} games": own.values()}
     for column, name in ATARI_100K_PUBLISHED.items():
-        scores[f"{name}, published"] = [normalised(game, published[game][column]) for game in runs]
+        scores[f"{name}, published"] = [normalised(games[game], published[game][column]) for game in own]
     aggregates = {"mean": statistics.fmean, **AGGREGATES}
     yield f"| human-normalised | {' | '.join(aggregates)} | games above the human player |"
     yield f"| --- |{' --- |' * (len(aggregates) + 1)}"
     for name, values in scores.items():
         cells = [f"{aggregate(values):.3f}" for aggregate in aggregates.values()]
         yield f"| {name} | {' | '.join(cells)} | {sum(value > 1 for value in values)} |"
-    yield ""
+
+
+def atari_100k_games(runs, scores, published):
     columns = ["game", "return", "standard error", "seeds", "random player", "human-normalised"]
     yield f"| {' | '.join(columns)} | {' | '.join(ATARI_100K_PUBLISHED.values())} |"
     yield f"| --- |{' --- |' * (len(columns) + len(ATARI_100K_PUBLISHED) - 1)}"
@@ -193,7 +203,7 @@ def atari_100k_lines(games, published):
         errors = [standard_error(result["agent"][0]["returns"]) for result in results]
         error = sum(error**2 for error in errors) ** 0.5 / len(errors)
         cells = [game, spread(means(results, "agent")), number(error), str(len(results))]
-        cells += [number(statistics.fmean(means(results, "random"))), f"{normalised(game, returns[game]):.3f}"]
+        cells += [number(statistics.fmean(means(results, "random"))), f"{scores[game]:.3f}"]
         cells += [number(published[game][column]) for column in ATARI_100K_PUBLISHED]
         yield f"| {' | '.join(cells)} |"
 
@@ -232,13 +242,12 @@ def load(program, run):
     games = []
     for entry in scores["agent"]:
         name, returns, others = entry["game"], entry["returns"], players[entry["game"]]
-        low, high = known[name]["random_score"], known[name]["human_score"]
-        normalise = lambda score, low=low, high=high: (score - low) / (high - low)
+        normalise = partial(normalised, known[name])
         mean, error = statistics.fmean(returns), standard_error(returns)
         difference = mean - statistics.fmean(others)
         spread = (error**2 + standard_error(others) ** 2) ** 0.5
         games.append({
-            "name": name, "agent": returns, "mean": mean, "error": error, "human": high,
+            "name": name, "agent": returns, "mean": mean, "error": error, "human": known[name]["human_score"],
             "random": statistics.fmean(others), "normalise": normalise, "score": normalise(mean),
             "above": difference > 2 * spread, "below": difference < -2 * spread,
             "published": published.get(name, {}).get("ppo_cleanrl"),

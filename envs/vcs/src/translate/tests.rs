@@ -141,6 +141,50 @@ fn every_execution_mode_leaves_the_same_machine() {
     }
 }
 
+/// A program that for each of `delays` waits for the end of a line, executes instructions for that many cycles, waits
+/// again, and stores the timer, which counts cycles, to RAM.
+fn waiting_program(delays: &[usize]) -> Arc<[u8]> {
+    const NOP: u8 = 0xEA;
+    const BIT_80: [u8; 2] = [0x24, 0x80];
+    const STA_WSYNC: [u8; 2] = [0x85, 0x02];
+    // LDA #2, STA VSYNC, STA WSYNC, LDA #0, STA VSYNC.
+    let mut code = vec![0xA9, 2, 0x85, 0x00, 0x85, 0x02, 0xA9, 0, 0x85, 0x00];
+    for (place, &delay) in (0x80..).zip(delays) {
+        code.extend(STA_WSYNC);
+        // LDA #$FF, STA TIM1T: six cycles.
+        code.extend([0xA9, 0xFF, 0x8D, 0x94, 0x02]);
+        // BIT takes three cycles, NOP two.
+        if delay % 2 == 1 {
+            code.extend(BIT_80);
+        }
+        code.extend(std::iter::repeat_n(NOP, (delay - 6 - delay % 2 * 3) / 2));
+        code.extend(STA_WSYNC);
+        // LDA INTIM, STA place.
+        code.extend([0xAD, 0x84, 0x02, 0x85, place]);
+    }
+    // JMP $F000.
+    code.extend([0x4C, 0x00, 0xF0]);
+    code.resize(4096, NOP);
+    code[4092..].copy_from_slice(&[0x00, 0xF0, 0x00, 0xF0]);
+    code.into()
+}
+
+#[test]
+fn waits_end_with_the_line_from_every_distance() {
+    // WSYNC takes three cycles, a line 76.
+    let delays = [6, 70, 71, 72, 73, 74, 75, 76, 146, 147, 148, 149, 150, 151, 152];
+    let cartridge = Cartridge::new(waiting_program(&delays), Scheme::Rom4K).expect("the image has 4 KB");
+    for execution in [Execution::Interpreted, Execution::Eager] {
+        let mut console = console(&cartridge, Controller::Joystick, execution);
+        let last = play(&mut console, 1, 4).pop().expect("there are frames");
+        for (&delay, &count) in delays.iter().zip(&last.ram) {
+            let lines = (delay + 3).div_ceil(76) as u8;
+            let expected = last.ram[0].wrapping_sub((lines - 1) * 76);
+            assert_eq!(count, expected, "after {delay} cycles, {execution:?}");
+        }
+    }
+}
+
 /// Runs a few programs on consoles on the heap, where `tests/memcheck` detects accesses outside of them.
 #[test]
 fn native_code_stays_within_its_memory() {
