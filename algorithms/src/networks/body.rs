@@ -1,12 +1,13 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 
 use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
 use super::impala::Impala;
 use super::init::standard_normal;
+use super::linear::fully_connected;
 use super::norm::Activation;
-use super::precision::{cast_like, fully_connected};
+use super::precision::cast_like;
 use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
 /// All layers of a network up to the last hidden one, and the game embedding, which is appended to their
@@ -50,7 +51,10 @@ impl Hidden {
 
     /// `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        self.activation.forward(fully_connected(&self.linear, input))
+        if self.activation.is_rectifier() {
+            return fully_connected(&self.linear, input, true).cast(DType::F32);
+        }
+        self.activation.forward(fully_connected(&self.linear, input, false))
     }
 }
 

@@ -55,6 +55,11 @@ impl Activation {
         Self { norm: layer_norm.then(norm), tanh }
     }
 
+    /// Returns true if it is only a ReLU, which commutes with changes of the precision.
+    pub(super) fn is_rectifier(&self) -> bool {
+        self.norm.is_none() && !self.tanh
+    }
+
     /// Applies it to `[rows, width]` of any precision, in `f32`.
     pub(super) fn forward(&self, values: Tensor<2>) -> Tensor<2> {
         let values = values.cast(DType::F32);

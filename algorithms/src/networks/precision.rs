@@ -5,8 +5,6 @@
 //! <https://arxiv.org/abs/1710.03740>). Parameters, their gradients and Adam's moments stay in 32 bits, as do
 //! normalisations, recurrent states, heads and losses.
 
-use burn::nn::Linear;
-use burn::tensor::module::linear;
 use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use settings::choices;
@@ -69,11 +67,4 @@ pub(super) fn cast_like<const D: usize, const E: usize>(
     other: &Tensor<E>,
 ) -> Tensor<D> {
     parameter.cast(other.dtype())
-}
-
-/// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format.
-pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>) -> Tensor<2> {
-    let weight = cast_like(layer.weight.val(), &input);
-    let bias = layer.bias.as_ref().map(|bias| cast_like(bias.val(), &input));
-    linear(input, weight, bias)
 }

@@ -5,15 +5,16 @@
 
 use std::mem::MaybeUninit;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::geometry::Geometry;
 use super::input_gradient::InputGradient;
-use super::outer_product::{Grid, OuterProducts, PositionSums};
 use super::padded::padded;
-use super::panel::{Aligned, Panels, columns_here};
 use super::patches::{append_patches, images_at_once};
+use crate::networks::products::{
+    Aligned, Grid, OuterProducts, Panels, PositionSums, Unrectified, columns_here,
+};
 
 /// Number of images whose weight gradients one thread sums.
 const PART_IMAGES: usize = 16;
@@ -179,31 +180,6 @@ impl OutputGradient {
         let width = self.geometry.output_width();
         let grid = Grid { height, width, row_step: self.row(), step: self.geometry.outputs };
         (&self.values.values()[self.start(first) + column..], grid)
-    }
-}
-
-/// Operation that copies the gradient where the output is positive. Elsewhere the result is 0.
-struct Unrectified<'a> {
-    gradient: &'a [f32],
-    output: &'a [f32],
-    result: &'a mut [f32],
-}
-
-impl WithSimd for Unrectified<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let zero = simd.splat_f32s(0.0);
-        let (gradients, last_gradients) = S::as_simd_f32s(self.gradient);
-        let (outputs, last_outputs) = S::as_simd_f32s(self.output);
-        let (results, last_results) = S::as_mut_simd_f32s(self.result);
-        for ((result, &gradient), &output) in results.iter_mut().zip(gradients).zip(outputs) {
-            *result = simd.select_f32s(simd.greater_than_f32s(output, zero), gradient, zero);
-        }
-        for ((result, &gradient), &output) in last_results.iter_mut().zip(last_gradients).zip(last_outputs) {
-            *result = if output > 0.0 { gradient } else { 0.0 };
-        }
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::mem::MaybeUninit;
 
-use pulp::Arch;
 use rayon::prelude::*;
 
 use super::geometry::Geometry;
 use super::padded::padded;
-use super::panel::{MAX_COLUMNS, Panels};
 use super::patches::{append_patches, images_at_once};
-use super::product::{Product, Rows};
+use crate::networks::products::{Affine, Panels, Rows};
 
 /// Computes `conv(input, weight) + bias`, optionally rectified: `[images, positions, outputs]`.
 #[allow(unsafe_code)]
@@ -20,12 +18,7 @@ pub(super) fn forward(
     bias: &[f32],
     rectify: bool,
 ) -> Vec<f32> {
-    let layer = Layer {
-        geometry,
-        weight: Panels::of(weight, geometry.outputs),
-        biases: Panels::of(bias, geometry.outputs),
-        least: if rectify { 0.0 } else { f32::NEG_INFINITY },
-    };
+    let layer = Layer { geometry, affine: Affine::new(Panels::of(weight, geometry.outputs), bias, rectify) };
     assert_eq!(input.len(), geometry.images * geometry.image());
     let mut output = Box::new_uninit_slice(geometry.images * geometry.output());
     let at_once = images_at_once(geometry);
@@ -53,12 +46,8 @@ struct Buffers {
 /// A convolution with packed weights.
 struct Layer {
     geometry: Geometry,
-    /// `[patch, outputs]`.
-    weight: Panels,
-    /// `[1, outputs]`.
-    biases: Panels,
-    /// The least output.
-    least: f32,
+    /// The weight is `[patch, outputs]`.
+    affine: Affine<'static>,
 }
 
 impl Layer {
@@ -68,7 +57,7 @@ impl Layer {
         let row = self.geometry.padded_width() * inputs;
         let output_row = self.geometry.output_width() * outputs;
         let mut runs = vec![0; kernel];
-        for panel in 0..self.weight.count() {
+        for panel in 0..self.affine.panels() {
             for (y, output) in output.chunks_exact_mut(output_row).enumerate() {
                 for (kernel_row, run) in runs.iter_mut().enumerate() {
                     *run = (y * stride + kernel_row) * row;
@@ -80,7 +69,7 @@ impl Layer {
                     runs: &runs,
                     length: kernel * inputs,
                 };
-                self.multiply(left, panel, output);
+                self.affine.multiply(left, panel, output);
             }
         }
     }
@@ -94,23 +83,8 @@ impl Layer {
         }
         let length = self.geometry.patch();
         let left = Rows { values: patches, count: patches.len() / length, step: length, runs: &[0], length };
-        for panel in 0..self.weight.count() {
-            self.multiply(left, panel, output);
+        for panel in 0..self.affine.panels() {
+            self.affine.multiply(left, panel, output);
         }
-    }
-
-    /// Computes the outputs of the positions in `left`, one after another, in the columns of a panel.
-    fn multiply(&self, left: Rows<'_>, panel: usize, output: &mut [MaybeUninit<f32>]) {
-        let mut bias = [0.0; MAX_COLUMNS];
-        bias[..self.weight.width()].copy_from_slice(self.biases.panel(panel));
-        Arch::new().dispatch(Product {
-            left,
-            right: self.weight.panel(panel),
-            bias: &bias,
-            least: self.least,
-            result: &mut output[panel * self.weight.width()..],
-            result_step: self.geometry.outputs,
-            columns: self.weight.shown_columns(panel),
-        });
     }
 }

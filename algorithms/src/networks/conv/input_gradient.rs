@@ -11,8 +11,7 @@ use pulp::Arch;
 
 use super::backward::OutputGradient;
 use super::geometry::Geometry;
-use super::panel::{MAX_COLUMNS, Panels};
-use super::product::{Product, Rows};
+use crate::networks::products::{MAX_COLUMNS, Panels, Product, Rows};
 
 /// The weights of a convolution, packed for the gradient of its input.
 pub(super) struct InputGradient {
@@ -78,6 +77,7 @@ impl InputGradient {
             Arch::new().dispatch(Product {
                 left: Rows { values: output.values(), count: covered, step: outputs, runs: &runs, length },
                 right: &phase.weight.panel(panel)[rows.start * length * panel_width..],
+                right_step: panel_width,
                 bias: &[0.0; MAX_COLUMNS],
                 least: f32::NEG_INFINITY,
                 result: &mut result[start + panel * panel_width..],

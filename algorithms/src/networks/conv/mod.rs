@@ -4,29 +4,18 @@
 //! The operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
 //!
 //! * `geometry`: the sizes of a convolution
-//! * `panel`, `tile`: the layout of matrices in memory and in registers
-//! * `product`, `outer_product`: the two products
 //! * `padded`: zeros around images
 //! * `patches`: copies of the values under a kernel, where an image has few positions
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
-
-#![allow(
-    clippy::inline_always,
-    reason = "code over vectors must be compiled into the caller that has enabled their instructions"
-)]
 
 mod backward;
 mod extension;
 mod forward;
 mod geometry;
 mod input_gradient;
-mod outer_product;
 mod padded;
-mod panel;
 mod patches;
-mod product;
-mod tile;
 
 use burn::module::{Module, Param};
 use burn::tensor::activation::relu;

@@ -6,7 +6,8 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use rand::Rng;
 
 use super::init::standard_normal;
-use super::precision::{cast_like, fully_connected};
+use super::linear::fully_connected;
+use super::precision::cast_like;
 use super::{Initializer, RowTasks, on_cpu};
 
 mod weight;
@@ -157,7 +158,7 @@ impl Dense {
         noise: Option<&LayerNoise>,
     ) -> Tensor<2> {
         match self {
-            Self::Plain(layer) if tasks.is_none() => fully_connected(layer, input),
+            Self::Plain(layer) if tasks.is_none() => fully_connected(layer, input, false),
             Self::Plain(Linear { weight, bias }) => {
                 let bias = bias.as_ref().expect("the layer has a bias");
                 product(&input, weight.val(), bias.val(), tasks)

@@ -10,28 +10,30 @@ use super::tile::{tiles, with_rows};
 /// A matrix in an image: row `i` consists of the `length` values from `values[run + i * step]` on, for each of
 /// `runs`.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub(super) values: &'a [f32],
+pub(in crate::networks) struct Rows<'a> {
+    pub(in crate::networks) values: &'a [f32],
     /// Number of rows.
-    pub(super) count: usize,
-    pub(super) step: usize,
-    pub(super) runs: &'a [usize],
-    pub(super) length: usize,
+    pub(in crate::networks) count: usize,
+    pub(in crate::networks) step: usize,
+    pub(in crate::networks) runs: &'a [usize],
+    pub(in crate::networks) length: usize,
 }
 
 /// Operation that writes `max(left * right + bias, least)` to `result`, whose contents do not matter. A NaN remains one.
-pub(super) struct Product<'a> {
-    pub(super) left: Rows<'a>,
+pub(in crate::networks) struct Product<'a> {
+    pub(in crate::networks) left: Rows<'a>,
     /// A panel with one row per column of `left`. There may be more rows, which are ignored.
-    pub(super) right: &'a [f32],
+    pub(in crate::networks) right: &'a [f32],
+    /// Values from one row of the panel to the next.
+    pub(in crate::networks) right_step: usize,
     /// One value per column of the panel.
-    pub(super) bias: &'a [f32; MAX_COLUMNS],
-    pub(super) least: f32,
+    pub(in crate::networks) bias: &'a [f32; MAX_COLUMNS],
+    pub(in crate::networks) least: f32,
     /// Row `i` of the result begins at `result[i * result_step]`.
-    pub(super) result: &'a mut [MaybeUninit<f32>],
-    pub(super) result_step: usize,
+    pub(in crate::networks) result: &'a mut [MaybeUninit<f32>],
+    pub(in crate::networks) result_step: usize,
     /// Number of columns of the result. The panel may have more.
-    pub(super) columns: usize,
+    pub(in crate::networks) columns: usize,
 }
 
 impl WithSimd for Product<'_> {
@@ -45,7 +47,8 @@ impl WithSimd for Product<'_> {
         }
         let end = (left.count - 1) * left.step + left.length;
         assert!(left.length > 0 && left.runs.iter().all(|run| run + end <= left.values.len()));
-        assert!(left.runs.len() * left.length * columns::<S>() <= self.right.len());
+        let last_row = (left.runs.len() * left.length).saturating_sub(1);
+        assert!(last_row * self.right_step + columns::<S>() <= self.right.len());
         for rows in tiles::<S>(left.count) {
             with_rows!(rows.len(), multiply::<S>(simd, &mut self, rows.start));
         }
@@ -58,7 +61,7 @@ impl WithSimd for Product<'_> {
 fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, first: usize) {
     let Rows { values, step, runs, length, .. } = product.left;
     let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
-    let mut right = product.right.as_ptr().cast::<S::f32s>();
+    let mut right = product.right.as_ptr();
     for &run in runs {
         let mut value = values[run + first * step..].as_ptr();
         let end = value.wrapping_add(length);
@@ -67,8 +70,9 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
             // SAFETY: `with_simd` has checked that the last row's runs end within `values`, and that `right` has
             // a pair of vectors for each value of a row. Vectors may be loaded from any address.
             unsafe {
-                let pair = [right.read_unaligned(), right.add(1).read_unaligned()];
-                right = right.add(2);
+                let vectors = right.cast::<S::f32s>();
+                let pair = [vectors.read_unaligned(), vectors.add(1).read_unaligned()];
+                right = right.wrapping_add(product.right_step);
                 // Addresses in groups of four rows take few registers.
                 let mut group = value;
                 for (row, sums) in sums.iter_mut().enumerate() {
@@ -137,6 +141,7 @@ mod tests {
                     Arch::new().dispatch(Product {
                         left: Rows { values: &values, count, step, runs: &runs, length },
                         right: panels.panel(panel),
+                        right_step: panels.width(),
                         bias: &[0.5; MAX_COLUMNS],
                         least: 0.0,
                         result: &mut result[first..],

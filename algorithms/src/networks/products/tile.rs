@@ -11,14 +11,15 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-/// Returns the maximum number of rows of a tile. With two vectors per row it leaves registers for the factors.
+/// Returns the maximum number of rows of a tile. With two vectors per row it leaves registers for the factors. With 11 rows the
+/// compiler stores all sums after every multiplication.
 const fn max_rows<S: Simd>() -> usize {
-    if S::REGISTER_COUNT >= 32 { 11 } else { 6 }
+    if S::REGISTER_COUNT >= 32 { 10 } else { 6 }
 }
 
 /// Splits rows into tiles of nearly equal height.
 #[inline(always)]
-pub(super) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = Range<usize>> {
+pub(in crate::networks) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = Range<usize>> {
     let count = rows.div_ceil(max_rows::<S>());
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
 }
@@ -37,9 +38,8 @@ macro_rules! with_rows {
             8 => $function::<$simd, 8>($($argument),*),
             9 => $function::<$simd, 9>($($argument),*),
             10 => $function::<$simd, 10>($($argument),*),
-            11 => $function::<$simd, 11>($($argument),*),
             rows => unreachable!("a tile of {rows} rows"),
         }
     };
 }
-pub(super) use with_rows;
+pub(in crate::networks) use with_rows;

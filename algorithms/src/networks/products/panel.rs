@@ -1,20 +1,22 @@
 //! Panels: matrices cut into groups of columns that fit into a pair of vector registers.
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use rayon::slice::ChunksExactMut;
 
 /// Maximum number of columns of a panel on any processor.
-pub(super) const MAX_COLUMNS: usize = 32;
+pub(in crate::networks) const MAX_COLUMNS: usize = 32;
 
 /// Bytes of a cache line. A vector that crosses lines takes two accesses.
 const CACHE_LINE: usize = 64;
 
 /// Returns the number of columns of a panel on processors with the instructions `S`: two vectors.
-pub(super) const fn columns<S: Simd>() -> usize {
+pub(in crate::networks) const fn columns<S: Simd>() -> usize {
     2 * S::F32_LANES
 }
 
 /// Returns the number of columns of a panel on this processor.
-pub(super) fn columns_here() -> usize {
+pub(in crate::networks) fn columns_here() -> usize {
     struct Columns;
     impl WithSimd for Columns {
         type Output = usize;
@@ -27,7 +29,7 @@ pub(super) fn columns_here() -> usize {
 
 /// Values whose first one begins a cache line.
 #[derive(Debug)]
-pub(super) struct Aligned {
+pub(in crate::networks) struct Aligned {
     values: Vec<f32>,
     start: usize,
     length: usize,
@@ -35,24 +37,35 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// Allocates zeros.
-    pub(super) fn zeros(length: usize) -> Self {
+    pub(in crate::networks) fn zeros(length: usize) -> Self {
         let values = vec![0.0; length + CACHE_LINE / size_of::<f32>()];
         let start = values.as_ptr().align_offset(CACHE_LINE);
         Self { values, start, length }
     }
 
-    pub(super) fn values(&self) -> &[f32] {
+    pub(in crate::networks) fn values(&self) -> &[f32] {
         &self.values[self.start..self.start + self.length]
     }
 
-    pub(super) fn values_mut(&mut self) -> &mut [f32] {
+    pub(in crate::networks) fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values[self.start..self.start + self.length]
+    }
+}
+
+/// Copies a row of a panel. Faster than `copy_from_slice`, whose call takes longer than the copy.
+fn copy(from: &[f32], to: &mut [f32]) {
+    let ((from, last_from), (to, last_to)) = (from.as_chunks::<8>(), to.as_chunks_mut::<8>());
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+    for (to, from) in last_to.iter_mut().zip(last_from) {
+        *to = *from;
     }
 }
 
 /// A matrix as panels of equal width. Missing columns of the last one are zeros.
 #[derive(Debug)]
-pub(super) struct Panels {
+pub(in crate::networks) struct Panels {
     values: Aligned,
     rows: usize,
     columns: usize,
@@ -61,13 +74,13 @@ pub(super) struct Panels {
 
 impl Panels {
     /// Allocates a matrix of zeros.
-    pub(super) fn zeros(rows: usize, columns: usize) -> Self {
+    pub(in crate::networks) fn zeros(rows: usize, columns: usize) -> Self {
         let width = columns_here();
         Self { values: Aligned::zeros(rows * columns.next_multiple_of(width)), rows, columns, width }
     }
 
     /// Packs a matrix. `at` returns the value of a row and a column.
-    pub(super) fn pack(rows: usize, columns: usize, at: impl Fn(usize, usize) -> f32) -> Self {
+    pub(in crate::networks) fn pack(rows: usize, columns: usize, at: impl Fn(usize, usize) -> f32) -> Self {
         let mut panels = Self::zeros(rows, columns);
         for index in 0..panels.count() {
             let first = index * panels.width;
@@ -83,20 +96,27 @@ impl Panels {
     }
 
     /// Packs a matrix in row-major order.
-    pub(super) fn of(matrix: &[f32], columns: usize) -> Self {
+    pub(in crate::networks) fn of(matrix: &[f32], columns: usize) -> Self {
         let mut panels = Self::zeros(matrix.len() / columns, columns);
         for index in 0..panels.count() {
             let (first, shown, width) = (index * panels.width, panels.shown_columns(index), panels.width);
             let rows = matrix.chunks_exact(columns);
             for (row, values) in rows.zip(panels.panel_mut(index).chunks_exact_mut(width)) {
-                values[..shown].copy_from_slice(&row[first..first + shown]);
+                copy(&row[first..first + shown], &mut values[..shown]);
             }
         }
         panels
     }
 
+    /// Packs those columns of a matrix in row-major order that do not fill a panel. There may be none.
+    pub(in crate::networks) fn of_last_columns(matrix: &[f32], columns: usize) -> Self {
+        let first = columns - columns % columns_here();
+        let at = |row: usize, column: usize| matrix[row * columns + first + column];
+        Self::pack(matrix.len() / columns, columns - first, at)
+    }
+
     /// Adds the matrix to `sum`, which is in row-major order.
-    pub(super) fn add_to(&self, sum: &mut [f32]) {
+    pub(in crate::networks) fn add_to(&self, sum: &mut [f32]) {
         for index in 0..self.count() {
             let (first, shown) = (index * self.width, self.shown_columns(index));
             let rows = sum.chunks_exact_mut(self.columns);
@@ -108,31 +128,50 @@ impl Panels {
         }
     }
 
+    /// Returns the matrix in row-major order.
+    pub(in crate::networks) fn into_matrix(self) -> Vec<f32> {
+        let mut matrix = vec![0.0; self.rows * self.columns];
+        for index in 0..self.count() {
+            let (first, shown) = (index * self.width, self.shown_columns(index));
+            let rows = matrix.chunks_exact_mut(self.columns);
+            for (row, values) in rows.zip(self.panel(index).chunks_exact(self.width)) {
+                copy(&values[..shown], &mut row[first..first + shown]);
+            }
+        }
+        matrix
+    }
+
     /// Returns the number of panels.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::networks) fn count(&self) -> usize {
         self.columns.div_ceil(self.width)
     }
 
     /// Returns the number of columns of a panel.
-    pub(super) fn width(&self) -> usize {
+    pub(in crate::networks) fn width(&self) -> usize {
         self.width
     }
 
     /// Returns the number of columns of a panel that belong to the matrix.
-    pub(super) fn shown_columns(&self, index: usize) -> usize {
+    pub(in crate::networks) fn shown_columns(&self, index: usize) -> usize {
         self.width.min(self.columns - index * self.width)
     }
 
     /// Returns a panel: `[rows, width]`.
-    pub(super) fn panel(&self, index: usize) -> &[f32] {
+    pub(in crate::networks) fn panel(&self, index: usize) -> &[f32] {
         let size = self.rows * self.width;
         &self.values.values()[index * size..(index + 1) * size]
     }
 
     /// Returns a panel: `[rows, width]`.
-    pub(super) fn panel_mut(&mut self, index: usize) -> &mut [f32] {
+    pub(in crate::networks) fn panel_mut(&mut self, index: usize) -> &mut [f32] {
         let size = self.rows * self.width;
         &mut self.values.values_mut()[index * size..(index + 1) * size]
+    }
+
+    /// Returns all panels: `[rows, width]` each.
+    pub(in crate::networks) fn par_panels_mut(&mut self) -> ChunksExactMut<'_, f32> {
+        let size = self.rows * self.width;
+        self.values.values_mut().par_chunks_exact_mut(size)
     }
 }
 

@@ -7,13 +7,13 @@ use super::tile::{tiles, with_rows};
 
 /// Positions in an image: `height` rows of `width` positions.
 #[derive(Clone, Copy)]
-pub(super) struct Grid {
-    pub(super) height: usize,
-    pub(super) width: usize,
+pub(in crate::networks) struct Grid {
+    pub(in crate::networks) height: usize,
+    pub(in crate::networks) width: usize,
     /// Values from one row to the next.
-    pub(super) row_step: usize,
+    pub(in crate::networks) row_step: usize,
     /// Values from one position to the next.
-    pub(super) step: usize,
+    pub(in crate::networks) step: usize,
 }
 
 impl Grid {
@@ -25,15 +25,15 @@ impl Grid {
 
 /// Operation that adds the outer products of the `length` values at each position of `left` with a pair of
 /// vectors at the same position of `right`.
-pub(super) struct OuterProducts<'a> {
-    pub(super) left: &'a [f32],
-    pub(super) left_grid: Grid,
-    pub(super) length: usize,
-    pub(super) right: &'a [f32],
+pub(in crate::networks) struct OuterProducts<'a> {
+    pub(in crate::networks) left: &'a [f32],
+    pub(in crate::networks) left_grid: Grid,
+    pub(in crate::networks) length: usize,
+    pub(in crate::networks) right: &'a [f32],
     /// As many positions as `left_grid`.
-    pub(super) right_grid: Grid,
+    pub(in crate::networks) right_grid: Grid,
     /// A panel of `length` rows.
-    pub(super) sums: &'a mut [f32],
+    pub(in crate::networks) sums: &'a mut [f32],
 }
 
 impl WithSimd for OuterProducts<'_> {
@@ -95,11 +95,11 @@ fn add<S: Simd, const ROWS: usize>(simd: S, products: &mut OuterProducts<'_>, fi
 }
 
 /// Operation that adds the pairs of vectors at all positions.
-pub(super) struct PositionSums<'a> {
-    pub(super) values: &'a [f32],
-    pub(super) grid: Grid,
+pub(in crate::networks) struct PositionSums<'a> {
+    pub(in crate::networks) values: &'a [f32],
+    pub(in crate::networks) grid: Grid,
     /// One row of a panel.
-    pub(super) sums: &'a mut [f32],
+    pub(in crate::networks) sums: &'a mut [f32],
 }
 
 impl WithSimd for PositionSums<'_> {

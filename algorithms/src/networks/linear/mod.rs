@@ -1,0 +1,58 @@
+//! Fully connected layers with an optional ReLU: a fused operation on the CPU, burn's elsewhere.
+//!
+//! burn adds biases and rectifies in separate passes over the outputs, and its matrix product copies both factors. Here
+//! only weights and gradients are packed.
+//!
+//! * `forward`, `backward`: the passes over a batch, in parallel
+//! * `extension`: the operation in burn's terms
+
+mod backward;
+mod extension;
+mod forward;
+#[cfg(test)]
+mod tests;
+
+use burn::nn::Linear;
+use burn::tensor::activation::relu;
+use burn::tensor::module::linear;
+use burn::tensor::{DType, Device, Tensor};
+
+use super::precision::cast_like;
+
+/// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format. Sets negative outputs to 0 if
+/// `rectify` is true.
+pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>, rectify: bool) -> Tensor<2> {
+    let weight = cast_like(layer.weight.val(), &input);
+    match layer.bias.as_ref().map(|bias| cast_like(bias.val(), &input)) {
+        Some(bias) if input.device() == Device::flex() && input.dtype() == DType::F32 => {
+            extension::linear(input, weight, bias, rectify)
+        }
+        bias => composed(input, weight, bias, rectify),
+    }
+}
+
+/// The same by burn's operations, on any device.
+fn composed(input: Tensor<2>, weight: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
+    let output = linear(input, weight, bias);
+    if rectify { relu(output) } else { output }
+}
+
+/// The sizes of a layer and its batch.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    rows: usize,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl Sizes {
+    /// Returns the sizes of an input `[rows, inputs]` and a weight `[inputs, outputs]`.
+    ///
+    /// # Panics
+    /// Panics if the two do not match.
+    fn new(input: [usize; 2], weight: [usize; 2]) -> Self {
+        let ([rows, inputs], [weight_inputs, outputs]) = (input, weight);
+        assert_eq!(inputs, weight_inputs, "a weight {weight:?} does not match an input {input:?}");
+        Self { rows, inputs, outputs }
+    }
+}

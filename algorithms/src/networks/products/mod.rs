@@ -1,0 +1,25 @@
+//! Products of matrices on the CPU, for layers that fuse them with bias and ReLU.
+//!
+//! * `panel`, `tile`: the layout of matrices in memory and in registers
+//! * `product`: rows that are read in place, times a panel
+//! * `affine`: the same with all panels of a layer's weights and its biases
+//! * `outer_product`: sums of outer products, the gradients of weights
+//! * `rectifier`: the gradient before a ReLU
+
+#![allow(
+    clippy::inline_always,
+    reason = "code over vectors must be compiled into the caller that has enabled their instructions"
+)]
+
+mod affine;
+mod outer_product;
+mod panel;
+mod product;
+mod rectifier;
+mod tile;
+
+pub(in crate::networks) use affine::Affine;
+pub(in crate::networks) use outer_product::{Grid, OuterProducts, PositionSums};
+pub(in crate::networks) use panel::{Aligned, MAX_COLUMNS, Panels, columns_here};
+pub(in crate::networks) use product::{Product, Rows};
+pub(in crate::networks) use rectifier::Unrectified;
