@@ -74,7 +74,8 @@ fn records_whole_screens_and_rejects_wrong_arguments() {
     let directory = temp.path();
     train("run", "harvest", "1", &["--set", "evaluation.episodes=0"], directory);
     for name in ["agent.gif", "agent.apng"] {
-        let said = succeed(&["record", "run", "--max-steps", "12", "--out", name], directory);
+        let said =
+            succeed(&["record", "run", "--games", "harvest", "--max-steps", "12", "--out", name], directory);
         assert!(said.ends_with(&format!("after 12 steps, in {name}\n")), "{said}");
     }
     let file = fs::File::open(directory.join("agent.gif")).expect("a GIF");

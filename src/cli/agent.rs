@@ -96,7 +96,8 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// The game, if the agent was trained on several
-    #[arg(long, value_name = "GAME", add = complete::games())]
+    // Other commands take several games, by the option `--games`.
+    #[arg(long, alias = "games", value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
     /// Video to write, with the extension .gif, .apng or .mp4
     #[arg(long, value_name = "FILE")]

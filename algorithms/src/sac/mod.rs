@@ -38,7 +38,7 @@
 //!
 //! # Reading order
 //!
-//! 1. `learner`: the algorithm: act, observe, update
+//! 1. `learner`: the algorithm: act, observe, update; `gradient_steps`: what an update consists of
 //! 2. `squashed`: actions and their log-densities; `temperature`: the weight of the entropy
 //! 3. `minibatch`: drawn steps as tensors
 //! 4. `exploration`: random actions, and noise that lasts for several steps
@@ -48,6 +48,7 @@
 mod before_update;
 mod config;
 mod exploration;
+mod gradient_steps;
 mod learner;
 mod metrics;
 mod minibatch;

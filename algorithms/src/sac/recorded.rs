@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 
-use super::learner::StepNoise;
+use super::gradient_steps::StepNoise;
 use super::metrics::ActorMetrics;
 use super::{Sac, SacConfig};
 use crate::Learner;

@@ -9,7 +9,7 @@ use rl_env::{Actions, AutoresetMode, Batch};
 use super::{config, learner, numbers, small, step, variants};
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::replay::Draw;
-use crate::sac::learner::StepNoise;
+use crate::sac::gradient_steps::StepNoise;
 use crate::sac::minibatch::Minibatch;
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, simulate_device};

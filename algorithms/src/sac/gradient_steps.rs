@@ -1,0 +1,237 @@
+//! The gradient steps: of the critics, the policy and the temperature.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::Sac;
+use super::metrics::{ActorMetrics, StepMetrics};
+use super::minibatch::Minibatch;
+use super::squashed::{Sample, sample};
+use super::temperature::of_rows;
+use crate::LearnerError;
+use crate::gradient::ShardGradient;
+use crate::host::to_host;
+use crate::networks::{NamedWeights, RowTasks, standard_normal};
+use crate::off_policy::{OffPolicy, ShardRows};
+use crate::replay::Draw;
+use crate::training::{StepSize, Training};
+
+/// The names of the terms of the losses.
+const CRITIC_TERMS: [&str; 2] = ["the loss of the first critic", "the loss of the second critic"];
+const ACTOR_TERMS: [&str; 1] = ["the loss of the policy"];
+
+/// The noise of the actions of a gradient step, each `[rows * components]`.
+pub(super) struct StepNoise {
+    /// Of the actions in the observations that values are bootstrapped from.
+    pub(super) successors: Vec<f32>,
+    /// Of the actions of each gradient step of the policy.
+    pub(super) policy: Vec<Vec<f32>>,
+}
+
+impl Sac {
+    /// Makes one gradient step of the critics and, if they are due, those of the policy and the temperature.
+    pub(super) fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
+        let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
+        let draws = replay.draw(self.config.batch_size, 0.0, replay_rng);
+        let noise = self.draw_noise(draws.len());
+        self.learn_from(&draws, &noise)
+    }
+
+    /// Draws the noise of a gradient step of `rows` rows.
+    pub(super) fn draw_noise(&mut self, rows: usize) -> StepNoise {
+        let OffPolicy { spec, noise_rng, updates, .. } = &mut self.off_policy;
+        let count = rows * spec.max_components();
+        let mut noise = || (0..count).map(|_| standard_normal(noise_rng) as f32).collect();
+        // As many steps of the policy as were left out.
+        let frequency = self.config.policy_frequency;
+        let of_policy = if (*updates + 1).is_multiple_of(frequency) { frequency } else { 0 };
+        StepNoise { successors: noise(), policy: (0..of_policy).map(|_| noise()).collect() }
+    }
+
+    /// Makes one gradient step on the given draws.
+    pub(super) fn learn_from(
+        &mut self,
+        draws: &[Draw],
+        noise: &StepNoise,
+    ) -> Result<StepMetrics, LearnerError> {
+        let device = &self.critics.device;
+        let shards = self.off_policy.shards_of(draws).into_iter();
+        let minibatches: Vec<Minibatch> = shards.map(|shard| self.gather(draws, shard, device)).collect();
+        let mut metrics = self.learn_values(draws, &minibatches, &noise.successors)?;
+        for noise in &noise.policy {
+            metrics.actor.push(self.learn_policy(draws, &minibatches, noise)?);
+        }
+        Ok(metrics)
+    }
+
+    /// Collects the steps of a shard among those of `draws`.
+    pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch {
+        Minibatch::gather(&self.off_policy, self.statistics.as_ref(), draws, shard, device)
+    }
+
+    /// Makes a step of the critics.
+    fn learn_values(
+        &mut self,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
+        noise: &[f32],
+    ) -> Result<StepMetrics, LearnerError> {
+        let targets: Vec<Tensor<1>> =
+            minibatches.iter().map(|minibatch| self.targets(minibatch, noise)).collect();
+        let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
+        // The details are the mean values.
+        let gradient = self.off_policy.gradient(&self.critics, (&CRITIC_TERMS, 2), shards, |index| {
+            let Minibatch { observations, actions, rows, .. } = &minibatches[index];
+            let targets = Tensor::from_inner(targets[index].clone());
+            let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
+            let values = self.critics.network.forward(observations.clone(), actions.clone(), rows);
+            let losses =
+                values.clone().map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
+            let loss = losses[0].clone() + losses[1].clone();
+            let means = values.map(|values| values.mean().mul_scalar(weight));
+            let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
+            let gradient = self.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
+            ShardGradient { gradient, places: vec![0, 1] }
+        })?;
+        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let step = self.critics.apply(gradient, size);
+        let result = step.and_then(|step| self.critics.read_one(step));
+        let result = result.map_err(|error| {
+            let targets = targets.into_iter().flat_map(|targets| to_host(targets).unwrap_or_default());
+            self.diagnose(&self.critics, self.config.q_lr, error, minibatches, targets.collect())
+        })?;
+        Ok(StepMetrics {
+            qf_loss: f32::midpoint(result.terms[0], result.terms[1]),
+            qf_values: [result.details[0], result.details[1]],
+            grad_norm: result.grad_norm,
+            dead_units: result.dead_units,
+            actor: Vec::new(),
+        })
+    }
+
+    /// Computes the regression targets of the critics, `[rows]`, without gradients: the reward, and the discounted value of an
+    /// action of the policy with its entropy. `noise` is that of all minibatches.
+    pub(super) fn targets(&self, minibatch: &Minibatch, noise: &[f32]) -> Tensor<1> {
+        let Minibatch { successors, successor_rows: rows, rewards, discounts, .. } = minibatch;
+        let noise = self.noise_of(minibatch, noise, &successors.device());
+        let outputs = self.actor.network.valid().forward(successors.clone(), rows);
+        let Sample { actions, log_probs } = sample(outputs, noise, rows);
+        let [first, second] = self.target.forward(successors.clone(), actions, rows);
+        let values = first.min_pair(second) - of_rows(self.alphas(), rows) * log_probs;
+        rewards.clone() + discounts.clone() * values
+    }
+
+    /// Makes a step of the policy, and one of the temperature with the log-densities of the same actions.
+    pub(super) fn learn_policy(
+        &mut self,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
+        noise: &[f32],
+    ) -> Result<ActorMetrics, LearnerError> {
+        // Only the policy learns: gradients of the critics' weights are not computed.
+        let critics = self.critics.network.clone().no_grad();
+        let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
+        // The details are the log-densities.
+        let gradient =
+            self.off_policy.gradient(&self.actor, (&ACTOR_TERMS, draws.len()), shards, |index| {
+                let Minibatch { observations, rows, shard, .. } = &minibatches[index];
+                let noise = self.noise_of(&minibatches[index], noise, &self.actor.device);
+                let outputs = self.actor.network.forward(observations.clone(), rows);
+                let Sample { actions, log_probs } = sample(outputs, noise, rows);
+                let [first, second] = critics.forward(observations.clone(), actions, rows);
+                let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
+                let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
+                let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
+                let terms = vec![(ACTOR_TERMS[0], loss.clone())];
+                let gradient = self.actor.gradient(&loss, terms, log_probs, None);
+                ShardGradient { gradient, places: shard.rows.clone() }
+            })?;
+        let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
+        let step = self.actor.apply(gradient, size);
+        let result = step.and_then(|step| self.actor.read_one(step));
+        let result = result.map_err(|error| {
+            self.diagnose(&self.actor, self.config.policy_lr, error, minibatches, Vec::new())
+        })?;
+        let log_probs = result.details;
+        let entropy = -log_probs.iter().sum::<f32>() / log_probs.len() as f32;
+        let alpha_loss =
+            if self.config.autotune { Some(self.tune(draws, minibatches, &log_probs)?) } else { None };
+        Ok(ActorMetrics { actor_loss: result.terms[0], entropy, alpha_loss })
+    }
+
+    /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss. Every process of a cluster
+    /// computes it from all rows.
+    fn tune(
+        &mut self,
+        draws: &[Draw],
+        minibatches: &[Minibatch],
+        log_probs: &[f32],
+    ) -> Result<f32, LearnerError> {
+        let device = &self.temperature.device;
+        let tasks: Vec<usize> = draws.iter().map(|draw| self.off_policy.task(draw)).collect();
+        let excess = log_probs.iter().zip(&tasks);
+        let excess: Vec<f32> = excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
+        let shape = [excess.len()];
+        let excess = Tensor::from_data(TensorData::new(excess, shape), device);
+        let rows = RowTasks::new(tasks.into_iter(), &self.off_policy.spec.tasks, device);
+        let loss = self.temperature.network.loss(excess, &rows);
+        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let terms = vec![("the loss of the temperature", loss.clone())];
+        let step = self.temperature.step(&loss, terms, loss.clone(), size);
+        let result = step.and_then(|step| self.temperature.read_one(step));
+        let result = result.map_err(|error| {
+            self.diagnose(&self.temperature, self.config.q_lr, error, minibatches, Vec::new())
+        })?;
+        Ok(result.terms[0])
+    }
+
+    /// Returns the target of the entropy of a task's policy.
+    fn target_entropy(&self, task: usize) -> f32 {
+        let components = self.off_policy.spec.tasks[task].actions.num_components();
+        -(components as f32) * self.config.target_entropy_scale
+    }
+
+    /// Returns the rows of a minibatch in the noise of all minibatches, `[rows, components]`.
+    fn noise_of(&self, minibatch: &Minibatch, noise: &[f32], device: &Device) -> Tensor<2> {
+        let width = self.off_policy.spec.max_components();
+        let rows = &minibatch.shard.rows;
+        let noise: Vec<f32> =
+            rows.iter().flat_map(|row| &noise[row * width..(row + 1) * width]).copied().collect();
+        Tensor::from_data(TensorData::new(noise, [rows.len(), width]), device)
+    }
+
+    /// Turns a `NonFinite` error of a network's step into a report with the minibatch, as far as this process has its
+    /// observations. `targets` are empty if the step had none.
+    fn diagnose<N: Module>(
+        &self,
+        training: &Training<N>,
+        learning_rate: f64,
+        error: LearnerError,
+        minibatches: &[Minibatch],
+        targets: Vec<f32>,
+    ) -> LearnerError {
+        let OffPolicy { replay, layout, spec, updates, .. } = &self.off_policy;
+        let draws: Vec<Draw> = minibatches.iter().flat_map(|minibatch| &minibatch.draws).copied().collect();
+        let rows: Vec<&str> =
+            draws.iter().map(|draw| spec.tasks[self.off_policy.task(draw)].name.as_str()).collect();
+        let columns = |name: &str, values: Vec<f32>| NamedWeights {
+            name: name.to_owned(),
+            shape: vec![draws.len(), values.len() / draws.len().max(1)],
+            values,
+        };
+        let returns = || draws.iter().map(|draw| replay.n_step_return(draw));
+        let observations =
+            |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
+        let mut batch = vec![
+            columns("rewards", returns().map(|of| of.rewards).collect()),
+            columns("discounts", returns().map(|of| of.discount).collect()),
+            columns("actions", draws.iter().flat_map(|draw| replay.action(draw)).collect()),
+            observations("observations", &replay.observations(&draws)),
+            observations("successors", &replay.successors(&draws)),
+        ];
+        if !targets.is_empty() {
+            batch.insert(2, columns("targets", targets));
+        }
+        training.diagnose(error, *updates, learning_rate, &rows, batch)
+    }
+}
