@@ -39,10 +39,10 @@ impl<'a> Backward<'a> {
 
     /// Computes the gradient of the input, `[rows, inputs]`, given that of the output before the rectifier.
     pub(super) fn of_input(&self, gradient: &[f32]) -> Vec<f32> {
-        let Sizes { rows, inputs, outputs } = self.sizes;
+        let Sizes { inputs, outputs, .. } = self.sizes;
         let transposed = Panels::pack(outputs, inputs, |row, column| self.weight[column * outputs + row]);
         let affine = Affine::new(transposed, &vec![0.0; inputs], false);
-        multiply(&affine, gradient, [rows, outputs, inputs])
+        multiply(&affine, gradient, outputs)
     }
 
     /// Computes the gradients of weight and bias, given that of the output before the rectifier.
@@ -51,6 +51,9 @@ impl<'a> Backward<'a> {
         let gradient = Panels::of(gradient, outputs);
         let mut weight = Panels::zeros(inputs, outputs);
         let mut bias = Panels::zeros(1, outputs);
+        if rows == 0 {
+            return (weight.into_matrix(), bias.into_matrix());
+        }
         let (left, width) = (self.input, gradient.width());
         let grid = |step| Grid { height: 1, width: rows, row_step: 0, step };
         let panels = weight.par_panels_mut().zip(bias.par_panels_mut()).enumerate();

@@ -22,13 +22,13 @@ pub(super) fn forward(sizes: Sizes, input: &[f32], weight: &[f32], bias: &[f32],
     } else {
         Affine::new(Panels::of(weight, sizes.outputs), bias, rectify)
     };
-    multiply(&affine, input, [sizes.rows, sizes.inputs, sizes.outputs])
+    multiply(&affine, input, sizes.inputs)
 }
 
-/// Multiplies `[rows, length]` with packed weights: `[rows, columns]`.
+/// Applies a layer to `[rows, length]`: `[rows, outputs]`.
 #[allow(unsafe_code)]
-pub(super) fn multiply(affine: &Affine<'_>, left: &[f32], [rows, length, columns]: [usize; 3]) -> Vec<f32> {
-    assert_eq!(left.len(), rows * length);
+pub(super) fn multiply(affine: &Affine<'_>, left: &[f32], length: usize) -> Vec<f32> {
+    let (rows, columns) = (left.len() / length, affine.outputs());
     let mut result = Box::new_uninit_slice(rows * columns);
     let parts = result.par_chunks_mut(PART_ROWS * columns);
     left.par_chunks(PART_ROWS * length).zip(parts).for_each(

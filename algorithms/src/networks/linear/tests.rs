@@ -135,6 +135,13 @@ fn outputs_of_a_row_do_not_depend_on_the_other_rows() {
 }
 
 #[test]
+fn a_batch_without_rows_has_gradients_of_zero() {
+    let [output, input, weight, bias] = run(extension::linear, &random([0, 3, 2]), true);
+    assert!(output.is_empty() && input.is_empty());
+    assert_eq!((weight, bias), (vec![0.0; 6], vec![0.0; 2]));
+}
+
+#[test]
 fn constants_get_no_gradients() {
     let device = Device::flex().autodiff();
     let data = random([4, 3, 2]);

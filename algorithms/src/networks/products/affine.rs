@@ -43,6 +43,11 @@ impl<'a> Affine<'a> {
         Self { weight, bias: Panels::of(bias, outputs), least, outputs }
     }
 
+    /// Returns the number of outputs.
+    pub(in crate::networks) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
     /// Returns the number of panels of the weight.
     pub(in crate::networks) fn panels(&self) -> usize {
         self.bias.count()
