@@ -1,239 +1,13 @@
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+//! The policy and value heads of actor-critic networks.
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
-use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 
 use super::rescale::ColumnRescaling;
-use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, illegal_actions, mask_logits};
-use crate::host::{floats, integers};
+use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, mask_logits};
+use crate::VectorSpec;
 use crate::value_scale::Rescaling;
-use crate::vector_spec::max_outputs;
-use crate::{Task, VectorSpec};
-
-/// The task of each row of a batch, prepared for the heads.
-#[derive(Clone, Debug)]
-pub struct RowTasks {
-    /// `[rows]`.
-    task_ids: Tensor<1, Int>,
-    /// The same on the host.
-    tasks: Vec<usize>,
-    /// `[rows, max_outputs]`.
-    illegal: Tensor<2, Bool>,
-    /// `[rows, max_outputs]`: for each output of the row's task the index of the shared output; 0 beyond the task's outputs.
-    shared: OnceLock<Tensor<2, Int>>,
-    /// The same on the host.
-    shared_outputs: Vec<i32>,
-    /// The groups of the rows, if they have been needed.
-    groups: Arc<OnceLock<GroupIndices>>,
-    /// For each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that belongs to a
-    /// legal action of the row's task, else 0. Empty if each task has a single choice.
-    choices: Vec<Tensor<2>>,
-    num_tasks: usize,
-}
-
-impl RowTasks {
-    /// Creates rows of the given tasks, which are indices into `tasks`.
-    pub fn new(task_ids: impl Iterator<Item = usize>, tasks: &[Task], device: &Device) -> Self {
-        let task_ids: Vec<usize> = task_ids.collect();
-        let counts: Vec<usize> = task_ids.iter().map(|&task| tasks[task].actions.num_outputs()).collect();
-        let max_outputs = max_outputs(tasks);
-        let ids: Vec<i32> = task_ids.iter().map(|&task| task as i32).collect();
-        let shared = task_ids.iter().flat_map(|&task| {
-            let shared = tasks[task].shared.iter().map(|&output| output as i32);
-            shared.chain(std::iter::repeat(0)).take(max_outputs)
-        });
-        Self {
-            shared: OnceLock::new(),
-            shared_outputs: shared.collect(),
-            groups: Arc::default(),
-            task_ids: integers(ids, [counts.len()], device),
-            illegal: illegal_actions(&counts, max_outputs, device),
-            choices: legal_outputs(&task_ids, tasks, device),
-            tasks: task_ids,
-            num_tasks: tasks.len(),
-        }
-    }
-
-    /// Returns rows of the given tasks, which are also in `task_ids`, `[rows]`, without transfers to the device. `self` must have
-    /// a single row for each task, in order.
-    pub(crate) fn select(&self, tasks: Vec<usize>, task_ids: Tensor<1, Int>) -> Self {
-        let choices = self.choices.iter().map(|legal| legal.clone().select(0, task_ids.clone()));
-        Self {
-            illegal: self.illegal.clone().select(0, task_ids.clone()),
-            shared: OnceLock::from(self.shared().clone().select(0, task_ids.clone())),
-            shared_outputs: Vec::new(),
-            groups: Arc::default(),
-            choices: choices.collect(),
-            num_tasks: self.num_tasks,
-            task_ids,
-            tasks,
-        }
-    }
-
-    /// Returns the mask of the columns beyond the outputs of each row's task, `[rows, max_outputs]`.
-    pub fn illegal(&self) -> Tensor<2, Bool> {
-        self.illegal.clone()
-    }
-
-    /// Returns for each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that
-    /// belongs to a legal action, else 0. Empty if each task has a single choice.
-    pub(super) fn choices(&self) -> &[Tensor<2>] {
-        &self.choices
-    }
-
-    /// Selects the column of each row's task: `[rows, num_tasks]` to `[rows, 1]`.
-    pub(super) fn pick(&self, all: Tensor<2>) -> Tensor<2> {
-        if self.num_tasks == 1 { all } else { all.gather(1, self.task_ids.clone().unsqueeze_dim(1)) }
-    }
-
-    /// Groups the rows of `input`, `[rows, inputs]`, by task.
-    pub(super) fn group(&self, input: &Tensor<2>) -> GroupedRows {
-        let [_, inputs] = input.dims();
-        let GroupIndices { size, rows, tasks, places } = self.groups.get_or_init(|| self.group_indices());
-        let [count] = tasks.dims();
-        GroupedRows {
-            input: input.clone().select(0, rows.clone()).reshape([count, *size, inputs]),
-            tasks: (count < self.num_tasks).then(|| tasks.clone()),
-            places: places.clone(),
-            num_tasks: self.num_tasks,
-        }
-    }
-
-    /// Uploads the groups of the rows, together.
-    fn group_indices(&self) -> GroupIndices {
-        let Groups { tasks, size, rows, places } = Groups::of(&self.tasks);
-        let [num_rows, num_tasks, num_places] = [rows.len(), tasks.len(), places.len()];
-        let all = [rows, tasks, places].concat();
-        let length = all.len();
-        let all = integers(all, [length], &self.task_ids.device());
-        GroupIndices {
-            size,
-            rows: all.clone().narrow(0, 0, num_rows),
-            tasks: all.clone().narrow(0, num_rows, num_tasks),
-            places: all.narrow(0, num_rows + num_tasks, num_places),
-        }
-    }
-
-    /// Selects the values of each row's task: `[tasks, values]` to `[rows, values]`.
-    pub fn embed(&self, of_tasks: Tensor<2>) -> Tensor<2> {
-        of_tasks.select(0, self.task_ids.clone())
-    }
-
-    /// Selects each row's outputs from the shared ones: `[rows, shared outputs, columns]` to
-    /// `[rows, max_outputs, columns]`.
-    fn pick_shared(&self, all: Tensor<3>) -> Tensor<3> {
-        let [rows, _, columns] = all.dims();
-        let shared = self.shared();
-        let [_, max_outputs] = shared.dims();
-        all.gather(1, shared.clone().unsqueeze_dim::<3>(2).expand([rows, max_outputs, columns]))
-    }
-
-    fn shared(&self) -> &Tensor<2, Int> {
-        self.shared.get_or_init(|| {
-            let rows = self.tasks.len();
-            let shape = [rows, self.shared_outputs.len() / rows];
-            integers(self.shared_outputs.clone(), shape, &self.task_ids.device())
-        })
-    }
-}
-
-/// Returns the tensors of [`RowTasks::choices`].
-fn legal_outputs(task_ids: &[usize], tasks: &[Task], device: &Device) -> Vec<Tensor<2>> {
-    let most = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
-    if most < 2 {
-        return Vec::new();
-    }
-    let width = max_outputs(tasks);
-    let of_choice = |choice: usize| {
-        let mut legal = vec![0.0; task_ids.len() * width];
-        for (row, &task) in task_ids.iter().enumerate() {
-            for column in tasks[task].actions.expect_joint().columns_of(choice) {
-                legal[row * width + column] = 1.0;
-            }
-        }
-        floats(legal, [task_ids.len(), width], device)
-    };
-    (0..most).map(of_choice).collect()
-}
-
-/// The rows of a batch, grouped by task.
-#[derive(Debug, PartialEq)]
-struct Groups {
-    /// The tasks that have rows, in ascending order.
-    tasks: Vec<i32>,
-    /// The number of rows of the largest group.
-    size: usize,
-    /// For each group its rows, padded to `size` with row 0.
-    rows: Vec<i32>,
-    /// For each row of the batch its index in `rows`.
-    places: Vec<i32>,
-}
-
-impl Groups {
-    fn of(tasks: &[usize]) -> Self {
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (row, &task) in tasks.iter().enumerate() {
-            groups.entry(task).or_default().push(row);
-        }
-        let size = groups.values().map(Vec::len).max().unwrap_or(0);
-        let mut rows = vec![0; groups.len() * size];
-        let mut places = vec![0; tasks.len()];
-        for (group, members) in groups.values().enumerate() {
-            for (place, &row) in (group * size..).zip(members) {
-                rows[place] = row as i32;
-                places[row] = place as i32;
-            }
-        }
-        Self { tasks: groups.into_keys().map(|task| task as i32).collect(), size, rows, places }
-    }
-}
-
-/// The groups of rows on a device, as in [`Groups`].
-#[derive(Clone, Debug)]
-struct GroupIndices {
-    size: usize,
-    rows: Tensor<1, Int>,
-    tasks: Tensor<1, Int>,
-    places: Tensor<1, Int>,
-}
-
-/// The rows of a batch, grouped by task, as inputs of layers that have weights for each task.
-///
-/// All groups are padded to the size of the largest. The effort of a product does not grow with the number of tasks.
-pub(super) struct GroupedRows {
-    /// `[groups, size, inputs]`.
-    input: Tensor<3>,
-    /// The task of each group; none if every task has one.
-    tasks: Option<Tensor<1, Int>>,
-    /// For each row of the batch its index in `groups * size`.
-    places: Tensor<1, Int>,
-    num_tasks: usize,
-}
-
-impl GroupedRows {
-    /// Multiplies each row by the weights of its own task: `[inputs, num_tasks * columns]` and `[num_tasks * columns]`, task
-    /// by task, to `[rows, columns]`.
-    pub(super) fn product(&self, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-        let [count, size, inputs] = self.input.dims();
-        let [_, all] = weight.dims();
-        let columns = all / self.num_tasks;
-        let weight = weight.reshape([inputs, self.num_tasks, columns]);
-        let bias = bias.reshape([self.num_tasks, columns]);
-        let (weight, bias) = match &self.tasks {
-            None => (weight, bias),
-            Some(tasks) => (weight.select(1, tasks.clone()), bias.select(0, tasks.clone())),
-        };
-        let outputs = self.input.clone().matmul(weight.swap_dims(0, 1)) + bias.unsqueeze_dim(1);
-        outputs.reshape([count * size, columns]).select(0, self.places.clone())
-    }
-
-    /// Computes the outputs of a layer with weights for each task, `[rows, columns]`.
-    fn linear(&self, Linear { weight, bias }: &Linear) -> Tensor<2> {
-        self.product(weight.val(), bias.as_ref().expect("the layer has a bias").val())
-    }
-}
 
 /// The assignment of a layer's output columns to tasks and the options of their choices, in short *outputs*.
 #[derive(Module, Debug)]
@@ -264,7 +38,7 @@ impl ActionColumns {
     }
 
     /// Returns `rows` if each task has a layer for itself among several, so that the outputs of a row need only the weights
-    /// of its [own](GroupedRows::product).
+    /// of its [own](super::groups::GroupedRows::product).
     pub(super) fn grouping<'a>(&self, rows: &'a RowTasks) -> Option<&'a RowTasks> {
         let (layers, _) = self.layers();
         (layers > 1).then_some(rows)
@@ -364,11 +138,13 @@ impl Heads {
 #[cfg(test)]
 mod tests {
     use burn::optim::GradientsParams;
+    use burn::tensor::Device;
     use burn::tensor::activation::log_softmax;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::Task;
     use crate::testing::random_spec;
 
     const FEATURES: usize = 5;
@@ -443,14 +219,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn rows_are_grouped_by_task() {
-        let groups = Groups::of(&[3, 0, 3, 3, 0]);
-        let expected =
-            Groups { tasks: vec![0, 3], size: 3, rows: vec![1, 4, 0, 0, 2, 3], places: vec![3, 0, 4, 5, 1] };
-        assert_eq!(groups, expected);
     }
 
     #[test]

@@ -10,8 +10,10 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::module::max_pool2d;
 use burn::tensor::ops::MaxPoolOptions;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor};
 use rayon::prelude::*;
+
+use super::flex::{slice, tensor};
 
 /// Returns the height or width of the result for images of height or width `side`.
 pub(super) fn pooled_side(side: usize) -> usize {
@@ -47,7 +49,7 @@ impl MaxPool for Flex {
         let [rows, height, width, channels] = shape;
         let pooled = [rows, pooled_side(height), pooled_side(width), channels];
         let mut output = vec![f32::NEG_INFINITY; pooled.iter().product()];
-        let images = values(&input).par_chunks(height * width * channels);
+        let images = slice(&input).par_chunks(height * width * channels);
         images.zip(output.par_chunks_mut(pooled[1] * pooled[2] * channels)).for_each(|(input, output)| {
             for (index, output) in output.chunks_exact_mut(channels).enumerate() {
                 for pixel in window(index, height, width) {
@@ -90,8 +92,8 @@ impl Backward<Flex, 1> for MaxPoolBackward {
         let mut result = vec![0.0; rows * height * width * channels];
         let image = height * width * channels;
         let pooled = pooled_side(height) * pooled_side(width) * channels;
-        let outputs = values(&output).par_chunks(pooled).zip(values(&gradient).par_chunks(pooled));
-        let inputs = values(&input).par_chunks(image).zip(result.par_chunks_mut(image));
+        let outputs = slice(&output).par_chunks(pooled).zip(slice(&gradient).par_chunks(pooled));
+        let inputs = slice(&input).par_chunks(image).zip(result.par_chunks_mut(image));
         inputs.zip(outputs).for_each(|((input, result), (output, gradient))| {
             let mut left = vec![0.0; channels];
             let pixels = output.chunks_exact(channels).zip(gradient.chunks_exact(channels));
@@ -119,17 +121,9 @@ fn window(index: usize, height: usize, width: usize) -> impl Iterator<Item = usi
     side(y, height).flat_map(move |y| side(x, width).map(move |x| y * width + x))
 }
 
-/// Returns the values of a contiguous tensor of `f32`.
-fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice().expect("a contiguous tensor of f32")
-}
-
-fn tensor(values: Vec<f32>, shape: [usize; 4]) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(values, shape))
-}
-
 #[cfg(test)]
 mod tests {
+    use burn::tensor::TensorData;
     use rand::SeedableRng;
     use rand::seq::SliceRandom;
     use rand_chacha::ChaCha8Rng;

@@ -11,7 +11,7 @@ use burn::tensor::Tensor;
 
 use super::geometry::{Geometry, Window};
 use super::{backward, forward};
-use crate::networks::flex::{slice, tensor};
+use crate::networks::flex::{register, slice, tensor};
 
 /// [`Conv::forward`](super::Conv::forward) on flex. Tracks gradients if the arguments do.
 pub(super) fn conv(
@@ -106,17 +106,13 @@ impl Backward<Flex, 3> for FusedConvBackward {
             gradient: slice(&gradient),
             rectified: rectify,
         };
-        let [input_node, weight_node, bias_node] = ops.parents;
+        let [input_node, weight_node, bias_node] = ops.parents.map(|parent| parent.map(|node| node.id));
         // The first layer's input is an observation, which has no gradient.
         let result = backward.run(geometry, input_node.is_some());
-        if let (Some(node), Some(gradient)) = (input_node, result.input) {
-            gradients.register::<Flex>(node.id, tensor(gradient, input_shape));
+        if let Some(gradient) = result.input {
+            register(gradients, input_node, gradient, input_shape);
         }
-        if let Some(node) = weight_node {
-            gradients.register::<Flex>(node.id, tensor(result.weight, weight_shape));
-        }
-        if let Some(node) = bias_node {
-            gradients.register::<Flex>(node.id, tensor(result.bias, [geometry.outputs]));
-        }
+        register(gradients, weight_node, result.weight, weight_shape);
+        register(gradients, bias_node, result.bias, [geometry.outputs]);
     }
 }

@@ -12,7 +12,7 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_e
 use burn::tensor::Tensor;
 
 use super::rows::{self, Moments};
-use crate::networks::flex::{slice, tensor};
+use crate::networks::flex::{register, slice, tensor};
 
 /// [`layer_norm`](super::layer_norm) on flex. Tracks gradients if the arguments do.
 pub(super) fn layer_norm(values: Tensor<2>, gamma: Tensor<1>, beta: Tensor<1>, rectify: bool) -> Tensor<2> {
@@ -98,15 +98,10 @@ impl Backward<Flex, 3> for FusedLayerNormBackward {
             rectified: rectify,
         };
         let result = backward.run();
-        let [values_node, gamma_node, beta_node] = ops.parents;
-        if let Some(node) = values_node {
-            gradients.register::<Flex>(node.id, tensor(result.values, values.shape().dims::<2>()));
-        }
+        let [values_node, gamma_node, beta_node] = ops.parents.map(|parent| parent.map(|node| node.id));
+        register(gradients, values_node, result.values, values.shape().dims::<2>());
         let width = [slice(&gamma).len()];
-        for (node, gradient) in [(gamma_node, result.gamma), (beta_node, result.beta)] {
-            if let Some(node) = node {
-                gradients.register::<Flex>(node.id, tensor(gradient, width));
-            }
-        }
+        register(gradients, gamma_node, result.gamma, width);
+        register(gradients, beta_node, result.beta, width);
     }
 }

@@ -10,7 +10,7 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_e
 use burn::tensor::Tensor;
 
 use super::{Sizes, backward, forward};
-use crate::networks::flex::{slice, tensor};
+use crate::networks::flex::{register, slice, tensor};
 
 /// [`fully_connected`](super::fully_connected) on flex. Tracks gradients if the arguments do.
 pub(super) fn linear(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
@@ -88,23 +88,18 @@ impl Backward<Flex, 3> for FusedLinearBackward {
             gradient: slice(&gradient),
             rectified: rectify,
         };
-        let gradient = backward.unrectified();
-        let [input_node, weight_node, bias_node] = ops.parents;
+        let unrectified = backward.unrectified();
+        let [input_node, weight_node, bias_node] = ops.parents.map(|parent| parent.map(|node| node.id));
         // An observation has no gradient.
-        if let Some(node) = input_node {
-            let result = tensor(backward.of_input(&gradient), [sizes.rows, sizes.inputs]);
-            gradients.register::<Flex>(node.id, result);
+        if input_node.is_some() {
+            let of_input = backward.of_input(&unrectified);
+            register(gradients, input_node, of_input, [sizes.rows, sizes.inputs]);
         }
         // Nor have the weights of a network that does not learn.
-        if weight_node.is_none() && bias_node.is_none() {
-            return;
-        }
-        let (weight, bias) = backward.of_parameters(&gradient);
-        if let Some(node) = weight_node {
-            gradients.register::<Flex>(node.id, tensor(weight, [sizes.inputs, sizes.outputs]));
-        }
-        if let Some(node) = bias_node {
-            gradients.register::<Flex>(node.id, tensor(bias, [sizes.outputs]));
+        if weight_node.is_some() || bias_node.is_some() {
+            let (weight, bias) = backward.of_parameters(&unrectified);
+            register(gradients, weight_node, weight, [sizes.inputs, sizes.outputs]);
+            register(gradients, bias_node, bias, [sizes.outputs]);
         }
     }
 }
