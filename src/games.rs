@@ -104,7 +104,7 @@ impl Task {
     }
 }
 
-/// Prints the names of everything beside Atari games.
+/// Prints the names of all environments other than Atari games.
 fn print_others(out: &mut impl Write) -> Result<()> {
     let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
     let (choices, continuous): (Vec<_>, Vec<_>) =

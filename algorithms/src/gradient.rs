@@ -19,7 +19,7 @@ pub(crate) struct Gradient {
     pub(crate) names: Vec<&'static str>,
     /// The terms of the loss, together one value for each name.
     pub(crate) terms: Vec<Tensor<1>>,
-    /// Values beside the terms.
+    /// Values reported with the terms.
     pub(crate) details: Tensor<1>,
     pub(crate) parameters: GradientsParams,
     /// The second stage of the backward pass, if it is left to do. `parameters` are then those of the upper layers.

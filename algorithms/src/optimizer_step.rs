@@ -6,7 +6,7 @@ use crate::LearnerError;
 use crate::host::to_host;
 use crate::unit_gradients::dead_units;
 
-/// Values of a step that are reported beside the terms of its loss.
+/// Values of a step that are reported with the terms of its loss.
 pub(crate) struct Details {
     pub(crate) values: Tensor<1>,
     /// Zeros, `[rows, columns]`, on which the loss depends: the norm of the gradient of each row follows the values.

@@ -18,7 +18,9 @@ from functools import partial
 from math import inf
 from pathlib import Path
 
-from presets import cores, means, number, records_of, results_of, runs_of_presets
+import atari_100k
+from aggregates import AGGREGATES, RESAMPLES, interval, normalised, resample, standard_error
+from presets import cores, means, number, records_of, results_of, runs_of_games, spread
 
 RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
@@ -43,10 +45,6 @@ CONTINUOUS = {
 # The runs of one network on several tasks, and the preset of the runs on each task alone.
 TOGETHER = "mujoco-ppo-three-tasks-s*"
 ALONE = "mujoco-ppo"
-# The preset of Atari 100k.
-ATARI_100K = "atari100k-dqn"
-# Published agents to compare it with, by the ids of their columns.
-ATARI_100K_PUBLISHED = {"der": "data-efficient Rainbow", "otrainbow": "overtrained Rainbow", "drq": "DrQ"}
 # The arguments with which toy texts were trained, and the names of the runs.
 TOY_TEXTS = {
     "pqn --games CliffWalking-v1": "toy-text-pqn-cliffwalking-s*",
@@ -57,47 +55,19 @@ TOY_TEXTS = {
 }
 PAGE = ROOT / "docs/src/explanation/evidence.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
-RESAMPLES = 2000
-
-
-def median(scores):
-    return statistics.median(scores)
-
-
-def interquartile_mean(scores):
-    cut = len(scores) // 4
-    return statistics.fmean(sorted(scores)[cut : len(scores) - cut])
-
-
-def optimality_gap(scores):
-    return statistics.fmean(1 - min(1, score) for score in scores)
-
-
-AGGREGATES = {"median": median, "interquartile mean": interquartile_mean, "optimality gap": optimality_gap}
-
-
-def normalised(game, score):
-    """Returns a score where 0 is a random player and 1 a human one. `game` has the scores of both."""
-    low, high = game["random_score"], game["human_score"]
-    return (score - low) / (high - low)
-
-
-def standard_error(returns):
-    return statistics.stdev(returns) / len(returns) ** 0.5
 
 
 def aggregate_lines(games):
     """Returns a row for each aggregate of the human-normalised scores."""
     generator = random.Random(1)
     resampled = [
-        [game["normalise"](statistics.fmean(generator.choices(game["agent"], k=len(game["agent"])))) for game in games]
+        [game["normalise"](statistics.fmean(resample(game["agent"], generator))) for game in games]
         for _ in range(RESAMPLES)
     ]
     yield "| human-normalised | score | 95 % interval |"
     yield "| --- | --- | --- |"
     for name, aggregate in AGGREGATES.items():
-        values = sorted(aggregate(scores) for scores in resampled)
-        low, high = values[RESAMPLES // 40], values[-RESAMPLES // 40]
+        low, high = interval(map(aggregate, resampled))
         score = aggregate([game["score"] for game in games])
         yield f"| {name} | {score:.3f} | {low:.3f} to {high:.3f} |"
 
@@ -121,12 +91,6 @@ def quarter_lines(program):
         yield f"| {name} | {' | '.join(cells)} | {sum(game['above'] for game in games)} |"
 
 
-def runs_of_games(preset):
-    """Returns the games of a preset with the results of their runs."""
-    for game, results in runs_of_presets().get(preset, {}).items():
-        yield game or results[0]["agent"][0]["game"], results
-
-
 def single_game_lines():
     """Returns a row for each seed of the presets of single games."""
     yield "| preset | seed | return | standard error | random player | training | reached in training |"
@@ -142,11 +106,6 @@ def single_game_lines():
             cells += [f"{minutes(results['seconds'])} on {cores(results)}"]
             cells += [f"{target} after {minutes(reached[0])}" if reached else f"not {target}"]
             yield f"| {' | '.join(cells)} |"
-
-
-def spread(scores):
-    """Returns the mean over seeds, and the standard deviation if there are several."""
-    return number(statistics.fmean(scores)) + (f" ± {number(statistics.stdev(scores))}" if len(scores) > 1 else "")
 
 
 def continuous_lines(published):
@@ -171,40 +130,6 @@ def together_lines():
     for place, task in enumerate(entry["game"] for entry in runs[0]["agent"]):
         random_player = number(statistics.fmean(means(runs, "random", place)))
         cells = [task, spread(means(runs, "agent", place)), spread(means(alone[task], "agent")), random_player]
-        yield f"| {' | '.join(cells)} |"
-
-
-def atari_100k_lines(games, published):
-    """Returns a row for each agent, and one for each game. `games` has the random and human scores."""
-    runs = dict(runs_of_games(ATARI_100K))
-    scores = {game: normalised(games[game], statistics.fmean(means(results, "agent"))) for game, results in runs.items()}
-    yield from atari_100k_aggregates(scores, games, published)
-    yield ""
-    yield from atari_100k_games(runs, scores, published)
-
-
-def atari_100k_aggregates(own, games, published):
-    scores = {f"`{ATARI_100K}`, {len(own)} games": own.values()}
-    for column, name in ATARI_100K_PUBLISHED.items():
-        scores[f"{name}, published"] = [normalised(games[game], published[game][column]) for game in own]
-    aggregates = {"mean": statistics.fmean, **AGGREGATES}
-    yield f"| human-normalised | {' | '.join(aggregates)} | games above the human player |"
-    yield f"| --- |{' --- |' * (len(aggregates) + 1)}"
-    for name, values in scores.items():
-        cells = [f"{aggregate(values):.3f}" for aggregate in aggregates.values()]
-        yield f"| {name} | {' | '.join(cells)} | {sum(value > 1 for value in values)} |"
-
-
-def atari_100k_games(runs, scores, published):
-    columns = ["game", "return", "standard error", "seeds", "random player", "human-normalised"]
-    yield f"| {' | '.join(columns)} | {' | '.join(ATARI_100K_PUBLISHED.values())} |"
-    yield f"| --- |{' --- |' * (len(columns) + len(ATARI_100K_PUBLISHED) - 1)}"
-    for game, results in runs.items():
-        errors = [standard_error(result["agent"][0]["returns"]) for result in results]
-        error = sum(error**2 for error in errors) ** 0.5 / len(errors)
-        cells = [game, spread(means(results, "agent")), number(error), str(len(results))]
-        cells += [number(statistics.fmean(means(results, "random"))), f"{scores[game]:.3f}"]
-        cells += [number(published[game][column]) for column in ATARI_100K_PUBLISHED]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -274,7 +199,7 @@ def main():
         lines,
         quarter_lines(options.program),
         single_game_lines(),
-        atari_100k_lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
+        atari_100k.lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),
         toy_text_lines(best_scores),

@@ -6,7 +6,7 @@
 
 Runs are made one after the other, on one thread each, in a directory of their own (--work). A run that was interrupted is
 resumed, and one that is complete is not repeated. `keep.py` copies what the repository has of a run. With --games each preset
-is trained on each game for itself.
+is trained on each game separately.
 """
 
 import argparse

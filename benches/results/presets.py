@@ -49,6 +49,11 @@ def means(results, player, place=0):
     return [statistics.fmean(result[player][place]["returns"]) for result in results]
 
 
+def spread(scores):
+    """Returns the mean over seeds, and the standard deviation if there are several."""
+    return number(statistics.fmean(scores)) + (f" ± {number(statistics.stdev(scores))}" if len(scores) > 1 else "")
+
+
 def score(results):
     """Describes the scores of the runs of a preset, each with the human-normalised median if it has several games."""
     seeds = seeds_of(results)
@@ -61,7 +66,7 @@ def score(results):
 
 
 def score_of_games(games):
-    """Describes the scores of the runs of a preset on several games, each with runs for itself: means over seeds, with their
+    """Describes the scores of the runs of a preset on several games, with separate runs for each: means over seeds, with their
     standard deviations. Of many games it has the human-normalised median."""
     counts = sorted({len(results) for results in games.values()})
     seeds = f"{span(counts, str)} seeds" if counts != [1] else "one seed"
@@ -106,7 +111,7 @@ def results_of(run):
 
 
 def runs_of_presets():
-    """Returns for each preset its runs: for each game that has runs for itself, and for None those of its own games."""
+    """Returns for each preset its runs: for each game that has separate runs, and for None those of its own games."""
     presets = defaultdict(lambda: defaultdict(list))
     for run in sorted(RUNS.iterdir()):
         preset = json.loads((run / "run.json").read_text(encoding="utf-8"))["preset"]
@@ -116,6 +121,12 @@ def runs_of_presets():
             if seed and run.name == run_name(preset, game, seed["seed"]):
                 presets[preset][game].append(results)
     return presets
+
+
+def runs_of_games(preset):
+    """Returns the games of a preset with the results of their runs."""
+    for game, results in runs_of_presets().get(preset, {}).items():
+        yield game or results[0]["agent"][0]["game"], results
 
 
 def measured():

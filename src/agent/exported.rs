@@ -76,7 +76,7 @@ impl Contents<'_> {
 }
 
 impl TrainedAgent {
-    /// Writes the network to a file, with these metadata beside its own.
+    /// Writes the network to a file, with these metadata added to its own.
     pub(crate) fn write(
         &self,
         Exported { network, spec }: Exported,

@@ -101,7 +101,7 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Returns the number of steps of all environments that training lasts, as the learner counts them.
     fn total_steps(&self) -> u64;
 
-    /// Returns the number of steps of all environments before the first update, beside those of a rollout.
+    /// Returns the number of steps of all environments before the first update, in addition to those of a rollout.
     fn learning_starts(&self) -> u64 {
         0
     }

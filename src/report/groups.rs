@@ -13,7 +13,7 @@ const INCIDENTAL: [&str; 4] =
 /// an agent for each game.
 const GAMES: &str = "environments.games";
 
-/// Runs of the same experiment with several seeds, or with several games of which each has runs for itself.
+/// Runs of the same experiment with several seeds, or of a separate run for each of several games.
 pub(super) struct Group {
     /// The algorithm and the keys in which the groups differ, in short.
     pub(super) label: String,

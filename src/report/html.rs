@@ -1,4 +1,4 @@
-//! Elements of the page, and numbers and times as they stand in it.
+//! Elements of the page, and its number and time formats.
 
 use super::chart;
 use super::groups::Group;

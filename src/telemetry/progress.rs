@@ -216,7 +216,7 @@ impl Progress {
     }
 }
 
-/// Returns the number of games beside each other.
+/// Returns the number of games side by side.
 fn columns(width: usize) -> usize {
     ((width + GAP) / (COLUMN + GAP)).max(1)
 }

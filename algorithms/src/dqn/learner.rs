@@ -356,7 +356,7 @@ impl Learner for Dqn {
         self.actor.check_complete(batch, &self.off_policy.replay.own())?;
         let device = self.training.device.clone().without_autodiff();
         let (num_envs, num_choices) = (self.spec().num_envs(), self.spec().max_choices());
-        // Each environment explores by itself.
+        // Each environment draws its own noise.
         let noise = self.training.network.draw_noise(num_envs, &mut self.off_policy.noise_rng, &device);
         let diagnose = |error| {
             let OffPolicy { spec, layout, updates, .. } = &self.off_policy;

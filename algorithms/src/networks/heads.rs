@@ -37,7 +37,7 @@ impl ActionColumns {
         }
     }
 
-    /// Returns `rows` if each task has a layer for itself among several, so that the outputs of a row need only the weights
+    /// Returns `rows` if each of several tasks has its own layer, so that the outputs of a row need only the weights
     /// of its [own](super::groups::GroupedRows::product).
     pub(super) fn grouping<'a>(&self, rows: &'a RowTasks) -> Option<&'a RowTasks> {
         let (layers, _) = self.layers();

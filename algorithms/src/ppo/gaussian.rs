@@ -1,7 +1,7 @@
-//! Normal distributions of continuous actions: each component of an action is drawn by itself.
+//! Normal distributions of continuous actions: each component of an action is drawn independently.
 //!
-//! Squashed actions are tanh of such numbers, from -1 to 1. Rollouts store the numbers themselves, so that nothing has to be
-//! inverted where tanh rounds to 1.
+//! Squashed actions are the tanh of such numbers, from -1 to 1. Rollouts store the numbers before tanh, which cannot be
+//! recovered where tanh rounds to 1.
 
 use std::f32::consts::PI;
 

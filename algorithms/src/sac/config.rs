@@ -35,7 +35,7 @@ settings! {
         pub policy_frequency: u64 = 2 => at_least(1.0),
         /// True if the temperature is learned, so that the entropy of the policy approaches its target. It begins at 1.
         pub autotune: bool = true,
-        /// The temperature without `autotune`: the weight of the entropy of the policy beside the rewards.
+        /// The temperature without `autotune`: the weight of the policy's entropy relative to the rewards.
         pub alpha: f32 = 0.2 => at_least(0.0),
         /// The target of the entropy is minus the number of components of an action, times this. Actions are measured in
         /// -1..=1 whatever their bounds.

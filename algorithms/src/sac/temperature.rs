@@ -3,7 +3,7 @@ use burn::tensor::{Device, Tensor};
 
 use crate::networks::RowTasks;
 
-/// The learned temperature of each task: the weight of the entropy of the policy beside the rewards.
+/// The learned temperature of each task: the weight of the policy's entropy relative to the rewards.
 #[derive(Module, Debug)]
 pub(super) struct Temperature {
     /// `[tasks]`.

@@ -14,7 +14,7 @@ pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
 use view::{View, ViewState};
 
-/// The information that an Atari environment reports beside observation and reward after every reset and step.
+/// The information that an Atari environment reports in addition to observation and reward after every reset and step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtariInfo {
     /// Remaining lives.

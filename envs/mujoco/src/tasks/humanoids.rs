@@ -10,7 +10,7 @@ use crate::simulation::{Field, Simulation};
 
 const SIZES: Sizes = Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, sites: 0, tendons: 0 };
 
-/// The arrays that both tasks observe beside the joints: the argument that includes each, and its first element. The world
+/// The arrays that both tasks observe in addition to the joints: the argument that includes each, and its first element. The world
 /// and the forces on the root, which has no actuator, are left out.
 const PARTS: [(&str, Field, usize); 4] = [
     ("include_cinert_in_observation", Field::Inertias, 10),

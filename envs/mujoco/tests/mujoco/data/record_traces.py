@@ -29,7 +29,7 @@ SHOW = {"exclude_current_positions_from_observation": False}
 WALKER = {"frame_skip": 2, "forward_reward_weight": 0.7, "ctrl_cost_weight": 0.03, "healthy_reward": 0.3}
 SURVIVE = {"terminate_when_unhealthy": False}
 
-# Arguments beside the default ones. Every argument occurs.
+# Non-default arguments. Every argument occurs.
 CASES = {
     "Ant-v5": [
         {"main_body": "torso", "healthy_z_range": (0.3, 0.9), "contact_force_range": (-0.5, 2.0), **SHOW},
