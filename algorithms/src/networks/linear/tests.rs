@@ -84,6 +84,41 @@ fn outputs_and_gradients_equal_sums_by_definition() {
 }
 
 #[test]
+fn sums_do_not_depend_on_the_width_of_vectors() {
+    // The definition has no vectors: products are added in ascending order, each with one rounding.
+    let sum = |factors: &mut dyn Iterator<Item = (f32, f32)>| {
+        factors.fold(0.0, |sum, (a, b): (f32, f32)| a.mul_add(b, sum))
+    };
+    for sizes @ [rows, inputs, outputs] in SIZES {
+        let arguments = random(sizes);
+        let [input, weight, bias, factors] =
+            arguments.clone().map(|data| data.try_into_vec::<f32>().unwrap());
+        let each =
+            |rows: usize, columns: usize| (0..rows * columns).map(move |at| (at / columns, at % columns));
+        let output = |(row, column)| {
+            sum(&mut (0..inputs).map(|k| (input[row * inputs + k], weight[k * outputs + column])))
+                + bias[column]
+        };
+        let of_input = |(row, k)| {
+            sum(&mut (0..outputs)
+                .map(|column| (factors[row * outputs + column], weight[k * outputs + column])))
+        };
+        let of_weight = |(k, column)| {
+            sum(&mut (0..rows).map(|row| (input[row * inputs + k], factors[row * outputs + column])))
+        };
+        let expected: [Vec<f32>; 4] = [
+            each(rows, outputs).map(output).collect(),
+            each(rows, inputs).map(of_input).collect(),
+            each(inputs, outputs).map(of_weight).collect(),
+            (0..outputs)
+                .map(|column| sum(&mut (0..rows).map(|row| (factors[row * outputs + column], 1.0))))
+                .collect(),
+        ];
+        assert_eq!(run(extension::linear, &arguments, false), expected, "{sizes:?}");
+    }
+}
+
+#[test]
 fn outputs_and_gradients_equal_those_of_burn() {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
         let arguments = random(sizes);
