@@ -46,6 +46,7 @@ pub mod pqn;
 #[cfg(test)]
 mod recording;
 mod replay;
+mod replay_plan;
 pub mod returns;
 mod rollout;
 mod rollout_plan;

@@ -15,6 +15,7 @@ use crate::networks::ObservationLayout;
 use crate::replay::{
     ActionElement, Draw, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
 };
+use crate::replay_plan::ReplayPlan;
 use crate::seeds::Stream;
 use crate::state_bytes::{Header, bad, end};
 use crate::training::Training;
@@ -23,14 +24,6 @@ use crate::{LearnerError, VectorSpec};
 /// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
 /// would be a noticeable part.
 const STOPPABLE: f64 = 8.0;
-
-/// The settings of all learners with a replay, as far as they plan the training.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplayPlan {
-    pub(crate) total_steps: u64,
-    pub(crate) learning_starts: usize,
-    pub(crate) train_ratio: f64,
-}
 
 /// Replay, random generators and schedule of an off-policy learner. All of it is the same in each process of its cluster,
 /// except that a process stores the observations of its own environments.

@@ -11,7 +11,7 @@ use settings::Section;
 use toml::{Table, Value};
 
 use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
-use super::off_policy::{self, OffPolicy, ReplayLearner, TrialSizes};
+use super::off_policy::{self, Minibatches, OffPolicy, ReplayLearner, TrialSizes};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use super::value_player::ValuePlayer;
@@ -42,6 +42,11 @@ struct Sections {
 impl Sections {
     fn learner(&self, learner: Dqn) -> Box<dyn Learner> {
         Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
+    }
+
+    fn minibatches(&self) -> Minibatches {
+        let DqnConfig { batch_size, n_step, learning_starts, train_ratio, .. } = self.dqn;
+        Minibatches { batch_size, n_step, learning_starts, train_ratio }
     }
 }
 
@@ -84,20 +89,11 @@ impl AlgorithmConfig for Sections {
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
         let size = Dqn::replay_size(&self.dqn, spec, &Cluster::default())?;
-        Ok(Workload {
-            samples_per_step: self.dqn.train_ratio * self.dqn.batch_size as f64,
-            minibatch: self.dqn.batch_size,
-            learning_starts: self.dqn.learning_starts as u64,
-            experience: if self.replay.folder.is_some() { size.index_bytes } else { size.total_bytes() },
-            capacity: size.steps,
-            in_checkpoint: self.replay.in_checkpoint,
-            values_per_weight: 4,
-        })
+        Ok(self.minibatches().workload(size, &self.replay))
     }
 
     fn trial(&self, spec: &VectorSpec) -> Trial {
-        let sizes = TrialSizes::new(spec, self.dqn.batch_size, self.dqn.n_step, self.dqn.train_ratio);
-        let TrialSizes { learning_starts, buffer_size, train_ratio } = sizes;
+        let TrialSizes { learning_starts, buffer_size, train_ratio } = self.minibatches().trial(spec);
         let total_steps = u64::MAX;
         let dqn = DqnConfig { total_steps, learning_starts, buffer_size, train_ratio, ..self.dqn.clone() };
         let samples = dqn.batch_size;

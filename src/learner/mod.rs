@@ -3,8 +3,8 @@
 //! * `registry` lists them.
 //! * `algorithm` and `player` are the traits through which the application uses them.
 //! * `ppo`, `dqn`, `pqn` and `sac` implement these traits with the learners of the crate `algorithms`; `dqn` and `pqn` share
-//!   the player in `value_player`, `ppo` and `pqn` the sizes of rollouts in `on_policy`, `dqn` and `sac` the reports and the
-//!   replay in checkpoints in `off_policy`.
+//!   the player in `value_player`, `ppo` and `pqn` the sizes of rollouts in `on_policy`, `dqn` and `sac` the sizes of
+//!   minibatches, the reports and the replay in checkpoints in `off_policy`.
 
 mod algorithm;
 mod dqn;

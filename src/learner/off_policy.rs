@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use algorithms::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
-use algorithms::{LearnerError, SpecError, VectorSpec};
+use algorithms::{LearnerError, ReplaySize, SpecError, VectorSpec};
 use rl_env::{Actions, Batch};
 
-use super::algorithm::Learner;
+use super::algorithm::{Learner, Workload};
 use super::player::Player;
+use super::replay_storage::ReplaySettings;
 use crate::telemetry::Sample;
 
 pub(super) const MEMORY_REMEDY: &str = "use a smaller replay (buffer_size), keep it in a file (replay.folder) or use smaller \
@@ -111,25 +112,46 @@ impl<L: ReplayLearner> Learner for OffPolicy<L> {
     }
 }
 
-/// The sizes of a measurement.
+/// The sizes of the minibatches of a learner with a replay, and how often it learns from one.
+pub(super) struct Minibatches {
+    pub(super) batch_size: usize,
+    pub(super) n_step: usize,
+    pub(super) learning_starts: usize,
+    pub(super) train_ratio: f64,
+}
+
+/// The settings of a measurement that differ from those of training.
 pub(super) struct TrialSizes {
     pub(super) learning_starts: usize,
     pub(super) buffer_size: usize,
     pub(super) train_ratio: f64,
 }
 
-impl TrialSizes {
+impl Minibatches {
+    /// Returns the amount of learning with a replay of `size`, stored according to `replay`.
+    pub(super) fn workload(&self, size: ReplaySize, replay: &ReplaySettings) -> Workload {
+        Workload {
+            samples_per_step: self.train_ratio * self.batch_size as f64,
+            minibatch: self.batch_size,
+            learning_starts: self.learning_starts as u64,
+            experience: if replay.folder.is_some() { size.index_bytes } else { size.total_bytes() },
+            capacity: size.steps,
+            in_checkpoint: replay.in_checkpoint,
+            values_per_weight: 4,
+        }
+    }
+
     /// Returns sizes for the environments of `spec` with which few steps lead to an update.
-    pub(super) fn new(spec: &VectorSpec, batch_size: usize, n_step: usize, train_ratio: f64) -> Self {
+    pub(super) fn trial(&self, spec: &VectorSpec) -> TrialSizes {
         let num_envs = spec.num_envs();
         let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
         let most = (0..spec.tasks.len()).map(of_task).max().unwrap_or(1);
-        let learning_starts = batch_size.max(num_envs * (n_step + 2));
-        Self {
+        let learning_starts = self.batch_size.max(num_envs * (self.n_step + 2));
+        TrialSizes {
             learning_starts,
             // Every game has an equal share, which its environments divide.
             buffer_size: (spec.tasks.len() * most * TRIAL_STEPS).max(learning_starts),
-            train_ratio: train_ratio.min(TRIAL_UPDATES / num_envs as f64),
+            train_ratio: self.train_ratio.min(TRIAL_UPDATES / num_envs as f64),
         }
     }
 }

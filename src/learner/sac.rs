@@ -14,7 +14,7 @@ use settings::Section;
 use toml::{Table, Value};
 
 use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
-use super::off_policy::{self, OffPolicy, ReplayLearner, TrialSizes};
+use super::off_policy::{self, Minibatches, OffPolicy, ReplayLearner, TrialSizes};
 use super::player::{Player, Reading};
 use super::replay_storage::{self, ReplaySettings};
 use crate::telemetry::{Metric, Sample};
@@ -44,6 +44,11 @@ struct Sections {
 impl Sections {
     fn learner(&self, learner: Sac) -> Box<dyn Learner> {
         Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
+    }
+
+    fn minibatches(&self) -> Minibatches {
+        let SacConfig { batch_size, learning_starts, train_ratio, .. } = self.sac;
+        Minibatches { batch_size, n_step: 1, learning_starts, train_ratio }
     }
 }
 
@@ -79,20 +84,11 @@ impl AlgorithmConfig for Sections {
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
         let size = Sac::replay_size(&self.sac, spec, &Cluster::default())?;
-        Ok(Workload {
-            samples_per_step: self.sac.train_ratio * self.sac.batch_size as f64,
-            minibatch: self.sac.batch_size,
-            learning_starts: self.sac.learning_starts as u64,
-            experience: if self.replay.folder.is_some() { size.index_bytes } else { size.total_bytes() },
-            capacity: size.steps,
-            in_checkpoint: self.replay.in_checkpoint,
-            values_per_weight: 4,
-        })
+        Ok(self.minibatches().workload(size, &self.replay))
     }
 
     fn trial(&self, spec: &VectorSpec) -> Trial {
-        let sizes = TrialSizes::new(spec, self.sac.batch_size, 1, self.sac.train_ratio);
-        let TrialSizes { learning_starts, buffer_size, train_ratio } = sizes;
+        let TrialSizes { learning_starts, buffer_size, train_ratio } = self.minibatches().trial(spec);
         let total_steps = u64::MAX;
         let sac = SacConfig { total_steps, learning_starts, buffer_size, train_ratio, ..self.sac.clone() };
         let samples = sac.batch_size;

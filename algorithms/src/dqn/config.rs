@@ -3,7 +3,7 @@ use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::action_values::LossKind;
 use crate::networks::{ObservationLayout, PolicyConfig};
-use crate::off_policy::ReplayPlan;
+use crate::replay_plan::ReplayPlan;
 use crate::{ConfigError, ValueScale};
 
 choices! {
@@ -110,18 +110,7 @@ impl DqnConfig {
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.check()?;
-        ConfigError::unless(
-            self.buffer_size >= self.batch_size,
-            "buffer_size",
-            &self.buffer_size,
-            format!("{} (batch_size) or more", self.batch_size),
-        )?;
-        ConfigError::unless(
-            self.learning_starts <= self.buffer_size,
-            "learning_starts",
-            &self.learning_starts,
-            format!("at most {} (buffer_size)", self.buffer_size),
-        )?;
+        self.plan().validate()?;
         ConfigError::unless(
             self.v_max > self.v_min,
             "v_max",
@@ -131,8 +120,8 @@ impl DqnConfig {
     }
 
     pub(super) fn plan(&self) -> ReplayPlan {
-        let Self { total_steps, learning_starts, train_ratio, .. } = *self;
-        ReplayPlan { total_steps, learning_starts, train_ratio }
+        let Self { total_steps, buffer_size, batch_size, learning_starts, train_ratio, .. } = *self;
+        ReplayPlan { total_steps, buffer_size, batch_size, learning_starts, train_ratio }
     }
 
     /// Checks that observations of `layout` can be augmented as configured.

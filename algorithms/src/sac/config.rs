@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, settings};
 
 use crate::ConfigError;
-use crate::off_policy::ReplayPlan;
+use crate::replay_plan::ReplayPlan;
 
 settings! {
     /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous actions.
@@ -49,25 +49,14 @@ settings! {
 
 impl SacConfig {
     pub(super) fn plan(&self) -> ReplayPlan {
-        let Self { total_steps, learning_starts, train_ratio, .. } = *self;
-        ReplayPlan { total_steps, learning_starts, train_ratio }
+        let Self { total_steps, buffer_size, batch_size, learning_starts, train_ratio, .. } = *self;
+        ReplayPlan { total_steps, buffer_size, batch_size, learning_starts, train_ratio }
     }
 
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.check()?;
-        ConfigError::unless(
-            self.buffer_size >= self.batch_size,
-            "buffer_size",
-            &self.buffer_size,
-            format!("{} (batch_size) or more", self.batch_size),
-        )?;
-        ConfigError::unless(
-            self.learning_starts <= self.buffer_size,
-            "learning_starts",
-            &self.learning_starts,
-            format!("at most {} (buffer_size)", self.buffer_size),
-        )
+        self.plan().validate()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::off_policy::OffPolicy;
 use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
-use crate::{ConfigError, LearnerError, VectorSpec};
+use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"SACSTATE", version: 2 };
 
@@ -100,12 +100,7 @@ impl Sac {
         let (state, frames) = decode(bytes)?;
         config.check_change(&state.config)?;
         policy.check_change(&state.policy)?;
-        let allowed = format!("{} or more, which have been made already", state.steps);
-        let (is_possible, total_steps) = (config.total_steps >= state.steps, config.total_steps);
-        // The last batch of steps may exceed the total that training began with.
-        if config.total_steps != state.config.total_steps {
-            ConfigError::unless(is_possible, "total_steps", &total_steps, allowed)?;
-        }
+        config.plan().check_total(&state.config.plan(), state.steps)?;
         Self::restored(State { config, policy, ..state }, frames, cluster, storage, device)
     }
 
