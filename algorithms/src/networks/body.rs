@@ -1,6 +1,6 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{Tensor, TensorData};
 
 use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
 use super::impala::Impala;
@@ -51,10 +51,7 @@ impl Hidden {
 
     /// `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        if self.activation.is_rectifier() {
-            return fully_connected(&self.linear, input, true).cast(DType::F32);
-        }
-        self.activation.forward(fully_connected(&self.linear, input, false))
+        self.activation.after(|rectify| fully_connected(&self.linear, input, rectify))
     }
 }
 

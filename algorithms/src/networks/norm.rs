@@ -1,5 +1,4 @@
 use burn::module::{Module, Param};
-use burn::tensor::activation::relu;
 use burn::tensor::{DType, Device, Tensor};
 
 use super::layer_norm::layer_norm;
@@ -55,21 +54,19 @@ impl Activation {
         Self { norm: layer_norm.then(norm), tanh }
     }
 
-    /// Returns true if it is only a ReLU, which commutes with changes of the precision.
-    pub(super) fn is_rectifier(&self) -> bool {
-        self.norm.is_none() && !self.tanh
-    }
-
-    /// Applies it to `[rows, width]` of any precision, in `f32`.
-    pub(super) fn forward(&self, values: Tensor<2>) -> Tensor<2> {
-        let values = values.cast(DType::F32);
+    /// Applies it in `f32` to the outputs of a layer, `[rows, width]` of any precision. `layer` computes them, rectified if its
+    /// argument is true.
+    pub(super) fn after(&self, layer: impl FnOnce(bool) -> Tensor<2>) -> Tensor<2> {
+        // A ReLU commutes with changes of the precision.
+        let is_rectifier = self.norm.is_none() && !self.tanh;
+        let values = layer(is_rectifier).cast(DType::F32);
         match &self.norm {
             Some(VectorNorm { gamma, beta }) => {
                 let normal = layer_norm(values, gamma.val(), beta.val(), !self.tanh);
                 if self.tanh { normal.tanh() } else { normal }
             }
             None if self.tanh => values.tanh(),
-            None => relu(values),
+            None => values,
         }
     }
 }

@@ -173,8 +173,10 @@ impl QHead {
     ) -> Tensor<2> {
         let layer =
             |layer: fn(&QHeadNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
-        let hidden = self.hidden.forward(features, None, layer(|noise| &noise.hidden));
-        self.output.forward(self.activation.forward(hidden), tasks, layer(|noise| &noise.output))
+        let hidden = self
+            .activation
+            .after(|rectify| self.hidden.forward(features, None, layer(|noise| &noise.hidden), rectify));
+        self.output.forward(hidden, tasks, layer(|noise| &noise.output), false)
     }
 
     fn rescale(self, change: &ColumnRescaling) -> Self {

@@ -12,6 +12,7 @@ mod forward;
 #[cfg(test)]
 mod tests;
 
+use burn::module::Param;
 use burn::nn::Linear;
 use burn::tensor::activation::relu;
 use burn::tensor::module::linear;
@@ -22,8 +23,18 @@ use super::precision::cast_like;
 /// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format. Sets negative outputs to 0 if
 /// `rectify` is true.
 pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>, rectify: bool) -> Tensor<2> {
-    let weight = cast_like(layer.weight.val(), &input);
-    match layer.bias.as_ref().map(|bias| cast_like(bias.val(), &input)) {
+    affine(input, layer.weight.val(), layer.bias.as_ref().map(Param::val), rectify)
+}
+
+/// Like [`fully_connected`], with a weight `[inputs, outputs]` and a bias `[outputs]`.
+pub(super) fn affine(
+    input: Tensor<2>,
+    weight: Tensor<2>,
+    bias: Option<Tensor<1>>,
+    rectify: bool,
+) -> Tensor<2> {
+    let weight = cast_like(weight, &input);
+    match bias.map(|bias| cast_like(bias, &input)) {
         Some(bias) if input.device() == Device::flex() && input.dtype() == DType::F32 => {
             extension::linear(input, weight, bias, rectify)
         }

@@ -2,11 +2,12 @@ use std::ops::Range;
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
+use burn::tensor::activation::relu;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use rand::Rng;
 
 use super::init::standard_normal;
-use super::linear::fully_connected;
+use super::linear::affine;
 use super::precision::cast_like;
 use super::{Initializer, RowTasks, on_cpu};
 
@@ -59,30 +60,27 @@ impl LayerNoise {
 
 impl NoisyLinear {
     /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input. Without noise, uses the
-    /// mean weights. With `tasks`, the outputs are those of each row's task.
+    /// mean weights. With `tasks`, the outputs are those of each row's task. Sets negative outputs to 0 if `rectify` is true.
     pub fn forward(
         &self,
         input: Tensor<2>,
         tasks: Option<&RowTasks>,
         noise: Option<&LayerNoise>,
+        rectify: bool,
     ) -> Tensor<2> {
-        let layer = |weight: &Param<Tensor<2>>, bias: &Param<Tensor<1>>, input: Tensor<2>| {
-            product(&input, weight.val(), bias.val(), tasks)
+        let Some(noise) = noise else {
+            return product(input, self.weight.val(), self.bias.val(), tasks, rectify);
         };
-        if let Some(noise) = noise.filter(|noise| noise.is_cheaper_on_weights(&input)) {
+        if noise.is_cheaper_on_weights(&input) {
             let (weight, bias) = self.with_noise(noise);
-            return product(&input, weight, bias, tasks);
+            return product(input, weight, bias, tasks, rectify);
         }
-        let output = layer(&self.weight, &self.bias, input.clone());
-        match noise {
-            // The outer product is never formed: its factors are applied to both sides of the product.
-            Some(noise) => {
-                let [inputs, outputs] =
-                    [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
-                output + layer(&self.weight_sigma, &self.bias_sigma, input * inputs) * outputs
-            }
-            None => output,
-        }
+        // The outer product is never formed: its factors are applied to both sides of the product.
+        let [inputs, outputs] = [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
+        let mean = product(input.clone(), self.weight.val(), self.bias.val(), tasks, false);
+        let sigma = product(input * inputs, self.weight_sigma.val(), self.bias_sigma.val(), tasks, false);
+        let output = mean + sigma * outputs;
+        if rectify { relu(output) } else { output }
     }
 
     /// Returns weight and bias with the same noise for all rows, on the CPU.
@@ -115,13 +113,18 @@ impl NoisyLinear {
 }
 
 /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input; with `tasks`, only the outputs of each
-/// row's task.
-fn product(input: &Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, tasks: Option<&RowTasks>) -> Tensor<2> {
-    let (weight, bias) = (cast_like(weight, input), cast_like(bias, input));
-    match tasks {
-        Some(tasks) => tasks.group(input).product(weight, bias),
-        None => input.clone().matmul(weight) + bias.unsqueeze(),
-    }
+/// row's task. Sets negative outputs to 0 if `rectify` is true.
+fn product(
+    input: Tensor<2>,
+    weight: Tensor<2>,
+    bias: Tensor<1>,
+    tasks: Option<&RowTasks>,
+    rectify: bool,
+) -> Tensor<2> {
+    let Some(tasks) = tasks else { return affine(input, weight, Some(bias), rectify) };
+    let (weight, bias) = (cast_like(weight, &input), cast_like(bias, &input));
+    let output = tasks.group(&input).product(weight, bias);
+    if rectify { relu(output) } else { output }
 }
 
 /// A fully connected layer, with or without noise.
@@ -150,20 +153,20 @@ impl Dense {
     }
 
     /// Computes `[rows, outputs]` of `[rows, inputs]`; with `tasks`, of layers side by side only the outputs of that of each
-    /// row's task.
+    /// row's task. Sets negative outputs to 0 if `rectify` is true.
     pub fn forward(
         &self,
         input: Tensor<2>,
         tasks: Option<&RowTasks>,
         noise: Option<&LayerNoise>,
+        rectify: bool,
     ) -> Tensor<2> {
         match self {
-            Self::Plain(layer) if tasks.is_none() => fully_connected(layer, input, false),
             Self::Plain(Linear { weight, bias }) => {
                 let bias = bias.as_ref().expect("the layer has a bias");
-                product(&input, weight.val(), bias.val(), tasks)
+                product(input, weight.val(), bias.val(), tasks, rectify)
             }
-            Self::Noisy(linear) => linear.forward(input, tasks, noise),
+            Self::Noisy(linear) => linear.forward(input, tasks, noise, rectify),
         }
     }
 
@@ -210,13 +213,13 @@ mod tests {
         let (layer, input) = (layer(), tensor([1.0, 2.0], [1, 2]));
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         // 1 * 1 + 2 * 3 + 10 and 1 * 2 + 2 * 4 + 20.
-        assert_eq!(host(layer.forward(input.clone(), None, None)), [17.0, 30.0]);
+        assert_eq!(host(layer.forward(input.clone(), None, None, false)), [17.0, 30.0]);
         // Noise (2, -1) of the inputs and (1, 3) of the outputs. The noise of the weights is 0.5 * 2 * 1 and
         // 1.5 * -1 * 1 in the first column, 1 * 2 * 3 and 2 * -1 * 3 in the second; that of the biases is 0.1
         // * 1 and 0.2 * 3.
         let noise = LayerNoise { inputs: tensor([2.0, -1.0], [1, 2]), outputs: tensor([1.0, 3.0], [1, 2]) };
         let expected = [17.0 + (1.0 - 3.0) + 0.1, 30.0 + (6.0 - 12.0) + 0.6];
-        let outputs = host(layer.forward(input, None, Some(&noise)));
+        let outputs = host(layer.forward(input, None, Some(&noise), false));
         assert!(outputs.iter().zip(expected).all(|(output, expected)| (output - expected).abs() < 1e-5));
     }
 
@@ -225,11 +228,11 @@ mod tests {
         let (layer, input) = (layer(), tensor([1.0, 2.0, 1.0, 2.0], [2, 2]));
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         let noise = layer.draw_noise(2, 1, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex());
-        let both = host(layer.forward(input.clone(), None, Some(&noise)));
+        let both = host(layer.forward(input.clone(), None, Some(&noise), false));
         assert!(both[0] != both[2] && both[1] != both[3], "{both:?}");
         for row in 0..2 {
             let noise = noise.of_rows(row..row + 1);
-            let alone = host(layer.forward(input.clone().narrow(0, row, 1), None, Some(&noise)));
+            let alone = host(layer.forward(input.clone().narrow(0, row, 1), None, Some(&noise), false));
             assert_eq!(alone, both[2 * row..2 * row + 2]);
         }
     }
@@ -248,7 +251,7 @@ mod tests {
         let tasks: Vec<Task> = ["one", "two"].map(|name| Task::new(name, 3)).into();
         let rows = RowTasks::new([1, 0, 0, 1].into_iter(), &tasks, &device);
         let results = [&shared, &each].map(|noise| {
-            let output = layer.forward(input.clone(), Some(&rows), Some(noise));
+            let output = layer.forward(input.clone(), Some(&rows), Some(noise), false);
             let gradients = output.clone().square().sum().backward();
             let matrices = [&layer.weight, &layer.weight_sigma].map(|of| of.val().grad(&gradients).unwrap());
             let vectors = [&layer.bias, &layer.bias_sigma].map(|of| of.val().grad(&gradients).unwrap());
@@ -262,6 +265,27 @@ mod tests {
         assert!(results[0].iter().all(|value| *value != 0.0), "{results:?}");
         let close = |(one, other): (&f32, &f32)| (one - other).abs() < 1e-5 * one.abs().max(1.0);
         assert!(results[0].iter().zip(&results[1]).all(close), "{results:?}");
+    }
+
+    #[test]
+    fn rectified_outputs_have_zeros_in_place_of_negative_numbers() {
+        let device = Device::flex();
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let layer = Initializer { rng: &mut rng, device: &device }.noisy_linear(5, 6, 0.5);
+        let values: Vec<f32> = (0..20).map(|_| standard_normal(&mut rng) as f32).collect();
+        let input = Tensor::from_data(TensorData::new(values, [4, 5]), &device);
+        let tasks: Vec<Task> = ["one", "two"].map(|name| Task::new(name, 3)).into();
+        let rows = RowTasks::new([1, 0, 0, 1].into_iter(), &tasks, &device);
+        for (num_rows, tasks) in [(0, None), (1, None), (4, None), (0, Some(&rows)), (4, Some(&rows))] {
+            let layers = if tasks.is_some() { 2 } else { 1 };
+            let noise = (num_rows > 0).then(|| layer.draw_noise(num_rows, layers, &mut rng, &device));
+            let output = |rectify: bool| -> Vec<f32> {
+                layer.forward(input.clone(), tasks, noise.as_ref(), rectify).try_into_vec_as().unwrap()
+            };
+            let plain = output(false);
+            assert!(plain.iter().any(|&value| value < 0.0));
+            assert_eq!(output(true), plain.iter().map(|value| value.max(0.0)).collect::<Vec<_>>());
+        }
     }
 
     #[test]
