@@ -68,6 +68,7 @@ impl Layer {
                     step: stride * inputs,
                     runs: &runs,
                     length: kernel * inputs,
+                    element_step: 1,
                 };
                 self.affine.multiply(left, panel, output);
             }
@@ -82,7 +83,7 @@ impl Layer {
             append_patches(self.geometry, padded(self.geometry, image, buffer), patches);
         }
         let length = self.geometry.patch();
-        let left = Rows { values: patches, count: patches.len() / length, step: length, runs: &[0], length };
+        let left = Rows::of_matrix(patches, length, 0..patches.len() / length);
         for panel in 0..self.affine.panels() {
             self.affine.multiply(left, panel, output);
         }

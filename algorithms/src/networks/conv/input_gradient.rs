@@ -75,7 +75,14 @@ impl InputGradient {
         for panel in 0..phase.weight.count() {
             let panel_width = phase.weight.width();
             Arch::new().dispatch(Product {
-                left: Rows { values: output.values(), count: covered, step: outputs, runs: &runs, length },
+                left: Rows {
+                    values: output.values(),
+                    count: covered,
+                    step: outputs,
+                    runs: &runs,
+                    length,
+                    element_step: 1,
+                },
                 right: &phase.weight.panel(panel)[rows.start * length * panel_width..],
                 right_step: panel_width,
                 bias: &[0.0; MAX_COLUMNS],

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use pulp::Arch;
-use rayon::prelude::*;
 
 use super::Sizes;
 use super::forward::multiply;
-use crate::networks::products::{Affine, Grid, OuterProducts, Panels, PositionSums, Unrectified};
+use crate::networks::products::{Affine, Grid, Panels, PositionSums, Rows, Unrectified};
 
 /// The tensors of a forward pass and the gradient of its output.
 #[derive(Clone, Copy)]
@@ -39,36 +38,43 @@ impl<'a> Backward<'a> {
 
     /// Computes the gradient of the input, `[rows, inputs]`, given that of the output before the rectifier.
     pub(super) fn of_input(&self, gradient: &[f32]) -> Vec<f32> {
-        let Sizes { inputs, outputs, .. } = self.sizes;
-        let transposed = Panels::pack(outputs, inputs, |row, column| self.weight[column * outputs + row]);
-        let affine = Affine::new(transposed, &vec![0.0; inputs], false);
-        multiply(&affine, gradient, outputs)
+        let Sizes { rows, inputs, outputs } = self.sizes;
+        if rows == 0 {
+            return Vec::new();
+        }
+        let product = |right, count, left: &[f32]| {
+            let affine = Affine::new(transposed(right, outputs), &vec![0.0; right.len() / outputs], false);
+            multiply(&affine, count, |rows| Rows::of_matrix(left, outputs, rows))
+        };
+        // Transposing the weight takes longer than the product if there are few rows.
+        if rows * (inputs + outputs) < inputs * outputs {
+            let result = product(gradient, inputs, self.weight);
+            (0..rows).flat_map(|row| result.iter().skip(row).step_by(rows)).copied().collect()
+        } else {
+            product(self.weight, rows, gradient)
+        }
     }
 
     /// Computes the gradients of weight and bias, given that of the output before the rectifier.
     pub(super) fn of_parameters(&self, gradient: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let Sizes { rows, inputs, outputs } = self.sizes;
-        let gradient = Panels::of(gradient, outputs);
-        let mut weight = Panels::zeros(inputs, outputs);
-        let mut bias = Panels::zeros(1, outputs);
         if rows == 0 {
-            return (weight.into_matrix(), bias.into_matrix());
+            return (vec![0.0; inputs * outputs], vec![0.0; outputs]);
         }
-        let (left, width) = (self.input, gradient.width());
-        let grid = |step| Grid { height: 1, width: rows, row_step: 0, step };
-        let panels = weight.par_panels_mut().zip(bias.par_panels_mut()).enumerate();
-        panels.for_each(|(index, (weight, bias))| {
-            let (right, right_grid) = (gradient.panel(index), grid(width));
-            Arch::new().dispatch(PositionSums { values: right, grid: right_grid, sums: bias });
-            Arch::new().dispatch(OuterProducts {
-                left,
-                left_grid: grid(inputs),
-                length: inputs,
-                right,
-                right_grid,
-                sums: weight,
-            });
-        });
-        (weight.into_matrix(), bias.into_matrix())
+        let gradient = Panels::of(gradient, outputs);
+        let mut bias = Panels::zeros(1, outputs);
+        for index in 0..gradient.count() {
+            let grid = Grid { height: 1, width: rows, row_step: 0, step: gradient.width() };
+            let (values, sums) = (gradient.panel(index), bias.panel_mut(index));
+            Arch::new().dispatch(PositionSums { values, grid, sums });
+        }
+        let affine = Affine::new(gradient, &vec![0.0; outputs], false);
+        let weight = multiply(&affine, inputs, |some| Rows::of_columns(self.input, inputs, some));
+        (weight, bias.into_matrix())
     }
+}
+
+/// Transposes a matrix in row-major order.
+fn transposed(matrix: &[f32], columns: usize) -> Panels {
+    Panels::pack(columns, matrix.len() / columns, |row, column| matrix[column * columns + row])
 }

@@ -1,6 +1,7 @@
 //! The forward pass over a batch.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -22,23 +23,25 @@ pub(super) fn forward(sizes: Sizes, input: &[f32], weight: &[f32], bias: &[f32],
     } else {
         Affine::new(Panels::of(weight, sizes.outputs), bias, rectify)
     };
-    multiply(&affine, input, sizes.inputs)
+    multiply(&affine, sizes.rows, |rows| Rows::of_matrix(input, sizes.inputs, rows))
 }
 
-/// Applies a layer to `[rows, length]`: `[rows, outputs]`.
+/// Applies a layer to `count` rows, of which `left` returns some: `[count, outputs]`.
 #[allow(unsafe_code)]
-pub(super) fn multiply(affine: &Affine<'_>, left: &[f32], length: usize) -> Vec<f32> {
-    let (rows, columns) = (left.len() / length, affine.outputs());
-    let mut result = Box::new_uninit_slice(rows * columns);
-    let parts = result.par_chunks_mut(PART_ROWS * columns);
-    left.par_chunks(PART_ROWS * length).zip(parts).for_each(
-        |(values, result): (_, &mut [MaybeUninit<f32>])| {
-            let left = Rows { values, count: values.len() / length, step: length, runs: &[0], length };
-            for panel in 0..affine.panels() {
-                affine.multiply(left, panel, result);
-            }
-        },
-    );
+pub(super) fn multiply<'a>(
+    affine: &Affine<'_>,
+    count: usize,
+    left: impl Fn(Range<usize>) -> Rows<'a> + Sync,
+) -> Vec<f32> {
+    let columns = affine.outputs();
+    let mut result: Box<[MaybeUninit<f32>]> = Box::new_uninit_slice(count * columns);
+    result.par_chunks_mut(PART_ROWS * columns).enumerate().for_each(|(part, result)| {
+        let first = part * PART_ROWS;
+        let left = left(first..(first + PART_ROWS).min(count));
+        for panel in 0..affine.panels() {
+            affine.multiply(left, panel, result);
+        }
+    });
     // SAFETY: the products of each part write its rows in all columns.
     unsafe { result.assume_init() }.into_vec()
 }

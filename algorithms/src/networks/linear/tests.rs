@@ -15,9 +15,17 @@ fn burns(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) ->
 }
 
 /// Rows, inputs and outputs: one of each, few and many rows, several parts of rows, and outputs below, at and beyond the width
-/// of a panel.
-const SIZES: [[usize; 3]; 7] =
-    [[1, 1, 1], [1, 17, 64], [5, 3, 32], [31, 8, 45], [32, 8, 45], [61, 23, 16], [130, 70, 100]];
+/// of a panel. With the second and the last sizes the gradient is transposed rather than the weight.
+const SIZES: [[usize; 3]; 8] = [
+    [1, 1, 1],
+    [1, 17, 64],
+    [5, 3, 32],
+    [31, 8, 45],
+    [32, 8, 45],
+    [61, 23, 16],
+    [130, 70, 100],
+    [33, 96, 100],
+];
 
 /// Input, weight, bias and factors of the outputs in the loss, drawn by `draw`.
 fn arguments([rows, inputs, outputs]: [usize; 3], mut draw: impl FnMut() -> f32) -> [TensorData; 4] {

@@ -1,8 +1,6 @@
 //! Panels: matrices cut into groups of columns that fit into a pair of vector registers.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
-use rayon::slice::ChunksExactMut;
 
 /// Maximum number of columns of a panel on any processor.
 pub(in crate::networks) const MAX_COLUMNS: usize = 32;
@@ -166,12 +164,6 @@ impl Panels {
     pub(in crate::networks) fn panel_mut(&mut self, index: usize) -> &mut [f32] {
         let size = self.rows * self.width;
         &mut self.values.values_mut()[index * size..(index + 1) * size]
-    }
-
-    /// Returns all panels: `[rows, width]` each.
-    pub(in crate::networks) fn par_panels_mut(&mut self) -> ChunksExactMut<'_, f32> {
-        let size = self.rows * self.width;
-        self.values.values_mut().par_chunks_exact_mut(size)
     }
 }
 

@@ -1,14 +1,15 @@
 //! The product of rows that are read in place with a panel of weights.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
 use super::panel::{MAX_COLUMNS, columns};
 use super::tile::{tiles, with_rows};
 
-/// A matrix in an image: row `i` consists of the `length` values from `values[run + i * step]` on, for each of
-/// `runs`.
+/// A matrix that is read in place, such as the patches of an image: row `i` consists of the `length` values from
+/// `values[run + i * step]` on, `element_step` apart, for each of `runs`.
 #[derive(Clone, Copy)]
 pub(in crate::networks) struct Rows<'a> {
     pub(in crate::networks) values: &'a [f32],
@@ -17,6 +18,22 @@ pub(in crate::networks) struct Rows<'a> {
     pub(in crate::networks) step: usize,
     pub(in crate::networks) runs: &'a [usize],
     pub(in crate::networks) length: usize,
+    pub(in crate::networks) element_step: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Returns some rows of a matrix in row-major order.
+    pub(in crate::networks) fn of_matrix(values: &'a [f32], columns: usize, rows: Range<usize>) -> Self {
+        let values = &values[rows.start * columns..rows.end * columns];
+        Self { values, count: rows.len(), step: columns, runs: &[0], length: columns, element_step: 1 }
+    }
+
+    /// Returns some columns of a matrix in row-major order, as rows.
+    pub(in crate::networks) fn of_columns(values: &'a [f32], columns: usize, some: Range<usize>) -> Self {
+        let length = values.len() / columns;
+        let values = &values[some.start..];
+        Self { values, count: some.len(), step: 1, runs: &[0], length, element_step: columns }
+    }
 }
 
 /// Operation that writes `max(left * right + bias, least)` to `result`, whose contents do not matter. A NaN remains one.
@@ -45,8 +62,9 @@ impl WithSimd for Product<'_> {
         if left.count == 0 {
             return;
         }
-        let end = (left.count - 1) * left.step + left.length;
-        assert!(left.length > 0 && left.runs.iter().all(|run| run + end <= left.values.len()));
+        assert!(left.length > 0 && left.element_step > 0);
+        let last = (left.count - 1) * left.step + (left.length - 1) * left.element_step;
+        assert!(left.runs.iter().all(|run| run + last < left.values.len()));
         let last_row = (left.runs.len() * left.length).saturating_sub(1);
         assert!(last_row * self.right_step + columns::<S>() <= self.right.len());
         for rows in tiles::<S>(left.count) {
@@ -59,12 +77,12 @@ impl WithSimd for Product<'_> {
 #[allow(unsafe_code)]
 #[inline(always)]
 fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, first: usize) {
-    let Rows { values, step, runs, length, .. } = product.left;
+    let Rows { values, step, runs, length, element_step, .. } = product.left;
     let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
     let mut right = product.right.as_ptr();
     for &run in runs {
         let mut value = values[run + first * step..].as_ptr();
-        let end = value.wrapping_add(length);
+        let end = value.wrapping_add(length * element_step);
         // Not a `while` loop: the check before it would make the compiler copy all sums.
         loop {
             // SAFETY: `with_simd` has checked that the last row's runs end within `values`, and that `right` has
@@ -84,7 +102,7 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
                     sums[1] = simd.mul_add_f32s(factor, pair[1], sums[1]);
                 }
             }
-            value = value.wrapping_add(1);
+            value = value.wrapping_add(element_step);
             if value == end {
                 break;
             }
@@ -131,7 +149,7 @@ mod tests {
         let values: Vec<f32> = (0..400).map(|index| (index * 37 % 23) as f32 - 11.0).collect();
         let (runs, length, step) = ([5, 60], 7, 13);
         for count in 1..=25 {
-            for result_columns in [1, 5, 32] {
+            for (result_columns, element_step) in [(1, 1), (5, 3), (32, 1), (32, 3)] {
                 let at = |row: usize, column: usize| ((row * 31 + column * 17) % 19) as f32 - 9.0;
                 let panels = Panels::pack(runs.len() * length, result_columns, at);
                 let result_step = result_columns + 3;
@@ -139,7 +157,7 @@ mod tests {
                 for panel in 0..panels.count() {
                     let first = panel * panels.width();
                     Arch::new().dispatch(Product {
-                        left: Rows { values: &values, count, step, runs: &runs, length },
+                        left: Rows { values: &values, count, step, runs: &runs, length, element_step },
                         right: panels.panel(panel),
                         right_step: panels.width(),
                         bias: &[0.5; MAX_COLUMNS],
@@ -153,7 +171,8 @@ mod tests {
                 let result: Vec<f32> =
                     result.into_iter().map(|value| unsafe { value.assume_init() }).collect();
                 for (row, result) in result.chunks_exact(result_step).enumerate() {
-                    let left = runs.iter().flat_map(|run| &values[run + row * step..][..length]);
+                    let of_run = |run| (0..length).map(move |k| run + row * step + k * element_step);
+                    let left = runs.into_iter().flat_map(of_run).map(|place| values[place]);
                     let sum = |column| {
                         left.clone().enumerate().map(|(k, value)| value * at(k, column)).sum::<f32>()
                     };
