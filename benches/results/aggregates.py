@@ -6,10 +6,6 @@ import statistics
 RESAMPLES = 2000
 
 
-def median(scores):
-    return statistics.median(scores)
-
-
 def interquartile_mean(scores):
     cut = len(scores) // 4
     return statistics.fmean(sorted(scores)[cut : len(scores) - cut])
@@ -19,7 +15,9 @@ def optimality_gap(scores):
     return statistics.fmean(1 - min(1, score) for score in scores)
 
 
-AGGREGATES = {"median": median, "interquartile mean": interquartile_mean, "optimality gap": optimality_gap}
+AGGREGATES = {
+    "median": statistics.median, "interquartile mean": interquartile_mean, "optimality gap": optimality_gap
+}
 
 
 def normalised(game, score):

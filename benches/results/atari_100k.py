@@ -28,7 +28,8 @@ def score(game, results):
     return normalised(game, statistics.fmean(means(results, "agent")))
 
 
-def published_scores(runs, published, column):
+def normalised_column(runs, published, column):
+    """Returns the human-normalised scores of a published agent in the games of the runs."""
     return [normalised(game, published[name][column]) for name, (game, _) in runs.items()]
 
 
@@ -36,7 +37,7 @@ def aggregates_of_all(runs, published):
     """Returns a row for each agent."""
     scores = {f"`{PRESET}`, {len(runs)} games": [score(*run) for run in runs.values()]}
     for column, name in PUBLISHED.items():
-        scores[f"{name}, published"] = published_scores(runs, published, column)
+        scores[f"{name}, published"] = normalised_column(runs, published, column)
     yield f"| human-normalised | {' | '.join(MEASURES)} | games above the human player |"
     yield f"| --- |{' --- |' * (len(MEASURES) + 1)}"
     for name, values in scores.items():
@@ -56,7 +57,7 @@ def aggregates_of_seeds(runs, published):
     for name, aggregate in MEASURES.items():
         low, high = interval(map(aggregate, resampled))
         cells = [f"{aggregate([score(*run) for run in runs.values()]):.3f}", f"{low:.3f} to {high:.3f}"]
-        cells += [f"{aggregate(published_scores(runs, published, column)):.3f}" for column in PUBLISHED]
+        cells += [f"{aggregate(normalised_column(runs, published, column)):.3f}" for column in PUBLISHED]
         yield f"| {name} | {' | '.join(cells)} |"
 
 

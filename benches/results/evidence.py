@@ -4,7 +4,7 @@
     benches/results/evidence.py --program target/release/ale-train [--check]
 
 --check changes nothing and fails if the page differs. Intervals are 95 % percentile intervals of a bootstrap that resamples
-the episodes of each game. A game is above random if the means differ by more than two standard errors of the difference.
+the episodes of each game, or its seeds in the tables of Atari 100k (atari_100k.py). A game is above random if the means differ by more than two standard errors of the difference.
 """
 
 import argparse

@@ -46,7 +46,8 @@ impl<'a> Backward<'a> {
             let affine = Affine::new(transposed(right, outputs), &vec![0.0; right.len() / outputs], false);
             multiply(&affine, count, |rows| Rows::of_matrix(left, outputs, rows))
         };
-        // Transposing the weight takes longer than the product if there are few rows.
+        // Transposes the gradient and the result if they have fewer elements than the weight. Transposing the weight behind
+        // the convolutions takes longer than its product with a few rows.
         if rows * (inputs + outputs) < inputs * outputs {
             let result = product(gradient, inputs, self.weight);
             (0..rows).flat_map(|row| result.iter().skip(row).step_by(rows)).copied().collect()

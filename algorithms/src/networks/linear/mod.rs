@@ -1,7 +1,7 @@
 //! Fully connected layers with an optional ReLU: a fused operation on the CPU, burn's elsewhere.
 //!
 //! burn adds biases and rectifies in separate passes over the outputs, and its matrix product copies both factors. Here
-//! only weights and gradients are packed.
+//! inputs are read in place, and weights too unless many rows share the effort of packing them.
 //!
 //! * `forward`, `backward`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
