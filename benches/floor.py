@@ -7,7 +7,7 @@
 
 Both follow from the work of a frame (counted: benches/frame_work.json), the cycles of each operation (PARTS, below), and
 the measured clock of the processor. The budget is an estimate for a good program, which a better one may beat. The bound
-is a limit that no program beats which executes the game's instructions one after the other and skips only waiting. The time
+is a limit for every program that executes the game's instructions one after the other and skips only waiting. The time
 taken is that of one environment on one thread with the standard preprocessing. If `perf` is installed, it splits this time
 into the same parts. Requires Rust and Python 3.11.
 """

@@ -3,7 +3,7 @@
 
     benches/threads.py                              pong, 16 environments a thread, 16 and 64 threads
     benches/threads.py ms_pacman --threads 8,32
-    benches/threads.py --cache 1048576              another size of the private cache in bytes
+    benches/threads.py --cache 1048576              a different size of the private cache in bytes
 
 The step of a thread's environments on one thread takes `alone`. On two threads, with twice as many environments, it takes
 longer by `loss`: the caller's work for the other thread's environments, contended atomics, and hand-over. Each further thread

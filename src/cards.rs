@@ -101,7 +101,7 @@ impl Entry {
         );
         if let Some(scores) = &agent.scores {
             card += "\n## Scores\n\n\
-                     Complete games of the agent at the end of its training, and of a random player.\n\n\
+                     Scores of complete games at the end of training, and of a random player.\n\n\
                      | game | episodes | mean | standard error | random | human-normalised |\n\
                      |---|---|---|---|---|---|\n";
             card += &scores.agent.iter().map(|of_game| row_of_game(of_game, scores)).collect::<String>();
@@ -141,8 +141,8 @@ fn summary(scores: &FinalScores) -> String {
 const INTRODUCTION: &str = "\
 # Zoo
 
-The agents inside the program, as `ale-train zoo --reference` prints them. Wherever a command takes a run, `zoo:NAME` is one of
-them:
+The trained agents that are built into the program, as printed by `ale-train zoo --reference`. Every command that takes
+an agent accepts `zoo:NAME`:
 
 ```sh
 ale-train play --checkpoint zoo:harvest --watch

@@ -66,8 +66,8 @@ impl DeviceName {
         Ok(())
     }
 
-    /// Opens the device. Processes that train together share those of their machine in turn, unless an index is given. Fails if
-    /// this build does not support it or the machine does not have it.
+    /// Opens the device. Unless an index is given, the devices of a machine are assigned in turn to its processes that
+    /// train together. Fails if this build does not support it or the machine does not have it.
     pub(crate) fn open(self) -> Result<Device> {
         match self.family {
             Family::Cpu => Ok(Device::flex()),
@@ -106,8 +106,9 @@ fn suggestion(name: &str) -> String {
     similar.first().map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 
-/// Returns the index of the device of a process among `count`: the configured one, or its turn among the processes of its
-/// machine. `None` stands for the default of a process that trains alone.
+/// Returns the index of the device for a process, among `count` devices: the configured index, or one chosen
+/// round-robin by the place of the process on its machine. `None` is the default device, for a process that trains
+/// alone.
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda", test))]
 fn chosen(configured: Option<usize>, local_rank: Option<usize>, count: usize) -> Option<usize> {
     configured.or(local_rank.map(|rank| rank % count))

@@ -1,4 +1,4 @@
-//! Atomic writes of files and directories: under its name there is always the old or the new state, never a part.
+//! Atomic writes of files and directories: a name always refers to the complete old or the complete new state.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ pub(crate) struct PartialFile {
 impl PartialFile {
     /// Creates the hidden file. An error tells that `given` cannot be written before its contents are computed.
     pub(crate) fn create(given: &Path) -> Result<Self> {
-        // A symbolic link stays one.
+        // Writes through a symbolic link instead of replacing it.
         let path = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
         let (hidden, file) = Self::open(&path).with_context(|| cannot_write(given))?;
         Ok(Self { given: given.to_owned(), path, hidden, file })
@@ -90,7 +90,7 @@ impl Drop for PartialFile {
         let mut incomplete = incomplete();
         if let Some(index) = incomplete.iter().position(|path| *path == self.hidden) {
             incomplete.swap_remove(index);
-            // A complete file has another name by now.
+            // A complete file has been renamed by now.
             let _ = fs::remove_file(&self.hidden);
         }
     }

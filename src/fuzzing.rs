@@ -20,7 +20,7 @@ use crate::config;
 use crate::environments::{Builder, Overrides};
 use crate::trace;
 
-/// Reads an experiment in TOML. One that is possible reads back the same after it was written.
+/// Reads an experiment in TOML. A valid one must survive a round trip through `to_toml`.
 pub fn configuration(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let resolve = |text: &str| config::from_toml(text).and_then(config::Config::resolve);
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// A checkpoint without damage is usable, so that the target reaches what it is for.
+    /// An undamaged checkpoint can be opened, so that the fuzz target reaches the code that it tests.
     #[test]
     fn every_base_opens() {
         for base in &*BASES {

@@ -112,7 +112,7 @@ fn print_others(out: &mut impl Write) -> Result<()> {
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
     writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
     writeln!(out, "other tasks: {}", ids(choices))?;
-    writeln!(out, "with continuous actions, for PPO: {}", ids(continuous))?;
+    writeln!(out, "with continuous actions, for PPO and SAC: {}", ids(continuous))?;
     Ok(())
 }
 

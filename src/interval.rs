@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A period in emulated frames. Its times are multiples of the period, so that a resumed run has the same ones.
+/// A period in emulated frames. It is due at multiples of the period, so that a resumed run keeps the same times.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     /// The period; 0 for never.

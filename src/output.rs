@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-/// Standard output or a substitute, whose errors are marked as [`NotWritten`].
+/// Standard output, or a substitute for it. Its errors are marked as [`NotWritten`].
 pub(crate) struct StandardOutput<W>(pub(crate) W);
 
 /// The results could not be written.

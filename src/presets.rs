@@ -11,11 +11,11 @@ use crate::config::{self, Games, Preset, presets};
 use crate::learner::Algorithm;
 use crate::quantity::count;
 
-/// The width of the names; a longer one has a line of its own.
+/// The width of the column of names; a longer name gets its own line.
 const NAME_WIDTH: usize = 15;
-/// The width of the text beside the sizes, with which a line has at most 80 columns.
+/// The width of the text beside the sizes, so that lines have at most 80 columns.
 const TEXT_WIDTH: usize = 38;
-/// The value of an expectation that nobody has checked.
+/// The score or time of a preset that was never measured.
 const NOT_MEASURED: &str = "not measured";
 
 /// Prints the list, the page of the book or the file of one preset.
@@ -86,7 +86,7 @@ fn list() -> Result<String> {
         list.push('\n');
     }
     list += "Presets for several games show their sizes for 57 games. A score or time that is\n\
-             absent was not measured. `ale-train presets NAME` prints a preset.\n";
+             missing was not measured. `ale-train presets NAME` prints a preset.\n";
     Ok(list)
 }
 
@@ -135,22 +135,23 @@ fn row(preset: &Preset) -> Result<Value> {
 const INTRODUCTION: &str = "\
 # Presets
 
-Every preset, as `ale-train presets --reference` prints it. Presets are experiments inside the program; the directory
-`configs` has them as TOML files, whose comments name sources and deviations. `--preset` selects one, `--set` and the other
-flags change it:
+All presets, as printed by `ale-train presets --reference`. Presets are experiments that are built into the program; the
+directory `configs` has them as TOML files, whose comments name sources and deviations. `--preset` selects one, `--set`
+and the other flags change it:
 
 ```sh
 ale-train ppo --preset machado-ppo --games seaquest
 ale-train presets many-ppo
 ```
 
-Without `--preset` and `--config`, the games select the preset whose column \"default for\" fits: first a preset for the game
-itself, then one for its kind. The first line of a run names the preset, and `run.json` in its directory records it.
+Without `--preset` and `--config`, the games determine the preset, by the column \"default for\": a preset for the game
+itself if there is one, else one for its kind. The first line of the output of a run names the preset, and `run.json` in
+its directory records it.
 
-In a preset for several games, the table `[preset.by_games]` states sizes for all games together, and environments,
-rollouts, minibatches and frames follow the number of games. The table below shows them for the games of the file. Keys that
-you set win, and the other sizes follow them. A game's `environments.game.NAME.num_envs` counts too. With `--config`, the
-file is used as it is.
+In a preset for several games, the numbers of environments, rollout steps, minibatches and frames are computed from the
+number of games and the sizes in the table `[preset.by_games]`. The table below shows the results for the games of the
+file. Keys that you set take precedence, including `environments.game.NAME.num_envs`, and the other sizes adapt to them.
+With `--config`, the file is used as it is.
 ";
 
 /// Returns the page of the book.

@@ -25,7 +25,8 @@ pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Resu
     let store = store(global)?;
     match args.command {
         RomsCommand::Fetch => {
-            let pip = pip(global).ok_or_else(|| anyhow::anyhow!("--offline forbids `roms fetch`"))?;
+            let pip =
+                pip(global).ok_or_else(|| anyhow::anyhow!("`roms fetch` cannot be used with --offline"))?;
             report(&store, &store.fetch(&pip)?, out)
         }
         RomsCommand::Import { source } => report(&store, &store.import(&source)?, out),
@@ -39,7 +40,7 @@ fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result
     let there = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
     writeln!(
         out,
-        "{} new, {already_present} already there; {directory} has {there} of {all} ROMs",
+        "{} new, {already_present} already present; {directory} has {there} of {all} ROMs",
         written.len()
     )?;
     Ok(())

@@ -135,7 +135,7 @@ pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
     task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
 }
 
-/// Returns true if a name is that of an Atari environment, which stands for settings as well as a game.
+/// Returns true if a name is that of an Atari environment, which implies settings as well as a game.
 pub(crate) fn names_settings(name: &str) -> bool {
     // Blackjack is a toy text and a game.
     let is_task = registry().ids().any(|id| id == name);

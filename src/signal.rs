@@ -60,7 +60,7 @@ mod unix {
 
     #[allow(unsafe_code)]
     fn hang_ups_are_ignored() -> bool {
-        // SAFETY: no function of this program becomes a handler: the signal is ignored, then its previous handling restored.
+        // SAFETY: this installs no handler function: the signal is ignored, and then its previous handling is restored.
         let set = |handling| unsafe { signal(Number::SIGHUP, handling) };
         let Ok(before) = set(SigHandler::SigIgn) else { return false };
         // The same call succeeded above.

@@ -22,7 +22,7 @@ pub(crate) fn interquartile_mean(mut values: Vec<f64>) -> f64 {
     mean(values[cut..values.len() - cut].iter().copied())
 }
 
-/// Returns the geometric mean: doubling any one of the values changes it equally.
+/// Returns the geometric mean, which doubling any one of the values changes by the same factor.
 pub(crate) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     (values.map(f64::ln).sum::<f64>() / count).exp()

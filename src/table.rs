@@ -39,7 +39,7 @@ pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Writ
     Ok(())
 }
 
-/// Returns the words of a heading; a hyphen ends one too.
+/// Returns the words of a heading, also split after hyphens.
 fn words(heading: &str) -> Vec<&str> {
     heading.split(' ').flat_map(|word| word.split_inclusive('-')).collect()
 }

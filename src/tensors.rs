@@ -18,7 +18,7 @@ pub(crate) enum Precision {
     /// 32-bit floats.
     #[default]
     F32,
-    /// 16-bit floats: half the size, three to four digits, values up to 65,504.
+    /// 16-bit floats: half the size, three to four significant digits, values up to 65,504.
     F16,
 }
 
@@ -37,7 +37,9 @@ impl Precision {
             Self::F16 => {
                 let too_large = |&&value: &&f32| value.is_finite() && f16::from_f32(value).is_infinite();
                 if let Some(value) = values.iter().find(too_large) {
-                    bail!("{name} has the value {value}, but 16-bit floats end at 65504; use 32-bit floats");
+                    bail!(
+                        "{name} has the value {value}, but 16-bit floats reach only 65504; use 32-bit floats"
+                    );
                 }
                 Ok(values.iter().flat_map(|&value| f16::from_f32(value).to_le_bytes()).collect())
             }

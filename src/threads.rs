@@ -29,7 +29,7 @@ pub(crate) fn threads_or_cores(num_threads: usize) -> usize {
 pub(crate) fn too_many_threads(num_threads: usize) -> Option<String> {
     (num_threads > cores()).then(|| {
         format!(
-            "{num_threads} threads are more than the {} of this machine, which is slower",
+            "{num_threads} threads are more than the {} of this machine, which makes training slower",
             counted(cores(), "core")
         )
     })

@@ -78,7 +78,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let path = Path::new(name);
     if ale::game(name).is_ok() || !path.exists() {
         let games = selection::games([name.as_str()])?;
-        let [game] = games[..] else { bail!("{name} is {} games; one can be traced", games.len()) };
+        let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
         let image = roms::store(global)?.obtain(game.id, roms::pip(global).as_ref())?;
         return Ok((game, image));
     }
@@ -91,7 +91,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let sum = Md5Sum::of(&image);
     if args.allow_unknown_rom {
         notice(format_args!(
-            "{name} is not a known ROM (MD5 {sum}): it runs without rewards, lives and an end"
+            "{name} is not a known ROM (MD5 {sum}): it runs without rewards, lives or an end of the game"
         ));
         return Ok((game, image));
     }

@@ -1,11 +1,11 @@
-//! The zoo: trained agents inside the program.
+//! The zoo: trained agents that are built into the program.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use rl_env::nearest;
 
-/// The beginning of the names of agents of the zoo where paths of other agents are possible.
+/// The prefix of zoo agents' names where paths of other agents are accepted too.
 pub(crate) const PREFIX: &str = "zoo:";
 
 macro_rules! embedded {

@@ -1,4 +1,4 @@
-//! Exported agents and those of the zoo play as the runs that they come from.
+//! Exported agents play like the runs that they come from, and agents of the zoo play without downloads.
 
 mod program;
 
@@ -36,7 +36,7 @@ fn evaluated(agent: &str, directory: &Path) -> Value {
 }
 
 #[test]
-fn exported_agents_play_as_their_runs() {
+fn exported_agents_play_like_their_runs() {
     for (algorithm, games, settings) in [
         ("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16", "policy.lstm=8"][..]),
         (
@@ -141,10 +141,10 @@ fn other_files_and_names_are_refused() {
         (&["eval", "text"][..], "text is not a safetensors file"),
         (
             &["eval", "empty"],
-            "empty has no network in its metadata; `ale-train export` of this version writes it",
+            "empty has no network in its metadata; export the agent again with this version",
         ),
         (&["eval", "zoo:harvset"], "the zoo has no agent 'harvset'; did you mean harvest?"),
-        (&["eval", "zoo:harvest", "--best"], "--best is for runs; zoo:harvest is one agent"),
+        (&["eval", "zoo:harvest", "--best"], "--best requires a run, but zoo:harvest is a single agent"),
         (&["zoo", "pnog"], "the zoo has no agent 'pnog'"),
     ] {
         let message = fail(in_directory(path).args(arguments), 2);

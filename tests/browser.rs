@@ -1,5 +1,5 @@
-//! Renders the page of `report` and a run in TensorBoard in headless Chromium and checks the resulting documents. The
-//! screenshots are kept in the target directory, under `tmp/browser/`.
+//! Renders a page of `ale-train report`, and a run in TensorBoard, in headless Chromium and checks the resulting
+//! documents. The screenshots are kept in the target directory, under `tmp/browser/`.
 //!
 //! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` has both.
 

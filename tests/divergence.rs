@@ -1,5 +1,5 @@
-//! Trainings that fail: NaN or infinity stops them with an error that names the tasks and weights, and saves the batch;
-//! other symptoms are warned about.
+//! Training that fails: NaN or infinity stops it with an error that names the tasks and weights, and saves the batch;
+//! other symptoms cause warnings.
 
 mod program;
 
@@ -112,7 +112,7 @@ fn agents_with_infinite_values_are_not_saved() {
 }
 
 #[test]
-fn warns_once_of_a_policy_and_of_rectifiers_that_the_learning_rate_killed() {
+fn warns_once_when_the_learning_rate_kills_exploration_and_rectifiers() {
     let directory = TempDir::new().expect("a directory");
     let run = directory.path().join("run");
     let settings = [
@@ -129,7 +129,7 @@ fn warns_once_of_a_policy_and_of_rectifiers_that_the_learning_rate_killed() {
     command.args(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = String::from_utf8(succeed(&mut command).stderr).expect("UTF-8");
     for warning in
-        ["warning: entropy is 0 since update", "warning: share of dead units in a layer is 1.000 since"]
+        ["warning: entropy is 0, a problem", "warning: share of dead units in a layer is 1.000, a problem"]
     {
         assert_eq!(said.matches(warning).count(), 1, "{said}");
     }

@@ -1,4 +1,4 @@
-//! The documents are right: their commands run as printed, their links lead somewhere, the files they name exist, and the
+//! Checks the documents: their commands run as printed, their links and the files that they name exist, and the
 //! reference pages are complete.
 
 mod program;
@@ -87,8 +87,8 @@ fn commands(document: &str) -> Vec<Vec<String>> {
 }
 
 /// The command to run in place of a documented one. A training command becomes `config`, which resolves the experiment
-/// without training; an evaluation plays one episode, an extended run makes a few updates; commands that need a network connection, a quiet machine, hours or a
-/// terminal only print their help.
+/// without training; an evaluation plays one episode, an extended run makes a few updates; commands that need a network
+/// connection, an idle machine, hours or a terminal only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {

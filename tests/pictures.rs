@@ -58,7 +58,7 @@ fn a_report_groups_seeds_and_compares_settings() {
     assert_eq!(said, "3 runs in all.html\n");
     fs::create_dir(directory.join("papers")).expect("a directory");
     for (arguments, expected) in [
-        (&["report", "one", "nowhere"][..], "there is no nowhere"),
+        (&["report", "one", "nowhere"][..], "nowhere does not exist"),
         (&["report", "papers"], "papers is not the directory of a run"),
         (&["report", "one", "--out", "x.pdf"], "must end in .html for the page, or in .svg or .png"),
     ] {
@@ -88,7 +88,7 @@ fn records_whole_screens_and_rejects_wrong_arguments() {
             "was not trained on 'pong'; it plays harvest",
         ),
         (&["record", "run", "--scale", "0", "--out", "a.gif"], "it must be in 1..=16"),
-        (&["record", "nowhere", "--out", "a.gif"], "there is no nowhere"),
+        (&["record", "nowhere", "--out", "a.gif"], "nowhere does not exist"),
     ] {
         let message = refusal(arguments, directory);
         assert!(message.contains(expected) && message.lines().count() == 1, "{message}");

@@ -76,13 +76,13 @@ fn the_measurement_does_not_change_a_run_or_a_resumed_run() {
 }
 
 #[test]
-fn a_run_tells_and_records_its_preset_and_its_size() {
+fn a_run_prints_and_records_its_preset_and_its_size() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let plan =
         messages(&mut train("ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600", &run));
     let expected = [
-        "preset cartpole-ppo, chosen for 2 games; another with --preset",
+        "preset cartpole-ppo, chosen for 2 games; --preset selects another",
         "PPO on CartPole-v1, Acrobot-v1, seed 1, run directory",
         "  environments  6, 3 of each game; 1 thread\n",
         "  frames        600, 300 of each game, an update every 192\n",

@@ -255,10 +255,10 @@ fn refuses_without_a_terminal_or_with_wrong_arguments() {
     for (arguments, expected) in [
         (&["play"][..], "needs a terminal as standard input and output"),
         (&["play", "brekout"], "did you mean breakout?"),
-        (&["play", "atari5"], "'atari5' is 5 games; one can be played"),
+        (&["play", "atari5"], "'atari5' selects 5 games; choose one to play"),
         (&["play", "harvest", "--mode", "7"], "modes are [0]"),
         (&["play", "harvest", "--sticky", "2"], "it must be a number in 0..=1"),
-        (&["play", "--checkpoint", "nowhere"], "there is no nowhere"),
+        (&["play", "--checkpoint", "nowhere"], "nowhere does not exist"),
     ] {
         let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
         assert!(message.contains(expected), "{arguments:?}: {message}");

@@ -109,7 +109,7 @@ fn directories_without_runs_are_named() {
     assert_eq!(nothing, "no runs in checkpoints; `ale-train ppo` starts one\n");
     assert_eq!(stdout(ale_train().args(["runs", "--json"]).current_dir(temp.path())), "[]\n");
     let nowhere = fail(ale_train().args(["runs", "nowhere"]).current_dir(temp.path()), 2);
-    assert_eq!(nowhere, "error: there is no nowhere\n");
+    assert_eq!(nowhere, "error: nowhere does not exist\n");
 }
 
 /// Returns the files of the newest checkpoint and the curves without measured times.
@@ -195,7 +195,7 @@ fn changes_of_settings_are_recorded_in_the_run() {
         "environments.reward_clipping=false",
     ];
     let said = String::from_utf8(succeed(&mut resume(&changes)).stderr).expect("text");
-    assert!(said.contains("from here on ppo.learning_rate = 0.002 (was 0.001)"), "{said}");
+    assert!(said.contains("from now on, ppo.learning_rate = 0.002 (was 0.001)"), "{said}");
     let read = |name: &str| fs::read_to_string(run.join(name)).expect("a file");
     let (config, provenance) = (read("config.toml"), read("run.json"));
     assert!(config.contains("learning_rate = 0.002") && config.contains("total_frames = 768"), "{config}");
@@ -282,7 +282,7 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     fs::write(of("text.safetensors"), "weights").expect("a file");
     fs::write(of("plain.safetensors"), b"\x02\0\0\0\0\0\0\0{}").expect("a file");
     for (source, settings, expected) in [
-        ("nowhere", &[][..], "there is no "),
+        ("nowhere", &[][..], "does not exist"),
         ("text.safetensors", &[], "is not a safetensors file"),
         ("plain.safetensors", &[], "has no network in its metadata"),
         (

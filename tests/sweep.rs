@@ -46,7 +46,9 @@ fn prints_a_row_per_setting_and_trains_only_missing_runs() {
     assert_eq!(String::from_utf8(again.stdout).expect("text"), table, "the scores of the same runs differ");
 
     let other = sweep(&[&arguments[..], &["--set", "ppo.clip_coef=0.3"]].concat(), temp.path());
-    assert!(String::from_utf8_lossy(&other.stderr).contains("holds a sweep with another ppo.clip_coef"));
+    assert!(
+        String::from_utf8_lossy(&other.stderr).contains("contains a sweep with a different ppo.clip_coef")
+    );
 }
 
 #[test]
@@ -110,8 +112,8 @@ fn a_launcher_starts_the_runs() {
     assert_eq!(launched, format!("on node 3|{}\n", program::ALE_TRAIN).repeat(2));
 
     for (launcher, expected) in [
-        ("sh 'x", "a quote is not closed"),
-        ("", "it is empty"),
+        ("sh 'x", "it must be a command in which every quote is closed"),
+        ("", "it must be a command of at least one word"),
         ("no-such-launcher", "cannot start a run with no-such-launcher"),
     ] {
         let arguments = ["--vary", "ppo.gamma=0.8,0.7", "--launcher", launcher];
@@ -176,7 +178,7 @@ mod signals {
         let said = String::from_utf8_lossy(&stderr);
         assert_eq!(status.code(), Some(143), "{said}");
         assert!(!is_alive(run), "the run is still alive");
-        assert!(said.contains("stopping after the running runs have written checkpoints"), "{said}");
+        assert!(said.contains("stopping once the active runs have written checkpoints"), "{said}");
         assert!(said.ends_with("stopped by a signal; continue with the same command\n"), "{said}");
         let runs = temp.path().join("sweep");
         let checkpoints = fs::read_dir(runs.join("gamma=0.9__seed=1/checkpoints")).expect("checkpoints");

@@ -1,5 +1,6 @@
-//! The backward pass in two stages: first the layers above the body of a network, then the body. The gradients of the upper
-//! layers, which have most of the weights of a network for images, travel between processes during the second stage.
+//! The backward pass in two stages: first the layers above the body of a network, then the body. In a network for
+//! images, the upper layers hold most of the weights. Their gradients are summed over processes while the second stage
+//! runs.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;
@@ -21,7 +22,8 @@ pub(crate) struct BodyBackward {
 }
 
 impl Pause {
-    /// Pauses the backward pass at the features of a body if `pauses`. Returns the features for the upper layers.
+    /// Pauses the backward pass at the features of a body if `pauses` is true. Returns the features for the upper
+    /// layers.
     pub(crate) fn at(features: Tensor<2>, pauses: bool) -> (Tensor<2>, Option<Self>) {
         if !pauses {
             return (features, None);
@@ -38,9 +40,9 @@ impl Pause {
 }
 
 impl BodyBackward {
-    /// Returns the gradients of the body, with the bits of a backward pass without a pause.
+    /// Returns the gradients of the body. They are bit-identical to those of a backward pass without a pause.
     pub(crate) fn run(self, network: &impl Module) -> GradientsParams {
-        // The gradient of this product is that of the features.
+        // Backpropagating this sum passes `gradient` on to the features.
         let loss = (self.features * Tensor::from_inner(self.gradient)).sum();
         GradientsParams::from_grads(loss.backward(), network)
     }

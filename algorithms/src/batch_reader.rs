@@ -34,7 +34,7 @@ pub(crate) fn rows(batch: &Batch) -> Vec<BatchRow> {
 pub(crate) struct BatchReader {
     layout: ObservationLayout,
     tasks: Vec<Task>,
-    /// For each environment its index into `tasks`.
+    /// The index into `tasks` of each environment.
     task_ids: Vec<usize>,
     autoreset_mode: AutoresetMode,
     device: Device,
@@ -42,14 +42,14 @@ pub(crate) struct BatchReader {
     on_device: Option<OnDevice>,
 }
 
-/// Inputs of a network that stay on the device.
+/// Network inputs that stay on the device.
 #[derive(Clone, Debug)]
 struct OnDevice {
     shifts: ByteShifts,
     /// One row for each task.
     tasks: RowTasks,
-    /// The first groups of environments that were read, with their tasks. Environments that act together are the same each
-    /// time.
+    /// The first groups of environments that were read, with their tasks. The same environments act together each time,
+    /// so later reads find their group here.
     groups: Arc<Mutex<Vec<Group>>>,
 }
 
@@ -65,7 +65,7 @@ impl OnDevice {
         Self { shifts: ByteShifts::new(device), tasks, groups: Arc::default() }
     }
 
-    /// Returns the tasks of environments. `task_ids` has those of all.
+    /// Returns the tasks of `envs`. `task_ids` holds the tasks of all environments.
     fn rows(&self, envs: &[usize], task_ids: &[usize], device: &Device) -> RowTasks {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, rows)) = groups.iter().find(|(known, _)| known == envs) {
@@ -145,7 +145,7 @@ impl BatchReader {
         self.read_observations(rows.iter().map(|row| observations.row(row.row)), &envs)
     }
 
-    /// Reads one observation of each of the given environments, which may repeat.
+    /// Reads one observation for each element of `envs`, in which an environment may occur several times.
     pub(crate) fn read_observations<'a>(
         &self,
         observations: impl ExactSizeIterator<Item = &'a [u8]>,

@@ -17,7 +17,7 @@
 
 use rand::Rng;
 
-/// Turns logits into log-probabilities in place: `x_i - log(sum over j of exp(x_j))`.
+/// Converts logits to log-probabilities in place: `x_i - log(sum over j of exp(x_j))`.
 pub fn log_softmax(logits: &mut [f32]) {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|&logit| (logit - max).exp()).sum();

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The actions of a task that are vectors of real numbers: [`Space::Box`] of 32-bit floats.
 ///
-/// Policies choose any numbers, of which environments receive the nearest ones within the bounds of the space, or numbers from
-/// -1 to 1, which are scaled to the bounds.
+/// Policies choose either arbitrary numbers, which are clipped to the bounds of the space, or numbers from -1 to 1,
+/// which are scaled to the bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Space", into = "Space")]
 pub struct ContinuousActions {
@@ -43,7 +43,7 @@ impl ContinuousActions {
         self.bounds.len()
     }
 
-    /// Appends the components that the environment receives: the nearest ones within the bounds.
+    /// Appends the components that the environment receives: `components`, clipped to the bounds.
     pub(crate) fn write(&self, components: &[f32], out: &mut Vec<f32>) {
         // Not `clamp`, which panics if the bounds are in the wrong order.
         out.extend(components.iter().zip(&self.bounds).map(|(value, &(low, high))| value.max(low).min(high)));
@@ -56,22 +56,22 @@ impl ContinuousActions {
         self.bounds.iter().all(|(low, high)| low.is_finite() && high.is_finite())
     }
 
-    /// Appends the components that the environment receives for unbounded components: their hyperbolic tangents, scaled to the
-    /// bounds, which must be finite.
+    /// Appends the components that the environment receives for unbounded `components`: their hyperbolic tangents,
+    /// scaled to the bounds, which must be finite.
     pub(crate) fn write_squashed(&self, components: &[f32], out: &mut Vec<f32>) {
         let squashed: Vec<f32> = components.iter().map(|value| value.tanh()).collect();
         self.write_scaled(&squashed, out);
     }
 
-    /// Appends the components that the environment receives for components from -1 to 1: -1 stands for the lower bound and 1
-    /// for the upper one, which must be finite.
+    /// Appends the components that the environment receives for `components` from -1 to 1: -1 is mapped to the lower
+    /// bound and 1 to the upper bound. Both must be finite.
     pub(crate) fn write_scaled(&self, components: &[f32], out: &mut Vec<f32>) {
         let scaled = components.iter().zip(&self.bounds).map(|(value, (low, high))| {
             let (low, high) = (f64::from(*low), f64::from(*high));
             (f64::midpoint(low, high) + f64::from(*value) * (high - low) / 2.0) as f32
         });
         let scaled: Vec<f32> = scaled.collect();
-        // Rounding may leave the bounds.
+        // Rounding may exceed the bounds.
         self.write(&scaled, out);
     }
 }
@@ -80,7 +80,7 @@ impl TryFrom<Space> for ContinuousActions {
     type Error = String;
 
     fn try_from(space: Space) -> Result<Self, String> {
-        Self::of_space(&space).ok_or_else(|| format!("{space} is no space of continuous actions"))
+        Self::of_space(&space).ok_or_else(|| format!("{space} is not a space of continuous actions"))
     }
 }
 

@@ -2,20 +2,20 @@ use burn::tensor::{Int, Tensor};
 
 use crate::networks::PackedRows;
 
-/// The observations of a rollout on the device to which they were uploaded for acting, so that epochs need no
+/// The observations of a rollout, kept on the device to which they were uploaded for acting, so that epochs need no
 /// further uploads. The rollout also holds them on the host, for checkpoints and error reports.
 #[derive(Debug)]
 pub(crate) struct DeviceRollout {
     /// Rows in the order of their arrival.
     parts: Vec<PackedRows>,
-    /// For each row of all parts its entry of the rollout.
+    /// The entry of the rollout for each row of all parts.
     entries: Vec<usize>,
-    /// For each entry its row.
+    /// The row of each entry.
     places: Vec<usize>,
 }
 
 impl DeviceRollout {
-    /// Creates an empty one.
+    /// Creates an empty one for `entries` entries.
     pub(crate) fn new(entries: usize) -> Self {
         Self { parts: Vec::new(), entries: Vec::new(), places: vec![0; entries] }
     }
@@ -47,7 +47,8 @@ impl DeviceRollout {
         &self.entries
     }
 
-    /// Returns the rows of the given entries as indices on the device. These must have been pushed and [joined](Self::join).
+    /// Returns the rows of the given entries as indices on the device. The entries must have been pushed and
+    /// [joined](Self::join).
     pub(crate) fn rows(&self, entries: &[usize]) -> Tensor<1, Int> {
         self.parts[0].indices(entries.iter().map(|&entry| self.places[entry]))
     }

@@ -1,7 +1,7 @@
 //! Learners on devices compared with the same learners on the CPU.
 //!
-//! One device is a simulated one: the CPU with the code paths of devices, so that these are tested
-//! everywhere. The others are GPUs, or software drivers, in a build with their features.
+//! One device is simulated: the CPU, running the code paths of devices, so that they are tested everywhere. The others
+//! are GPUs or software drivers, in builds with the corresponding features.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -26,7 +26,7 @@ use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 /// formed in another order.
 const TOLERANCE: f32 = 1e-4;
 
-/// Every device of this build: its name, and the function that opens it.
+/// A device that this build supports: its name, its type, and the function that opens it.
 type Known = (&'static str, burn::tensor::DeviceType, fn() -> Device);
 
 const KNOWN: &[Known] = &[
@@ -223,10 +223,10 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
     }
 }
 
-/// The calls of the device by a learner in its second rollout and update.
+/// The device calls of a learner during its second rollout and update.
 #[derive(Debug, PartialEq)]
 struct Counts {
-    /// Of each pair of `act` and `observe`.
+    /// The calls of each pair of `act` and `observe`.
     steps: Vec<DeviceCalls>,
     update: DeviceCalls,
 }
@@ -251,13 +251,13 @@ fn count_calls<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&
     }
 }
 
-/// Asserts the waits of all steps, the uploads and launches of those that only act, and those of the update. `launches` are
-/// the numbers of kernels in WGSL; operations that are fused need fewer.
+/// Asserts the waits of all steps, the uploads and launches of steps that only act, and the calls of the update.
+/// `launches` are the numbers of kernels in WGSL; with fusion there are fewer.
 fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64, launches: [u64; 2]) {
     println!("{counts:?}");
     let Counts { steps, update } = counts;
     assert!(steps.iter().all(|step| (1..=2).contains(&step.waits)), "{steps:?}");
-    // Others evaluate final observations, or the last ones of the rollout.
+    // The others also evaluate final observations or the last observations of the rollout.
     let acting: Vec<&DeviceCalls> = steps.iter().filter(|step| step.waits == 1).collect();
     assert!(acting.iter().all(|step| step.uploads == uploads) && !acting.is_empty(), "{steps:?}");
     assert_eq!((update.uploads, update.waits), (uploads_of_update, 1));
@@ -266,12 +266,12 @@ fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64, launches
 }
 
 #[test]
-fn ppo_waits_for_a_device_once_an_act_and_once_an_update() {
+fn ppo_waits_for_a_device_once_per_act_and_once_per_update() {
     let recurrent = PolicyConfig { lstm: 8, ..PolicyConfig::default() };
     let minibatches = (ppo_config().update_epochs * ppo_config().num_minibatches) as u64;
-    // Acting moves observations and random numbers, with an LSTM also its state, its cells and where episodes begin. A
-    // minibatch moves its rows, its advantages and the groups of rows by task; with an LSTM again state, cells and beginnings,
-    // and the rows that are transitions. Each update moves the targets.
+    // Acting uploads observations and random numbers and, with an LSTM, its hidden states, its cells and the episode
+    // starts. A minibatch uploads its rows, its advantages and the groups of rows by task and, with an LSTM, hidden
+    // states, cells, episode starts and the rows that are transitions. Each update uploads the targets.
     for (policy, uploads, of_minibatch, launches) in [
         (PolicyConfig::default(), 2, 3, [[43, 5583], [58, 7343]]),
         (recurrent, 5, 6, [[77, 32_035], [92, 33_795]]),
@@ -292,7 +292,7 @@ fn ppo_waits_for_a_device_once_an_act_and_once_an_update() {
 }
 
 #[test]
-fn pqn_waits_for_a_device_once_an_act_and_once_an_update() {
+fn pqn_waits_for_a_device_once_per_act_and_once_per_update() {
     let config = PqnConfig { total_steps: 320, num_steps: 16, ..PqnConfig::default() };
     let minibatches = (config.update_epochs * config.num_minibatches) as u64;
     let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..images() };
@@ -365,8 +365,7 @@ fn non_finite_values_on_a_device_undo_the_pending_steps() {
     assert!(undone.into_iter().all(|undone| undone));
 }
 
-/// Logits and values of random observations, and the gradient of every parameter with respect to their
-/// squares.
+/// Returns logits and values of random observations, and the gradient of their squares with respect to every parameter.
 fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
     let (layout, spec) = (ObservationLayout::Images { channels: 4, height: 44, width: 36 }, vectors());
     let device = device.clone().autodiff();
@@ -457,7 +456,7 @@ fn networks_in_16_bits_have_similar_outputs_and_gradients() {
         });
         assert_eq!(distances[0].len(), 2, "the simulated device supports both formats");
         for distances in distances.into_iter().flatten() {
-            // Rounded, which `f32` would not show, and gradients still point in the same direction.
+            // The results are rounded, unlike those of `f32`, and gradients still point in the same direction.
             for (distance, limit) in distances.into_iter().zip([0.05, 0.05, 0.15]) {
                 assert!((1e-4..limit).contains(&distance), "{distances:?} apart");
             }
@@ -541,7 +540,7 @@ fn an_unsupported_precision_is_an_error() {
     }
 }
 
-/// With these hyperparameters three seeds of three reach the maximum of 500 on the CPU; a random policy scores 24.
+/// With these hyperparameters, three out of three seeds reach the maximum of 500 on the CPU; a random policy scores 24.
 #[test]
 fn ppo_balances_a_pole_on_a_device() {
     let config = PpoConfig {

@@ -7,7 +7,7 @@ use crate::networks::NamedWeights;
 pub struct Divergence {
     /// The first value that was not finite, such as `the value loss`.
     pub what: String,
-    /// The number of updates made before.
+    /// The number of updates made before it.
     pub updates: u64,
     /// The learning rate.
     pub learning_rate: f64,
@@ -23,7 +23,7 @@ pub struct Divergence {
 const NAMED_TASKS: usize = 6;
 
 impl Divergence {
-    /// Describes a batch, whose rows are of the given tasks, and the weights that met it.
+    /// Describes a batch and the weights with which it was evaluated. `rows` holds the task of each row.
     pub(crate) fn new(
         what: String,
         updates: u64,
@@ -59,8 +59,8 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// Describes the first non-finite value of the batch or else of the weights. If there is none, the largest
-/// value.
+/// Describes the first non-finite value of the batch, or else of the weights. If all values are finite, describes the
+/// largest one.
 fn suspect(batch: &[NamedWeights], rows: &[&str], weights: &[NamedWeights]) -> String {
     let of_batch = |tensor: &NamedWeights, place: usize| {
         let row = place * rows.len() / tensor.values.len();

@@ -10,7 +10,7 @@ pub enum LearnerError {
     /// A hyperparameter is outside its range.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A setting differs from the one that training began with, and cannot.
+    /// A setting that cannot change during training differs from the one that training began with.
     #[error(transparent)]
     Fixed(#[from] FixedSetting),
     /// The environments are not supported.
@@ -31,15 +31,17 @@ pub enum LearnerError {
     /// A batch does not come from the vector environment that the learner was made for.
     #[error("the batch has {got} {what}; the learner was made for {expected}")]
     ForeignBatch {
-        /// The quantity that differs.
+        /// What differs, such as `rows`.
         what: &'static str,
-        /// The quantity in the batch.
+        /// The number in the batch.
         got: usize,
-        /// The expected quantity.
+        /// The expected number.
         expected: usize,
     },
-    /// The rows of a batch are not in the order of their environments, each at most once.
-    #[error("the rows of a batch must be in the order of their environments, each at most once")]
+    /// The rows of a batch are not in the order of their environments, or an environment occurs twice.
+    #[error(
+        "the rows of a batch must be in the order of their environments, with each environment at most once"
+    )]
     DisorderedBatch,
     /// A method was called out of order.
     #[error("{0}")]
@@ -58,7 +60,7 @@ pub enum LearnerError {
     Device(String),
 }
 
-/// Fails with `problem` unless the order of calls is possible.
+/// Fails with `problem` unless the order of calls is valid.
 pub(crate) fn in_order(possible: bool, problem: &'static str) -> Result<(), LearnerError> {
     if possible { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
 }

@@ -1,4 +1,4 @@
-//! The gradient of a loss, as one vector where shards of a minibatch are added.
+//! The gradient of a loss, and its conversion to vectors that can be added over the shards of a minibatch.
 
 use std::slice;
 
@@ -17,31 +17,33 @@ const BODY: &str = "body";
 pub(crate) struct Gradient {
     /// The names of the terms.
     pub(crate) names: Vec<&'static str>,
-    /// The terms of the loss, together one value for each name.
+    /// The terms of the loss, which together hold one value for each name.
     pub(crate) terms: Vec<Tensor<1>>,
     /// Values reported with the terms.
     pub(crate) details: Tensor<1>,
     pub(crate) parameters: GradientsParams,
-    /// The second stage of the backward pass, if it is left to do. `parameters` are then those of the upper layers.
+    /// The second stage of the backward pass, if it has not run yet. `parameters` then holds the gradients of the upper
+    /// layers only.
     pub(crate) body: Option<BodyBackward>,
 }
 
 /// The gradient of one shard of a minibatch.
 pub(crate) struct ShardGradient {
     pub(crate) gradient: Gradient,
-    /// For each detail its position among those of the whole minibatch.
+    /// The position of each detail among those of the whole minibatch.
     pub(crate) places: Vec<usize>,
 }
 
-/// The vectors of the gradients of all shards of a minibatch, two for each shard. If the backward pass pauses, the *upper*
-/// one has the gradients of the layers above the body; otherwise it is empty. The *lower* one has the terms, the details, and
-/// the other gradients. Both have a flag for each of their parameters, 1 if it has a gradient, before the gradients.
+/// Converts the gradients of the shards of a minibatch to vectors, two for each shard, and back. If the backward pass
+/// pauses, the *upper* vector holds the gradients of the layers above the body; otherwise it is empty. The *lower*
+/// vector holds the terms, the details and all other gradients. In both vectors the gradients are preceded by a flag
+/// for each of their parameters, which is 1 if the parameter has a gradient.
 pub(crate) struct GradientVectors<'a, N> {
     network: &'a N,
     names: Vec<&'static str>,
     /// The number of details of the whole minibatch.
     details: usize,
-    /// For each parameter of the network its vector, and the number of its elements.
+    /// The vector and the number of elements of each parameter of the network.
     parameters: Vec<(Part, usize)>,
     device: Device,
 }
@@ -54,7 +56,7 @@ enum Part {
 }
 
 impl<'a, N: Module> GradientVectors<'a, N> {
-    /// `names` are those of the terms. `pauses` is true if the backward pass pauses.
+    /// `names` are the names of the terms. `pauses` is true if the backward pass pauses.
     pub(crate) fn new(
         network: &'a N,
         names: &[&'static str],
@@ -112,7 +114,8 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         Ok(vector)
     }
 
-    /// Returns the gradient of the sums of both vectors. A parameter that has no gradient in any shard has none.
+    /// Returns the gradient, given the sums of both vectors over all shards. A parameter without a gradient in any
+    /// shard gets none.
     pub(crate) fn gradient(&self, upper: &[f32], lower: &[f32]) -> Gradient {
         let (terms, rest) = lower.split_at(self.names.len());
         let (details, lower) = rest.split_at(self.details);
@@ -133,7 +136,7 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         }
     }
 
-    /// Returns the numbers of parameters and elements of a vector.
+    /// Returns the number of parameters and the number of gradient elements of a vector.
     fn len(&self, part: Part) -> (usize, usize) {
         let sizes = self.parameters.iter().filter(|(of, _)| *of == part).map(|(_, elements)| elements);
         (sizes.clone().count(), sizes.sum())
@@ -170,11 +173,11 @@ impl ModuleVisitor for Layout {
     }
 }
 
-/// The gradients of the parameters of one vector, flat.
+/// The flattened gradients of the parameters of one vector.
 struct Collected<'a> {
     gradients: &'a GradientsParams,
     part: Part,
-    /// The parameters that are left.
+    /// The parameters that have not been visited yet.
     layout: slice::Iter<'a, (Part, usize)>,
     present: Vec<f32>,
     tensors: Vec<Tensor<1>>,
@@ -192,9 +195,10 @@ impl ModuleVisitor for Collected<'_> {
     }
 }
 
-/// Gradients that are made from their values.
+/// Rebuilds gradients from the values of both vectors.
 struct Registered<'a> {
-    /// Of the upper and the lower vector, for each parameter that is left the number of shards with a gradient, and the values.
+    /// For the upper and the lower vector, the number of shards with a gradient and the values of each parameter that
+    /// has not been visited yet.
     sums: [(&'a [f32], &'a [f32]); 2],
     layout: slice::Iter<'a, (Part, usize)>,
     device: &'a Device,

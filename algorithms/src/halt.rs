@@ -2,7 +2,7 @@
 
 use crate::LearnerError;
 
-/// Reason for which an update ended early.
+/// The reason why an update ended early.
 pub(crate) enum Halt {
     /// The caller asked for it.
     Stopped,
@@ -10,7 +10,7 @@ pub(crate) enum Halt {
 }
 
 impl Halt {
-    /// Replaces the error of a failure.
+    /// Applies `map` to the error of a failure.
     pub(crate) fn map_error(self, map: impl FnOnce(LearnerError) -> LearnerError) -> Self {
         match self {
             Self::Stopped => Self::Stopped,
@@ -30,7 +30,7 @@ pub(crate) fn halt_if(stop: &dyn Fn() -> bool) -> Result<(), Halt> {
     if stop() { Err(Halt::Stopped) } else { Ok(()) }
 }
 
-/// Completes an update that nothing stops.
+/// Runs an update to its end, without stopping it.
 pub(crate) fn complete<M>(
     update: impl FnOnce(&dyn Fn() -> bool) -> Result<Option<M>, LearnerError>,
 ) -> Result<M, LearnerError> {

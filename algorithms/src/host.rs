@@ -1,4 +1,4 @@
-//! Transfers between the host and a device, and the number of calls of a device.
+//! Transfers between the host and a device, and counters of device calls.
 
 use std::cell::Cell;
 use std::ops::Sub;
@@ -12,23 +12,24 @@ thread_local! {
     static TRANSFERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Numbers of calls of devices other than the CPU. On the CPU, which launches nothing and where nothing moves, the same
-/// transfers count.
+/// The number of calls to devices other than the CPU. On the CPU nothing is launched or moved, but transfers are
+/// counted in the same way.
 ///
-/// Uploads of new networks, of the first moments of Adam and of changed value scales are not counted, nor are most of DQN and
-/// SAC.
+/// Uploads of new networks, of Adam's initial moments and of changed value scales are not counted, and neither are most
+/// transfers of DQN and SAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCalls {
-    /// Kernels that were launched, for which the host does not wait.
+    /// Kernel launches. The host does not wait for them.
     pub launches: u64,
-    /// Copies to a device, for which the host does not wait.
+    /// Copies to a device. The host does not wait for them.
     pub uploads: u64,
-    /// Copies to the host, for each of which it waits until the device has computed everything before.
+    /// Copies to the host. For each of them, the host waits until the device has finished all earlier work.
     pub waits: u64,
 }
 
 impl DeviceCalls {
-    /// Returns the number of all calls that this thread has made. Launches count from the first call of this function on.
+    /// Returns the number of calls that this thread has made. Launches are counted from the first call of this function
+    /// on.
     pub fn of_thread() -> Self {
         let (uploads, waits) = TRANSFERS.get();
         Self { launches: launches::of_thread(), uploads, waits }
@@ -58,7 +59,8 @@ pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Result<Vec<f32>, Lea
     tensor.try_into_vec_as::<f32>().map_err(|error| LearnerError::Device(error.to_string()))
 }
 
-/// Copies tensors with equally many rows to the host, each `[rows, columns]` in row-major order. Waits for the device once.
+/// Copies tensors with the same number of rows to the host, each `[rows, columns]` in row-major order. Waits for the
+/// device once.
 pub(crate) fn columns_to_host(columns: Vec<Tensor<2>>) -> Result<Vec<Vec<f32>>, LearnerError> {
     // Nothing waits on the CPU, and joining would cost a copy.
     if columns.len() < 2 || on_cpu(&columns[0].device()) {

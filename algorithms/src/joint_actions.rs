@@ -6,15 +6,16 @@ use rl_env::Space;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The legal actions of a task: sequences of choices, each of one among a few options.
+/// The legal actions of a task. An action is a sequence of choices, each among a few options.
 ///
-/// An action of [`Space::Discrete`] is a single choice, one of [`Space::MultiDiscrete`] has a choice for each component. The
-/// actions of a discrete space can also be [factored](Self::factored) into several choices, such as the directions and the
-/// button of a joystick. Then not every combination of options need be legal: the earlier choices decide which options a
-/// later one has.
+/// An action of [`Space::Discrete`] is a single choice; an action of [`Space::MultiDiscrete`] has one choice per
+/// component. The actions of a discrete space can also be [factored](Self::factored) into several choices, such as the
+/// directions and the button of a joystick. In that case not every combination of options need be legal: the options of
+/// a later choice depend on the earlier choices.
 ///
-/// The choices form a graph: a node is a choice whose options are known, and every path from the first node is a legal action.
-/// Nodes from which the same choices follow are one, so that a product has one node for each choice.
+/// The choices form a graph. A node is a choice with its legal options, and every path from the first node is a legal
+/// action. Nodes with the same continuations are merged, so the graph has one node per choice if all combinations are
+/// legal.
 ///
 /// Networks have one output column for each option of each choice, whether it is legal or not.
 ///
@@ -32,9 +33,9 @@ use thiserror::Error;
 #[serde(try_from = "Legal", into = "Legal")]
 pub struct JointActions {
     legal: Legal,
-    /// For each choice its first column.
+    /// The first column of each choice.
     starts: Vec<usize>,
-    /// The graph, each node before those that follow it.
+    /// The nodes of the graph, in topological order.
     nodes: Vec<Node>,
 }
 
@@ -43,8 +44,8 @@ pub struct JointActions {
 struct Legal {
     /// The number of options of each choice.
     sizes: Vec<usize>,
-    /// For each action of a discrete space its options; none if all combinations are legal and the environment expects the
-    /// options themselves.
+    /// The options of each action of a discrete space. `None` if all combinations are legal and the environment expects
+    /// the options themselves.
     factors: Option<Vec<Vec<usize>>>,
 }
 
@@ -56,22 +57,26 @@ pub(crate) type Node = Vec<Edge>;
 pub(crate) struct Edge {
     /// The output column of the option.
     pub(crate) column: usize,
-    /// The node of the next choice; none after the last one.
+    /// The node of the next choice; `None` after the last one.
     pub(crate) next: Option<usize>,
 }
 
-/// The error of choices that are no actions.
+/// An error in the definition of legal actions.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JointActionsError {
     /// There are no choices, a choice has no options, or there are too many of them.
-    #[error("choices of {0:?} options are not possible; there must be 1 to {max} options together, and 1 for each choice", max = JointActions::MAX_OPTIONS)]
+    #[error(
+        "choices of {0:?} options are not possible: each choice needs at least one option, and there can be at \
+         most {max} in total",
+        max = JointActions::MAX_OPTIONS
+    )]
     Sizes(Vec<usize>),
     /// There are no actions.
     #[error("a task needs at least one action")]
     Empty,
     /// An action does not fit the choices.
-    #[error("the action {action:?} must have one option for each of the choices of {sizes:?} options")]
+    #[error("the action {action:?} must have one option for each choice, below {sizes:?}")]
     Unfit {
         /// The options of the action.
         action: Vec<usize>,
@@ -84,7 +89,7 @@ pub enum JointActionsError {
 }
 
 impl JointActions {
-    /// The largest number of options of all choices together.
+    /// The largest total number of options.
     pub const MAX_OPTIONS: usize = 1 << 20;
 
     /// Creates the actions of [`Space::Discrete`], a single choice of `n` options.
@@ -95,19 +100,20 @@ impl JointActions {
         Self::product(&[n]).expect("a possible number of actions")
     }
 
-    /// Creates the actions of [`Space::MultiDiscrete`]: all combinations of options of choices with these numbers of options.
+    /// Creates the actions of [`Space::MultiDiscrete`]: all combinations of options, given the number of options of
+    /// each choice.
     pub fn product(sizes: &[usize]) -> Result<Self, JointActionsError> {
         Self::try_from(Legal { sizes: sizes.to_vec(), factors: None })
     }
 
-    /// Creates the actions of [`Space::Discrete`] in another form: `factors` holds for each action its options, one for each
-    /// choice. `sizes` are the numbers of options, of which some may be illegal.
+    /// Creates the actions of [`Space::Discrete`] as several choices. `factors` holds the options of each action, one
+    /// per choice. `sizes` holds the number of options of each choice, some of which may be illegal.
     pub fn factored(sizes: &[usize], factors: Vec<Vec<usize>>) -> Result<Self, JointActionsError> {
         Self::try_from(Legal { sizes: sizes.to_vec(), factors: Some(factors) })
     }
 
-    /// Creates the actions of an action space, if learners support it: [`Space::Discrete`] and [`Space::MultiDiscrete`] that
-    /// start at 0.
+    /// Creates the actions of an action space, if learners support it: [`Space::Discrete`] or [`Space::MultiDiscrete`]
+    /// that starts at 0.
     pub(crate) fn of_space(space: &Space) -> Option<Self> {
         match space {
             Space::Discrete { n, start: 0 } => Self::product(&[*n]).ok(),
@@ -137,7 +143,7 @@ impl JointActions {
         &self.legal.sizes
     }
 
-    /// Returns for each action of a discrete space its options, if it is [factored](Self::factored).
+    /// Returns the options of each action of a discrete space, if it is [factored](Self::factored).
     pub fn factors(&self) -> Option<&[Vec<usize>]> {
         self.legal.factors.as_deref()
     }
@@ -147,12 +153,12 @@ impl JointActions {
         self.legal.sizes.iter().sum()
     }
 
-    /// Returns the logarithm of the number of legal actions, the largest entropy of a policy.
+    /// Returns the natural logarithm of the number of legal actions, which is the largest entropy of a policy.
     pub fn ln_count(&self) -> f64 {
         self.ln_counts()[0]
     }
 
-    /// Returns for each node the logarithm of the number of paths from it.
+    /// Returns the natural logarithm of the number of paths from each node.
     fn ln_counts(&self) -> Vec<f64> {
         let mut counts = vec![0.0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -163,7 +169,7 @@ impl JointActions {
         counts
     }
 
-    /// Returns the nodes of the graph, each before those that follow it.
+    /// Returns the nodes of the graph, in topological order.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -173,7 +179,8 @@ impl JointActions {
         self.nodes.len() == self.num_choices()
     }
 
-    /// Returns the action that `choose` selects: for each node the index of one of its edges.
+    /// Returns the action that `choose` selects. For each node on the path, `choose` returns the index of one of its
+    /// edges.
     pub(crate) fn walk(&self, mut choose: impl FnMut(usize, &Node) -> usize) -> Vec<i32> {
         let mut options = Vec::with_capacity(self.num_choices());
         let mut next = Some(0);
@@ -198,7 +205,8 @@ impl JointActions {
         })
     }
 
-    /// Returns the columns of the options of a choice that belong to legal actions, some repeatedly; none beyond the last choice.
+    /// Returns the columns of the options of a choice that belong to legal actions, possibly with repetitions. Empty if
+    /// there is no such choice.
     pub(crate) fn columns_of(&self, choice: usize) -> impl Iterator<Item = usize> {
         let start = self.starts.get(choice).copied().unwrap_or(usize::MAX);
         let end = start.saturating_add(self.legal.sizes.get(choice).copied().unwrap_or(0));
@@ -219,8 +227,8 @@ impl JointActions {
         self.path(options).map(|(node, edge)| self.nodes[node][edge].column)
     }
 
-    /// Returns the action with the largest sum of scores along its path, the first one in the order of the options if several
-    /// are equal. `score` is called with a node and the index of an edge.
+    /// Returns the action with the largest sum of scores along its path. Ties go to the first action in the order of
+    /// the options. `score` is called with a node and the index of an edge.
     pub(crate) fn best(&self, score: impl Fn(usize, usize) -> f32) -> Vec<i32> {
         let mut best = vec![(0, 0.0); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -236,7 +244,7 @@ impl JointActions {
         self.walk(|node, _| best[node].0)
     }
 
-    /// Draws one of the legal actions, all with the same probability. Draws one random number for each choice.
+    /// Draws a legal action uniformly at random, with one random number for each choice.
     pub(crate) fn random(&self, rng: &mut impl Rng) -> Vec<i32> {
         if let [only] = &self.nodes[..] {
             return vec![only[rng.random_range(0..only.len())].column as i32];
@@ -254,7 +262,8 @@ impl JointActions {
         })
     }
 
-    /// Appends the elements of the environment's action: the index of the action if its space is discrete, else the options.
+    /// Appends the elements of the action that the environment receives: the index of the action if its space is
+    /// discrete, otherwise the options.
     pub(crate) fn write(&self, options: &[i32], elements: &mut Vec<i32>) {
         let Some(factors) = &self.legal.factors else { return elements.extend_from_slice(options) };
         let equal = |factors: &Vec<usize>| {
@@ -352,7 +361,7 @@ fn sorted<'a>(sizes: &[usize], factors: &'a [Vec<usize>]) -> Result<Vec<&'a [usi
 
 /// Returns the smallest graph whose paths are the given actions, which are in ascending order.
 fn merged(starts: &[usize], actions: &[&[usize]]) -> Vec<Node> {
-    // The nodes from the last choice to the first, and for each beginning of actions the node that follows it.
+    // The nodes from the last choice to the first, and the node that follows each prefix of an action.
     let mut nodes: Vec<Node> = Vec::new();
     let mut beginnings: Vec<(&[usize], Option<usize>)> =
         actions.iter().map(|&action| (action, None)).collect();
@@ -416,12 +425,12 @@ mod tests {
     }
 
     #[test]
-    fn nodes_with_equal_continuations_are_one() {
+    fn nodes_with_equal_continuations_are_merged() {
         // All combinations in any order are a chain.
         let all = [[1, 0], [0, 2], [1, 1], [0, 0], [1, 2], [0, 1]];
         let all = factored(&[2, 3], &all.each_ref().map(|action| &action[..])).unwrap();
         assert_eq!(all.nodes, JointActions::product(&[2, 3]).unwrap().nodes);
-        // Without the button every direction, with it none; then always the same choice.
+        // Every direction without the button, none with it; then always the same choice.
         let some: [&[usize]; 8] =
             [&[0, 0, 0], &[0, 1, 0], &[0, 2, 0], &[1, 0, 0], &[0, 0, 1], &[0, 1, 1], &[0, 2, 1], &[1, 0, 1]];
         let some = factored(&[2, 3, 2], &some).unwrap();
@@ -436,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_precedes_those_that_follow_it() {
+    fn nodes_are_in_topological_order() {
         for (actions, _) in cases() {
             for (index, node) in actions.nodes.iter().enumerate() {
                 assert!(node.iter().all(|edge| edge.next.is_none_or(|next| next > index)));

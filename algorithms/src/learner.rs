@@ -13,8 +13,8 @@ pub trait Learner {
     /// Returns the description of the environments that the learner was made for.
     fn spec(&self) -> &VectorSpec;
 
-    /// Returns an action for each row of `batch`, which `reset` or the last [`observe`](Self::observe) returned or was
-    /// given.
+    /// Returns an action for each row of `batch`, which must be the batch that `reset` returned or that was passed to
+    /// the last [`observe`](Self::observe).
     ///
     /// On-policy learners also accept batches of some of the environments, with rows in the order of the environments:
     /// groups of environments may take turns, each with its own `act` and `observe`.
@@ -23,7 +23,8 @@ pub trait Learner {
     /// Stores the result of the actions of the last [`act`](Self::act) for the same environments.
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;
 
-    /// Returns true if the environments of a batch can act. False if others have to catch up before the next update.
+    /// Returns true if the environments of a batch can act. Returns false if others have to catch up before the next
+    /// update.
     fn can_act(&self, batch: &Batch) -> bool;
 
     /// Returns true if an update is due. Nothing more can be observed before it.
@@ -38,8 +39,8 @@ pub trait Learner {
     /// Returns true once the planned training is done.
     fn is_complete(&self) -> bool;
 
-    /// Writes the complete state, from which the learner's `from_state` continues bit for bit. Writes in small pieces. Each
-    /// process of a cluster calls this, at the same moment, and gets the same bytes.
+    /// Writes the complete state, from which the learner's `from_state` continues bit for bit. Makes many small writes.
+    /// In a cluster, every process must call this at the same point of training, and all get the same bytes.
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError>;
 
     /// Returns what [`write_state`](Self::write_state) writes.
@@ -52,11 +53,12 @@ pub trait Learner {
     /// Returns all parameters of the current network, with the names and axis order of PyTorch.
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError>;
 
-    /// Returns the meaning of the weights, with which another learner can [start from](Self::start_from) them.
+    /// Returns the description of the weights, which another learner needs to [start from](Self::start_from) them.
     fn description(&self) -> NetworkDescription;
 
-    /// Replaces the weights of a new learner by those of a trained network: all layers that tasks share, and the heads and
-    /// value scales of the tasks that it knows. Heads of other tasks, and all heads if another algorithm trained it, stay as
-    /// they are, and so do optimiser and schedules. On an error nothing changes.
+    /// Replaces the weights of a new learner with those of a trained network: all layers that tasks share, and the
+    /// heads and value scales of the tasks that both have in common. Heads of other tasks keep their weights, as do all
+    /// heads if another algorithm trained the network. The optimiser and schedules do not change. On an error nothing
+    /// changes.
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError>;
 }

@@ -30,7 +30,8 @@ struct TaskStatistics {
 }
 
 impl ObservationStatistics {
-    /// Creates the statistics of no observations of `length` elements, with means 0 and variances 1.
+    /// Creates the statistics before the first observation, for observations of `length` elements, with means 0 and
+    /// variances 1.
     pub(crate) fn new(num_tasks: usize, length: usize) -> Self {
         let task = TaskStatistics { count: 0.0, means: vec![0.0; length], variances: vec![1.0; length] };
         Self { tasks: vec![task; num_tasks], length }
@@ -64,7 +65,7 @@ impl ObservationStatistics {
         }
     }
 
-    /// Returns true if both or none of the statistics are present, and those of a state fit the `fresh` ones.
+    /// Returns true if both statistics are present or both are absent, and those of a state fit the `fresh` ones.
     pub(crate) fn are_alike(of_state: Option<&Self>, fresh: Option<&Self>) -> bool {
         match (of_state, fresh) {
             (Some(statistics), Some(fresh)) => statistics.fits(fresh),
@@ -73,8 +74,8 @@ impl ObservationStatistics {
         }
     }
 
-    /// Returns true if `other` has the same numbers of tasks and elements, and all numbers are possible. False for damaged
-    /// statistics.
+    /// Returns true if `other` has the same numbers of tasks and elements, and all its values are valid. False for
+    /// damaged statistics.
     fn fits(&self, other: &Self) -> bool {
         let is_possible = |task: &TaskStatistics| {
             let are_lengths = task.means.len() == other.length && task.variances.len() == other.length;
@@ -88,7 +89,7 @@ impl ObservationStatistics {
             && self.tasks.iter().all(is_possible)
     }
 
-    /// Returns the statistics with the names of Gymnasium's `RunningMeanStd`, a row for each task.
+    /// Returns the statistics with the names of Gymnasium's `RunningMeanStd`, with one row per task.
     pub(crate) fn weights(&self) -> [NamedWeights; 3] {
         let named = |name: &str, width: usize, of_task: &dyn Fn(&TaskStatistics) -> Vec<f64>| NamedWeights {
             name: format!("{PREFIX}{name}"),
@@ -102,7 +103,7 @@ impl ObservationStatistics {
         ]
     }
 
-    /// Replaces the statistics of the tasks that `source` knows. `tasks` are the own ones.
+    /// Replaces the statistics of the tasks that `source` knows. `tasks` are the tasks of these statistics.
     pub(crate) fn started_from(self, source: &TrainedNetwork, tasks: &[Task]) -> Result<Self, TransferError> {
         let from = &source.description.tasks;
         let row = |task: &Task| from.iter().position(|known| known.name == task.name);
@@ -110,8 +111,8 @@ impl ObservationStatistics {
         Ok(known.ok_or_else(|| bad("the statistics of the observations do not match the tasks"))?)
     }
 
-    /// Replaces the statistics of the tasks that `weights` has, given for each own task its row there. Returns `None` if the
-    /// weights do not fit.
+    /// Replaces the statistics of the tasks that `weights` has. `rows` yields the row of each task in `weights`, or
+    /// `None`. Returns `None` if the weights do not fit.
     fn with_weights(
         mut self,
         weights: &[NamedWeights],
@@ -135,7 +136,7 @@ impl ObservationStatistics {
     }
 }
 
-/// The beginning of the names of exported statistics.
+/// The prefix of the names of exported statistics.
 pub(crate) const PREFIX: &str = "obs_rms.";
 
 /// The moments of each element of some observations.
@@ -184,7 +185,7 @@ impl TaskStatistics {
 pub(crate) struct Normalizer {
     /// `[tasks, length]`.
     means: Tensor<2>,
-    /// `[tasks, length]`: the inverses of the deviations.
+    /// `[tasks, length]`: the inverse standard deviations.
     factors: Tensor<2>,
 }
 
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn exported_statistics_return_for_the_tasks_that_are_known() {
+    fn exported_statistics_are_restored_for_known_tasks() {
         let source = statistics();
         let weights = source.weights();
         assert_eq!(weights[1].name, "obs_rms.var");

@@ -1,4 +1,4 @@
-//! State that the learners with a replay share.
+//! State shared by the learners with a replay buffer.
 
 use std::io::Write;
 
@@ -21,12 +21,12 @@ use crate::state_bytes::{Header, bad, end};
 use crate::training::Training;
 use crate::{LearnerError, VectorSpec};
 
-/// The number of gradient steps from which an update can be stopped. Fewer take little time, of which copying the state
-/// would be a noticeable part.
+/// The smallest number of due gradient steps with which an update can be stopped. Fewer steps take so little time that
+/// copying the state would be a noticeable part of it.
 const STOPPABLE: f64 = 8.0;
 
-/// Replay, random generators and schedule of an off-policy learner. All of it is the same in each process of its cluster,
-/// except that a process stores the observations of its own environments.
+/// Replay buffer, random generators and schedule of an off-policy learner. All of it is the same in every process of
+/// its cluster, except that each process stores only the observations of its own environments.
 pub(crate) struct OffPolicy<E> {
     pub(crate) spec: VectorSpec,
     pub(crate) layout: ObservationLayout,
@@ -45,7 +45,7 @@ pub(crate) struct OffPolicy<E> {
     pub(crate) cluster: Cluster,
 }
 
-/// Everything here that an update changes, as it was before.
+/// The fields that an update changes, with their values before the update.
 pub(crate) struct BeforeUpdate {
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
@@ -63,7 +63,7 @@ pub(crate) struct ShardRows {
 }
 
 impl ShardRows {
-    /// Returns the elements of these rows, given one for each row of the whole minibatch.
+    /// Selects the elements of these rows from those of all rows of the whole minibatch.
     pub(crate) fn select<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
         self.rows.iter().map(|&row| of_all[row]).collect()
     }
@@ -113,8 +113,8 @@ impl<E: ActionElement> OffPolicy<E> {
         in_order(self.can_act(), "act was called before the last actions were observed and learned from")
     }
 
-    /// Evaluates the rows of a batch with `evaluate`, those of each shard on their own: the bits of an output may depend on the
-    /// other rows.
+    /// Evaluates the rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on
+    /// the other rows.
     pub(crate) fn by_shard<T: Clone>(
         &self,
         batch: &Batch,
@@ -126,7 +126,8 @@ impl<E: ActionElement> OffPolicy<E> {
         Ok(parts.concat())
     }
 
-    /// Returns for each environment the element of its row in a batch of the own ones.
+    /// Returns the element of each environment's row, given those of a batch of this process's environments; `None` for
+    /// the environments of other processes.
     pub(crate) fn of_envs<'a, T>(
         &self,
         of_rows: &'a [T],
@@ -135,7 +136,7 @@ impl<E: ActionElement> OffPolicy<E> {
         (0..self.spec.num_envs()).map(move |env| of_rows.get(env.checked_sub(own.start)?))
     }
 
-    /// Fails unless an action preceded.
+    /// Fails unless `act` was called before.
     pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
         in_order(self.replay.is_acting(), "observe was called without a preceding act")
     }
@@ -153,7 +154,8 @@ impl<E: ActionElement> OffPolicy<E> {
         Ok(())
     }
 
-    /// Fails unless a gradient step is due. If many are due, returns the state to which the update may return.
+    /// Fails unless a gradient step is due. If many are due, returns the state that [`undo_update`](Self::undo_update)
+    /// restores.
     pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
         in_order(self.is_ready(), "update was called before a gradient step was due")?;
         Ok((self.due >= STOPPABLE).then(|| BeforeUpdate {
@@ -197,8 +199,8 @@ impl<E: ActionElement> OffPolicy<E> {
         self.cluster.pauses(self.layout)
     }
 
-    /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns that of one of them, given its index.
-    /// `names` are those of the terms, `details` is their number in the whole minibatch.
+    /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns the gradient of a shard,
+    /// given its index. `names` are the names of the terms; `details` is the number of details in the whole minibatch.
     pub(crate) fn gradient<'a, N: Module>(
         &self,
         training: &Training<N>,
@@ -220,8 +222,8 @@ impl<E: ActionElement> OffPolicy<E> {
         self.cluster.add(&vectors, gradients)
     }
 
-    /// Writes the state of a learner: `state`, which contains that of the replay if it is complete, and the frames behind it.
-    /// Each process of the cluster calls this.
+    /// Writes the state of a learner: `state` and, if `with_replay` is true, the frames of the replay buffer. The rest
+    /// of the replay buffer is part of `state`. Every process of the cluster calls this.
     pub(crate) fn write_state(
         &self,
         header: &Header,
@@ -232,11 +234,11 @@ impl<E: ActionElement> OffPolicy<E> {
         let is_shared = self.cluster.num_processes() > 1;
         in_order(
             !(self.replay.is_acting() && is_shared),
-            "several processes hold the last actions, which have no state before they were observed",
+            "with several processes, the state cannot be written between act and observe",
         )?;
         in_order(
             with_replay || !self.replay.is_acting(),
-            "a state without replay was asked for between act and observe",
+            "without the replay buffer, the state cannot be written between act and observe",
         )?;
         let written = header.write(state, out);
         if !with_replay {
@@ -248,7 +250,7 @@ impl<E: ActionElement> OffPolicy<E> {
         }
     }
 
-    /// Restores the replay with its frames, which are `bytes`, and the schedule.
+    /// Restores the replay buffer, whose frames are in `bytes`, and the schedule.
     pub(crate) fn restore(
         &mut self,
         replay: Option<ReplayState<'_, E>>,

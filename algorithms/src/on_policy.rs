@@ -1,4 +1,4 @@
-//! State that the learners from rollouts share.
+//! State shared by the on-policy learners.
 
 use std::borrow::Cow;
 
@@ -35,14 +35,14 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) rollout: Rollout,
     /// The observations of the rollout on the device, if that is not the CPU.
     uploaded: Option<Uploaded>,
-    /// For each environment the value of the observation after its last step of the rollout.
+    /// The value of each environment's observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
     shuffle_rng: ChaCha8Rng,
     /// The number of updates made.
     pub(crate) updates: u64,
-    /// The processes that train this learner together. All fields except the observations of the rollout, and its steps
-    /// before an update, are the same in each of them.
+    /// The processes that train this learner together. All fields are the same in each of them, except the observations
+    /// of the rollout and, before an update, its steps.
     pub(crate) cluster: Cluster,
 }
 
@@ -58,7 +58,7 @@ impl Uploaded {
     }
 }
 
-/// Everything here that an update changes before it is complete, as it was before.
+/// The fields that an update changes before it is complete, with their values before the update.
 pub(crate) struct BeforeUpdate<N> {
     training: Mark<N>,
     shuffle_rng: ChaCha8Rng,
@@ -138,7 +138,7 @@ impl<N: Module> OnPolicy<N> {
         Ok(())
     }
 
-    /// Evaluates rows of a batch with `evaluate`, those of each shard on their own: the bits of an output may depend on the
+    /// Evaluates rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on the
     /// other rows.
     pub(crate) fn by_shard<T>(
         &self,
@@ -148,8 +148,8 @@ impl<N: Module> OnPolicy<N> {
         self.cluster.split(rows, self.spec.num_envs()).into_iter().map(evaluate).collect()
     }
 
-    /// Draws random numbers for actions: first `skip` those of each environment of earlier processes, then `sample` the
-    /// actions of the own ones, then `skip` those of later processes. All processes so draw the same numbers.
+    /// Draws random numbers for actions. Calls `skip` for each environment of lower ranks, `sample` for this process's
+    /// environments, and `skip` for each environment of higher ranks, so that all processes draw the same numbers.
     pub(crate) fn draw(
         &mut self,
         mut skip: impl FnMut(&TaskActions, &mut ChaCha8Rng),
@@ -161,7 +161,8 @@ impl<N: Module> OnPolicy<N> {
         (own.end..num_envs).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
     }
 
-    /// Returns for each row of a batch the next random number for its action, without drawing it. Each action must draw one.
+    /// Returns the next random number for the action of each row of a batch, without drawing it. Each action must draw
+    /// one.
     pub(crate) fn next_numbers<T>(&self, batch: &Batch, convert: impl Fn(f64) -> T) -> Vec<T> {
         let mut rng = self.action_rng.clone();
         for _ in 0..self.rollout.own().start {
@@ -207,7 +208,8 @@ impl<N: Module> OnPolicy<N> {
         check_rewards(batch)
     }
 
-    /// Returns the rows of a batch whose final observation needs a value, because the next observation is another one.
+    /// Returns the rows of a batch whose final observation needs a value because the next observation is a different
+    /// one.
     pub(crate) fn rows_with_final_values(&self, batch: &Batch) -> Vec<BatchRow> {
         rows_with_final_values(batch, self.spec.autoreset_mode)
     }
@@ -217,8 +219,8 @@ impl<N: Module> OnPolicy<N> {
         batch.env_ids.iter().any(|&env| self.rollout.is_last_step(env))
     }
 
-    /// Ends the steps of a batch. `final_values` are the values of the final observations of `rows_with_final_values`,
-    /// `last_values` those of all observations if the batch [ends](Self::ends_rollout) the rollout.
+    /// Ends the steps of a batch. `final_values` are the values of the final observations of `rows_with_final_values`.
+    /// `last_values` are the values of all observations if the batch [ends](Self::ends_rollout) the rollout.
     pub(crate) fn end_steps(
         &mut self,
         batch: &Batch,
@@ -300,8 +302,8 @@ impl<N: Module> OnPolicy<N> {
         split(entries, count)
     }
 
-    /// Turns a `NonFinite` error into a report with the given entries of the rollout, as far as this process has their
-    /// observations, and named `columns`, functions of the entry.
+    /// Turns a `NonFinite` error into a report with those of the given entries of the rollout whose observations this
+    /// process holds. `columns` are named functions of the entry.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
@@ -344,9 +346,9 @@ impl<N: Module> OnPolicy<N> {
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
-    /// Computes the gradient of a minibatch of `items`, which are entries of the rollout or whole environments. `of_shard`
-    /// returns that of the items of a shard, `None` if there is nothing to learn from. `names` are those of the terms,
-    /// `details` is their number in the whole minibatch.
+    /// Computes the gradient of a minibatch of `items`, which are entries of the rollout or whole environments.
+    /// `of_shard` returns the gradient of the items of a shard, or `None` if there is nothing to learn from. `names`
+    /// are the names of the terms; `details` is the number of details in the whole minibatch.
     pub(crate) fn gradient(
         &self,
         items: &[usize],
@@ -376,7 +378,7 @@ impl<N: Module> OnPolicy<N> {
         self.updates += 1;
     }
 
-    /// Takes the complete rollout of another learner of the same environments, which gets an empty one.
+    /// Takes the complete rollout of another learner of the same environments, and leaves it an empty one.
     pub(crate) fn take_rollout(&mut self, from: &mut Self) {
         std::mem::swap(&mut self.rollout, &mut from.rollout);
         std::mem::swap(&mut self.uploaded, &mut from.uploaded);
@@ -387,7 +389,7 @@ impl<N: Module> OnPolicy<N> {
 
     pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
         let is_complete = self.rollout.is_empty() || self.cluster.num_processes() == 1;
-        in_order(is_complete, "several processes hold the rollout, which has no state before the update")?;
+        in_order(is_complete, "with several processes, the state cannot be written during a rollout")?;
         let rollout = || RolloutState {
             steps: Cow::Borrowed(&self.rollout),
             observations: self.rollout.packed_observations(frame_bytes(self.layout)),
@@ -434,10 +436,10 @@ impl<N: Module> OnPolicy<N> {
         Ok(())
     }
 
-    /// Fails if more updates have been made than `total_steps` has.
+    /// Fails if more updates have been made than there are in `total_steps`.
     pub(crate) fn check_total(&self) -> Result<(), ConfigError> {
         let made = self.updates * (self.spec.num_envs() * self.plan.num_steps) as u64;
-        let allowed = format!("{made} or more, which have been made already");
+        let allowed = format!("at least {made}, the number of steps already made");
         let is_possible = self.updates <= self.num_updates();
         ConfigError::unless(is_possible, "total_steps", &self.plan.total_steps, allowed)
     }

@@ -1,4 +1,4 @@
-//! Results of optimiser steps, which arrive late on a device.
+//! Results of optimiser steps, which may still be on a device.
 
 use burn::tensor::{Gradients, Tensor};
 
@@ -9,7 +9,8 @@ use crate::unit_gradients::dead_units;
 /// Values of a step that are reported with the terms of its loss.
 pub(crate) struct Details {
     pub(crate) values: Tensor<1>,
-    /// Zeros, `[rows, columns]`, on which the loss depends: the norm of the gradient of each row follows the values.
+    /// Zeros, `[rows, columns]`, on which the loss depends. The norm of each row of their gradient is appended to the
+    /// values.
     pub(crate) probe: Option<Tensor<2>>,
 }
 
@@ -31,13 +32,13 @@ impl From<Tensor<1>> for Details {
 
 /// A step that the optimiser has taken.
 pub(crate) enum OptimizerStep {
-    /// The result is known. Always so on the CPU.
+    /// The result is known. This is always the case on the CPU.
     Ready(StepResult),
     /// The result is still on the device.
     Pending {
         /// Names of the first values; the last name is that of the gradient norm.
         names: Vec<&'static str>,
-        /// Sizes of the layers in the last values.
+        /// Sizes of the layers whose gradients are the last values.
         layers: Vec<usize>,
         /// `[names + details + layers]`.
         values: Box<Tensor<1>>,
@@ -57,8 +58,8 @@ pub(crate) struct StepResult {
 }
 
 impl StepResult {
-    /// Splits `terms` into the named ones, the details, and the gradients of the units of `layers` of these sizes. The
-    /// last name is that of the gradient norm. Fails if a named value is not finite.
+    /// Splits `terms` into the named ones, the details, and the gradients of the units of layers of the sizes `layers`.
+    /// The last name is that of the gradient norm. Fails if a named value is not finite.
     pub(crate) fn new(
         names: &[&'static str],
         layers: &[usize],
@@ -74,8 +75,8 @@ impl StepResult {
     }
 }
 
-/// Reads the results of all steps, and the scalar `more`, `[1]`; waits for the device once. An error comes
-/// with the index of its step.
+/// Reads the results of all steps, and the scalar `more`, `[1]`. Waits for the device once. An error is returned with
+/// the index of its step.
 pub(crate) fn read_steps(
     steps: Vec<OptimizerStep>,
     more: Option<Tensor<1>>,

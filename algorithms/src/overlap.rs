@@ -18,7 +18,7 @@ use crate::{Learner, LearnerError, VectorSpec};
 /// Time after which a waiting thread asks again whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A learner from rollouts of which one can act while another updates.
+/// An on-policy learner of which one instance can act while another updates.
 pub trait Overlap: Learner + Send + Sized + 'static {
     /// The metrics of an update.
     type Metrics: Send + 'static;
@@ -35,7 +35,7 @@ pub trait Overlap: Learner + Send + Sized + 'static {
     /// Takes the complete rollout of `actor`, which can then collect the next one.
     fn take_rollout(&mut self, actor: &mut Self);
 
-    /// Writes the state of two learners and the metrics of the last update, if they have not been reported.
+    /// Writes the state of both learners, and the metrics of the last update if they have not been reported.
     fn write_both(
         actor: &Self,
         learner: &Self,
@@ -44,8 +44,8 @@ pub trait Overlap: Learner + Send + Sized + 'static {
     ) -> Result<(), LearnerError>;
 }
 
-/// A learner that collects the next rollout while it learns from the last one. For that it consists of two: the *actor*, with
-/// the weights before the update in progress, and the *learner*, which updates in a thread of its own.
+/// A learner that collects the next rollout while it learns from the last one. It consists of two learners: the
+/// *actor*, with the weights before the update in progress, and the *learner*, which updates in a thread of its own.
 ///
 /// The actor collects a rollout with the weights before the last update, so each rollout but the first is one update old when
 /// the learner takes it. Neither ever overtakes the other, so the results do not depend on their speed.
@@ -53,7 +53,7 @@ pub struct Overlapped<L: Overlap> {
     actor: L,
     /// Locked because a state is written through a shared reference.
     updater: Mutex<Updater<L>>,
-    /// The threads of the learner. Those of the actor may be waiting for it.
+    /// The threads of the learner. It needs its own because those of the actor may be waiting for it.
     threads: Arc<ThreadPool>,
     /// The number of rollouts that the learner has taken.
     taken: u64,
@@ -74,17 +74,17 @@ enum Updater<L: Overlap> {
 /// An update in progress.
 struct Updating<L: Overlap> {
     thread: JoinHandle<Finished<L>>,
-    /// Disconnected at the end.
+    /// Disconnected at the end of the update.
     is_running: Receiver<()>,
     stop: Arc<AtomicBool>,
 }
 
 type Finished<L> = (Box<L>, Result<Option<<L as Overlap>::Metrics>, LearnerError>);
 
-/// The end of a call of [`Overlapped::update_unless`].
+/// The outcome of [`Overlapped::update_unless`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Turn<M> {
-    /// The caller stopped it. It is still due.
+    /// The caller stopped the wait. The update is still due.
     Stopped,
     /// The first update has begun; there are no metrics yet.
     First,
@@ -104,10 +104,10 @@ impl<L: Overlap> Updating<L> {
             (learner, result)
         };
         let thread = thread::Builder::new().name("update".to_owned()).spawn(update);
-        Self { thread: thread.expect("the system grants a thread"), is_running, stop }
+        Self { thread: thread.expect("a thread can be started"), is_running, stop }
     }
 
-    /// Waits for the end. Returns false if `stop` returns true before.
+    /// Waits for the end of the update. Returns false if `stop` returns true before that.
     fn wait(&self, stop: &dyn Fn() -> bool) -> bool {
         while self.is_running.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             if stop() {
@@ -117,7 +117,7 @@ impl<L: Overlap> Updating<L> {
         true
     }
 
-    /// Returns the result, for which the caller has waited. A panic of the thread continues here.
+    /// Waits for the end of the update and returns its result. Resumes a panic of its thread.
     fn finish(self) -> Finished<L> {
         self.thread.join().unwrap_or_else(|payload| resume_unwind(payload))
     }
@@ -132,7 +132,7 @@ impl<L: Overlap> Updater<L> {
                 let (learner, result) = updating.finish();
                 result.map(|metrics| (learner, metrics))
             }
-            Self::Absent => Err(LearnerError::OutOfOrder("the update has failed")),
+            Self::Absent => Err(LearnerError::OutOfOrder("an earlier update failed")),
         }
     }
 
@@ -144,7 +144,7 @@ impl<L: Overlap> Updater<L> {
         self.rest()
     }
 
-    /// Goes on after [`rest`](Self::rest) or [`halt`](Self::halt): begins the update that is due, if any.
+    /// Continues after [`rest`](Self::rest) or [`halt`](Self::halt): begins the update that is due, if any.
     fn go_on(&mut self, learner: Box<L>, metrics: Option<L::Metrics>, threads: &Arc<ThreadPool>) {
         *self = if learner.is_ready() {
             Self::Updating(Updating::begin(learner, Arc::clone(threads)))
@@ -155,16 +155,16 @@ impl<L: Overlap> Updater<L> {
 }
 
 impl<L: Overlap> Overlapped<L> {
-    /// Creates one from two learners in the same state, neither of which has made a step.
+    /// Creates an overlapped learner from two learners in the same state, neither of which has made a step.
     pub fn new(actor: L, learner: L) -> Self {
         Self::restored(actor, learner, None)
     }
 
-    /// Creates one from the states that [`Overlap::write_both`] has written.
+    /// Restores an overlapped learner from the states that [`Overlap::write_both`] wrote.
     pub(crate) fn restored(actor: L, learner: L, metrics: Option<L::Metrics>) -> Self {
         let taken = learner.updates() + u64::from(learner.is_ready());
         let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
-        let threads = Arc::new(threads.expect("the system grants threads"));
+        let threads = Arc::new(threads.expect("threads can be started"));
         let mut updater = Updater::Absent;
         updater.go_on(Box::new(learner), metrics, &threads);
         Self { actor, updater: Mutex::new(updater), threads, taken }
@@ -195,7 +195,7 @@ impl<L: Overlap> Overlapped<L> {
         Ok(metrics.map_or(Turn::First, Turn::Ended))
     }
 
-    /// Returns true if the last update is in progress, after which nothing is collected.
+    /// Returns true if the last planned update is in progress. After it no rollout is collected.
     fn is_last_update_due(&self) -> bool {
         self.taken >= self.actor.planned_updates() && self.actor.updates() < self.taken
     }
@@ -203,7 +203,7 @@ impl<L: Overlap> Overlapped<L> {
 
 impl<L: Overlap> Drop for Overlapped<L> {
     fn drop(&mut self) {
-        // An error has no reader any more.
+        // Nobody is left to handle an error.
         drop(self.updater.get_mut().unwrap_or_else(PoisonError::into_inner).halt());
     }
 }
@@ -243,7 +243,7 @@ impl<L: Overlap> Learner for Overlapped<L> {
         self.actor.is_complete()
     }
 
-    /// Writes the state. An update in progress is undone for that, and begins again.
+    /// Writes the state. An update in progress is undone first, and begins again afterwards.
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
         let mut updater = self.updater.lock().unwrap_or_else(PoisonError::into_inner);
         let (learner, metrics) = updater.halt()?;

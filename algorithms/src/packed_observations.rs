@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::state_bytes::Bytes;
 
-/// The observations of a rollout in a state. A stack of frames that continues the stack of the step before is stored as its
-/// newest frame, which divides the size by almost the length of a stack.
+/// The observations of a rollout, packed for a state. A stack of frames that continues the stack of the previous step
+/// is stored as its newest frame only, which divides the size by almost the length of a stack.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PackedObservations {
-    /// For each observation, true if it continues the one before.
+    /// For each observation, true if it continues the previous one.
     continues: Vec<bool>,
     /// Observations, or their newest frames.
     frames: Bytes<'static>,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_observations_are_recognised() {
+    fn damaged_observations_are_detected() {
         let mut packed = PackedObservations::new([[1, 2], [2, 3]].iter().map(<[u8; 2]>::as_slice), 1);
         packed.continues[0] = true;
         assert_eq!(packed.unpack(2, 2, 1), None);

@@ -1,4 +1,4 @@
-//! Updates that `tests/updates/record.py` has made in PyTorch, and comparisons with them.
+//! Updates recorded from PyTorch by `tests/updates/record.py`, and comparisons with them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -27,9 +27,9 @@ pub(crate) struct Recording {
 struct Description {
     /// The shape of an observation: bytes with three axes, else floats.
     observation: Vec<usize>,
-    /// For each task its actions among the shared ones; none if actions are continuous.
+    /// The indices of each task's actions among the shared ones; empty if actions are continuous.
     actions: Vec<Vec<usize>>,
-    /// For each task the number of components of its continuous actions.
+    /// The number of components of each task's continuous actions.
     #[serde(default)]
     components: Vec<usize>,
     task_ids: Vec<usize>,
@@ -145,7 +145,8 @@ impl Recording {
         assert_eq!((transferred.tensors, transferred.fresh_heads.len()), (transferred.of, 0));
     }
 
-    /// Returns the batches of a number of steps, each with the results of the step before it: one more batch than steps.
+    /// Returns the batches of each update. A batch holds the results of the step before it, so there is one more batch
+    /// than steps.
     pub(crate) fn batches(&mut self, updates: usize) -> Vec<Vec<Batch>> {
         let spec = self.spec();
         let envs = spec.num_envs();
@@ -155,7 +156,7 @@ impl Recording {
         let rewards = self.floats("rewards");
         let [terminated, truncated, autoreset] =
             ["terminated", "truncated", "autoreset"].map(|name| self.flags(name));
-        // Every way in which an episode ends occurs.
+        // The recording contains every way in which an episode can end.
         assert!(
             terminated.contains(&true) && truncated.contains(&true) && autoreset.contains(&true) != same_step
         );
@@ -181,7 +182,7 @@ impl Recording {
         (0..updates).map(|update| (0..=steps).map(|step| batch(update, step)).collect()).collect()
     }
 
-    /// Asserts that a metric is the recorded one, apart from rounding to 32 bits.
+    /// Asserts that a metric equals the recorded one, apart from rounding to 32 bits.
     pub(crate) fn assert_metric(&mut self, name: &str, update: usize, value: f32) {
         let expected = self.floats(name)[update];
         let difference = (value - expected).abs();
@@ -202,7 +203,8 @@ impl Recording {
         self.assert_networks([&training.network, &first, &second], torch_weights);
     }
 
-    /// Like [`assert_trained`](Self::assert_trained), for a network, and networks with the moments of Adam instead of weights.
+    /// Like [`assert_trained`](Self::assert_trained), for a network, and for networks that hold the moments of Adam
+    /// instead of weights.
     pub(crate) fn assert_networks<N>(
         &mut self,
         [network, first, second]: [&N; 3],
@@ -231,7 +233,7 @@ impl Recording {
         }
     }
 
-    /// Asserts that weights are those recorded, apart from rounding to 32 bits.
+    /// Asserts that weights equal the recorded ones, apart from rounding to 32 bits.
     pub(crate) fn assert_weights(&mut self, prefix: &str, ours: &[NamedWeights]) {
         let theirs = self.weights(prefix);
         assert_eq!(ours.len(), theirs.len());

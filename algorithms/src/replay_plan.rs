@@ -1,6 +1,6 @@
 use crate::ConfigError;
 
-/// The settings of all learners with a replay, as far as they plan the training.
+/// The settings that determine the course of training, for all learners with a replay buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplayPlan {
     pub(crate) total_steps: u64,
@@ -11,7 +11,7 @@ pub(crate) struct ReplayPlan {
 }
 
 impl ReplayPlan {
-    /// Checks the settings that depend on the capacity of the replay.
+    /// Checks the settings that depend on the capacity of the replay buffer.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         ConfigError::unless(
             self.buffer_size >= self.batch_size,
@@ -31,7 +31,7 @@ impl ReplayPlan {
     pub(crate) fn check_total(&self, before: &Self, made: u64) -> Result<(), ConfigError> {
         // The last batch of steps may exceed the total that training began with.
         let is_possible = self.total_steps >= made || self.total_steps == before.total_steps;
-        let allowed = format!("{made} or more, which have been made already");
+        let allowed = format!("at least {made}, the number of steps already made");
         ConfigError::unless(is_possible, "total_steps", &self.total_steps, allowed)
     }
 }

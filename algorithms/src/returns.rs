@@ -74,7 +74,7 @@ pub fn vtrace(trajectory: Trajectory<'_>, ratios: &[f32], gamma: f32, lambda: f3
     truncated_traces(trajectory, |t| ratios[t].min(1.0), gamma, lambda, advantages);
 }
 
-/// Computes advantages of which `weight(t)` of that at `t` counts for the step before.
+/// Computes advantages. The advantage at `t` is multiplied by `weight(t)` where it contributes to the step before.
 fn truncated_traces(
     trajectory: Trajectory<'_>,
     weight: impl Fn(usize) -> f32,

@@ -2,7 +2,7 @@ use crate::ConfigError;
 use crate::schedule::LinearSchedule;
 use crate::training::StepSize;
 
-/// The settings of all learners that learn from rollouts, as far as they plan the training.
+/// The settings that determine the course of training, for all on-policy learners.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RolloutPlan {
     pub(crate) total_steps: u64,

@@ -8,7 +8,7 @@ use crate::{ContinuousActions, JointActions};
 /// The actions of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TaskActions {
-    /// Choices, each of one among a few options.
+    /// Choices, each among a few options.
     Joint(JointActions),
     /// Vectors of real numbers.
     Continuous(ContinuousActions),

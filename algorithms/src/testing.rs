@@ -149,7 +149,8 @@ pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> VectorSpec {
     }
 }
 
-/// Like [`spec`], with several choices: factored actions that are no product, and all combinations of 3 and 4 options.
+/// Like [`spec`], with several choices: factored actions that do not form a product, and all combinations of 3 and 4
+/// options.
 pub(crate) fn spec_of_choices(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
     let factors = [[1, 0, 2], [0, 0, 0], [0, 1, 1], [0, 1, 2], [1, 0, 0]].map(Vec::from);
     let factored = JointActions::factored(&[2, 2, 3], factors.to_vec()).unwrap();

@@ -27,7 +27,7 @@ pub(crate) struct Training<N> {
     last_finite: Option<Mark<N>>,
 }
 
-/// Network and optimiser at a moment of the training, to return to.
+/// A snapshot of network and optimiser, to return to.
 pub(crate) struct Mark<N> {
     network: N,
     optimizer: AdamOptimizer,
@@ -66,8 +66,8 @@ impl<N: Module> Training<N> {
         self.apply(self.gradient(loss, terms, details, None), size)
     }
 
-    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. With a
-    /// `pause` that of the body is left to do.
+    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. With
+    /// a `pause`, the backward pass of the body remains to be done.
     pub(crate) fn gradient(
         &self,
         loss: &Tensor<1>,
@@ -120,8 +120,8 @@ impl<N: Module> Training<N> {
         Ok(step)
     }
 
-    /// Reads the results of all steps since the last read; waits for the device once. If a term or a weight
-    /// is not finite, all these steps are undone and the error comes with the index of the step.
+    /// Reads the results of all steps since the last read. Waits for the device once. If a term or a weight is not
+    /// finite, all these steps are undone, and the error is returned with the index of the step.
     pub(crate) fn read(
         &mut self,
         steps: Vec<OptimizerStep>,
@@ -144,12 +144,12 @@ impl<N: Module> Training<N> {
         result
     }
 
-    /// Marks the current moment. Tensors share their memory with the mark.
+    /// Takes a snapshot of the current moment. Tensors share their memory with it.
     pub(crate) fn mark(&self) -> Mark<N> {
         Mark { network: self.network.clone(), optimizer: self.optimizer.clone() }
     }
 
-    /// Undoes all steps since a mark, including those that have not been read.
+    /// Undoes all steps since a snapshot, including those that have not been read.
     pub(crate) fn return_to(&mut self, mark: Mark<N>) {
         Mark { network: self.network, optimizer: self.optimizer } = mark;
         self.last_finite = None;
@@ -214,7 +214,7 @@ impl<N: Module> Training<N> {
         self.diagnose(error, updates, learning_rate, &rows, vec![observations])
     }
 
-    /// Returns the moments of Adam as networks with their values instead of the weights.
+    /// Returns both moments of Adam, each as a network with the moments in place of the weights.
     #[cfg(test)]
     pub(crate) fn moments(&self) -> [N; 2] {
         let moments = self.optimizer.moments().expect("moments on the CPU");

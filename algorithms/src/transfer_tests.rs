@@ -56,7 +56,7 @@ fn network(learner: &impl Learner) -> TrainedNetwork {
     TrainedNetwork { description: learner.description(), weights: learner.torch_weights().unwrap() }
 }
 
-/// Trains for an update, so that no weight and no value scale is a fresh one.
+/// Trains for an update, so that no weight and no value scale has its initial value.
 macro_rules! trained {
     ($learner:expr) => {{
         let mut learner = $learner;
@@ -190,7 +190,7 @@ fn another_algorithm_gets_the_shared_layers() {
 }
 
 #[test]
-fn networks_that_do_not_fit_are_named() {
+fn errors_name_the_difference_between_networks() {
     let source = network(&ppo(PolicyConfig::default(), images(), 1));
     let error = |policy: PolicyConfig, spec: VectorSpec| {
         let mut own = ppo(policy, spec, 2);
@@ -219,7 +219,7 @@ fn networks_that_do_not_fit_are_named() {
     let actions = error(PolicyConfig::default(), changed);
     assert_eq!(
         actions.to_string(),
-        "two has 2 actions in the source and 3 actions in the new network, or in another order"
+        "the actions of two or their order differ: 2 actions in the source, 3 actions in the new network"
     );
     let mut factored = images();
     let factors = JointActions::factored(&[2, 1], vec![vec![1, 0], vec![0, 0]]).unwrap();
@@ -227,7 +227,8 @@ fn networks_that_do_not_fit_are_named() {
     let actions = error(PolicyConfig::default(), factored);
     assert_eq!(
         actions.to_string(),
-        "two has 2 actions in the source and 2 actions in choices of 2 x 1 in the new network, or in another order"
+        "the actions of two or their order differ: 2 actions in the source, 2 actions in choices of 2 x 1 in the \
+         new network"
     );
     let mut damaged = source.clone();
     damaged.weights.pop();

@@ -7,8 +7,8 @@ use burn::tensor::Tensor;
 /// The names of modules whose units are rectified.
 const RECTIFIED: [&str; 3] = ["body", "hidden", "activation"];
 
-/// Returns the gradients of the biases, and of the shifts of normalisations, of each rectified layer. That of a unit is
-/// exactly 0 if no row of the batch activates it.
+/// Returns the gradients of the biases, and of the shifts of normalisations, of each rectified layer. The gradient of a
+/// unit is exactly 0 if no row of the batch activates it.
 pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) -> Vec<Tensor<1>> {
     struct Visitor<'a> {
         gradients: &'a GradientsParams,

@@ -14,9 +14,9 @@ choices! {
         /// Identity.
         #[default]
         None = "none",
-        /// Normalised by mean and deviation of each game's returns. Both follow the returns, while the value head is
-        /// adapted so that its predictions do not change (van Hasselt et al. 2016, <https://arxiv.org/abs/1602.07714>;
-        /// for each game Hessel et al. 2018, <https://arxiv.org/abs/1809.04474>).
+        /// Normalised by the mean and standard deviation of each game's returns. Both follow the returns, while the
+        /// value head is adapted so that its predictions do not change (van Hasselt et al. 2016,
+        /// <https://arxiv.org/abs/1602.07714>; for each game Hessel et al. 2018, <https://arxiv.org/abs/1809.04474>).
         PopArt = "popart",
         /// `h(x) = sign(x) (sqrt(|x| + 1) - 1) + x / 100` (Pohlen et al. 2018, <https://arxiv.org/abs/1805.11593>).
         H = "h",
@@ -117,13 +117,14 @@ impl Statistics {
     /// The statistics before the first return: the identity scale.
     const NONE: Self = Self { mean: 0.0, second_moment: 1.0, samples: 0.0 };
 
-    /// Clamped to keep gradients within reason.
+    /// Returns the standard deviation, clamped to keep gradients within reason.
     fn deviation(&self) -> f64 {
         (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
     }
 
-    /// Moves the statistics towards those of `returns`, so that they are exponentially weighted means of all samples so
-    /// far: each sample has `1 - beta` times the weight of the next one. A batch counts as that many samples at once.
+    /// Moves the statistics towards those of `returns`. They are exponentially weighted means of all samples so far:
+    /// each sample has `1 - beta` times the weight of the next one. A batch moves them as far as the same number of
+    /// single samples.
     fn observe(&mut self, returns: &[TaskReturn], beta: f64) {
         let count: f64 = returns.iter().map(|of| f64::from(of.weight)).sum();
         if count == 0.0 {
@@ -170,22 +171,22 @@ impl TaskScales {
         }
     }
 
-    /// Returns the deviation of a task's returns, by which its advantages are divided. `None` if the scale
+    /// Returns the standard deviation of a task's returns, by which its advantages are divided. `None` if the scale
     /// does not depend on the task.
     pub(crate) fn deviation(&self, task: usize) -> Option<f32> {
         self.statistics.get(task).map(|of_task| of_task.deviation() as f32)
     }
 
-    /// Updates the statistics with returns. Returns the change that the value head of each task needs; empty if the scale
-    /// does not depend on returns.
+    /// Updates the statistics with returns. Returns the change that the value head of each task needs. Empty if the
+    /// scale does not depend on returns.
     ///
-    /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it
-    /// continues from the mean. If these returns were all equal, the deviation would be the least possible
-    /// and the change so large that the head would recover slowly (the probe with a constant value shows it).
+    /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it continues
+    /// from the mean. If these returns were all equal, the standard deviation would be the smallest possible one, and
+    /// the change so large that the head would recover slowly (the probe with a constant value shows this).
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {
-            // Non-finite returns would never leave the statistics. The loss will report them.
+            // Non-finite returns would stay in the statistics forever. The loss reports them.
             let own = returns.iter().filter(|of| of.task == task && of.value.is_finite());
             let own: Vec<TaskReturn> = own.copied().collect();
             let before = *of_task;
@@ -201,7 +202,7 @@ impl TaskScales {
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Returns the scales of `tasks`, where those that are among the tasks of `other` continue with its statistics.
+    /// Returns the scales of `tasks`. Tasks that `other` also has continue with its statistics.
     #[must_use]
     pub(crate) fn with_known(&self, tasks: &[Task], other: &Self, theirs: &[Task]) -> Self {
         let mut scales = self.clone();
@@ -214,8 +215,8 @@ impl TaskScales {
         scales
     }
 
-    /// Restores the statistics of a checkpoint, which continue with this beta. They must be of the same scale and number of
-    /// tasks.
+    /// Restores the statistics of a checkpoint, which continue with the current beta. They must have the same scale and
+    /// number of tasks.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
         if saved.kind != self.kind || saved.statistics.len() != self.statistics.len() {
             return Err(bad("the value scales do not match the configuration"));

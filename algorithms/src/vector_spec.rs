@@ -13,8 +13,8 @@ pub struct Task {
     pub name: String,
     /// The legal actions.
     pub actions: TaskActions,
-    /// For each [output](TaskActions::num_outputs) its index among the [outputs of all tasks](VectorSpec::shared_outputs).
-    /// The indices are distinct.
+    /// The index of each [output](TaskActions::num_outputs) among the [outputs of all
+    /// tasks](VectorSpec::shared_outputs). The indices are distinct.
     pub shared: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ pub struct VectorSpec {
     pub observation_space: Space,
     /// The tasks, each once.
     pub tasks: Vec<Task>,
-    /// For each environment its index into `tasks`.
+    /// The index into `tasks` of each environment.
     pub task_ids: Vec<usize>,
     /// The number of distinct outputs of all tasks together: the width of a head that all tasks share.
     pub shared_outputs: usize,
@@ -72,7 +72,7 @@ pub struct VectorSpec {
     pub autoreset_mode: AutoresetMode,
 }
 
-/// The error of a vector environment that learners do not support.
+/// The reason why learners do not support a vector environment.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -81,8 +81,8 @@ pub enum SpecError {
     NoEnvs,
     /// An action space is not supported.
     #[error(
-        "environment {env} has the action space {space}; learners need Discrete(n) or MultiDiscrete([n, ...]) from 0 on, with \
-         1 to {max} options together, or a Box of 1 to {components} float32",
+        "environment {env} has the action space {space}; learners need Discrete(n) or MultiDiscrete([n, ...]) that \
+         start at 0 and have 1 to {max} options in total, or a Box of 1 to {components} float32",
         max = JointActions::MAX_OPTIONS, components = ContinuousActions::MAX_COMPONENTS
     )]
     ActionSpace {
@@ -93,7 +93,7 @@ pub enum SpecError {
     },
     /// Some tasks have choices, others continuous actions.
     #[error(
-        "{joint} has {choices}, {other} has {continuous}; all tasks of a network need one kind of actions"
+        "{joint} has {choices}, {other} has {continuous}; all tasks of a network need the same kind of actions"
     )]
     MixedActions {
         /// The name of a task with choices.
@@ -128,8 +128,8 @@ pub enum SpecError {
     },
     /// Actions without bounds, to which squashed actions cannot be scaled.
     #[error(
-        "{task} has the action space {space}; SAC and policy.squash_actions need finite bounds. PPO without the latter learns \
-         unbounded actions"
+        "{task} has the action space {space}; SAC and policy.squash_actions need finite bounds. Without \
+         squash_actions, PPO learns unbounded actions"
     )]
     UnboundedActions {
         /// The name of the task.
@@ -140,7 +140,7 @@ pub enum SpecError {
     /// Environments of one task differ in their actions. They share a head of the network, so their actions must have the
     /// same meaning.
     #[error(
-        "environment {env} has {got}, but others of its task {task} have {expected}; these must be equal"
+        "environment {env} has {got}, but other environments of its task {task} have {expected}; they must be equal"
     )]
     UnequalActions {
         /// Index of the environment.
@@ -173,7 +173,7 @@ pub enum SpecError {
         #[source]
         error: JointActionsError,
     },
-    /// The factored actions of a task are not those of its environments.
+    /// The factored actions of a task do not match those of its environments.
     #[error("the task {task} has the action space {space}, which {factored} cannot replace")]
     OtherActions {
         /// The name of the task.
@@ -185,8 +185,8 @@ pub enum SpecError {
     },
     /// No torso of the network supports the observation space.
     #[error(
-        "no network supports observations of {0}; supported are bytes of shape (channels, height, width) from 36 x 36 \
-         pixels up, and vectors of bytes or floats"
+        "no network supports observations of {0}; supported are bytes of shape (channels, height, width) with at least \
+         36 x 36 pixels, and vectors of bytes or floats"
     )]
     ObservationSpace(String),
     /// SAC was given images.
@@ -205,7 +205,7 @@ pub enum SpecError {
         /// The tasks that the policy was trained on.
         known: String,
     },
-    /// A policy was given observations of another space than it was trained on.
+    /// A policy was given observations of a space that differs from the one it was trained on.
     #[error("the observations are {got}; the policy was trained on {expected}")]
     OtherObservations {
         /// The space of the environments.
@@ -234,9 +234,9 @@ impl VectorSpec {
         })
     }
 
-    /// Factors the actions of tasks into several choices. `factors` returns the number of options of each choice, and for each
-    /// action of the task's environments its options; a task for which it returns `None` is left unchanged. The outputs of
-    /// each task are then the first of the shared ones.
+    /// Factors the actions of tasks into several choices. `factors` returns the number of options of each choice, and
+    /// the options of each action of the task's environments. A task for which it returns `None` is left unchanged.
+    /// Afterwards the outputs of each task are the first of the shared ones.
     ///
     /// ```
     /// use algorithms::{Task, VectorSpec};
@@ -274,8 +274,8 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Sets the number of shared outputs, and for each task the shared outputs that its own ones are. A task for which
-    /// `outputs` returns `None` is left unchanged.
+    /// Sets the number of shared outputs, and maps the outputs of each task to them. A task for which `outputs` returns
+    /// `None` is left unchanged.
     pub fn with_shared_outputs(
         mut self,
         count: usize,
@@ -297,8 +297,8 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Returns true if every environment has a task and every task an environment, and if a state of
-    /// `state_len` bytes may hold a network for the observations. False for a damaged specification.
+    /// Returns true if every environment has a task and every task an environment, and if a state of `state_len` bytes
+    /// could hold a network for the observations. False for a damaged specification.
     pub(crate) fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element, and a convolution with its strides and the
         // layer after it have at least a few for each block of 16 by 16 pixels.

@@ -17,7 +17,7 @@ class Single(Loop):
         name = f"{namespace}/{camel_case(work.games[0])}-v5"
         self.env = gymnasium.make(name, obs_type=view.obs_type, frameskip=view.frameskip)
         self.env.reset(seed=1)
-        # Of NumPy's type, like samples of the action space.
+        # NumPy integers, like samples of the action space.
         drawn = np.random.default_rng(1).integers(self.env.action_space.n, size=(DRAWN, self.STEPS))
         self.actions = [list(row) for row in drawn]
         self.frames = self.STEPS * view.frameskip

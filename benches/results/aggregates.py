@@ -31,7 +31,7 @@ def standard_error(returns):
 
 
 def resample(values, generator):
-    """Returns as many values, drawn with replacement."""
+    """Returns a resample: as many values, drawn with replacement."""
     return generator.choices(values, k=len(values))
 
 

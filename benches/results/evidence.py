@@ -4,7 +4,8 @@
     benches/results/evidence.py --program target/release/ale-train [--check]
 
 --check changes nothing and fails if the page differs. Intervals are 95 % percentile intervals of a bootstrap that resamples
-the episodes of each game, or its seeds in the tables of Atari 100k (atari_100k.py). A game is above random if the means differ by more than two standard errors of the difference.
+the episodes of each game, or its seeds in the tables of Atari 100k (atari_100k.py). A game is
+above random if the means differ by more than two standard errors of the difference.
 """
 
 import argparse
@@ -35,6 +36,8 @@ QUARTERS = {
 }
 # Presets of single Atari games, with the score that their training is timed to.
 SINGLE_GAMES = {"pong-ppo": 18}
+# The preset that trains any Atari game in an hour on one core.
+HOUR = "fast-ppo"
 # Presets of continuous control, with the columns of published scores to compare with.
 CONTINUOUS = {
     "mujoco-ppo": "ppo_continuous_cleanrl",
@@ -106,6 +109,17 @@ def single_game_lines():
             cells += [f"{minutes(results['seconds'])} on {cores(results)}"]
             cells += [f"{target} after {minutes(reached[0])}" if reached else f"not {target}"]
             yield f"| {' | '.join(cells)} |"
+
+
+def hour_lines(published):
+    """Returns a row for each game of the preset for an hour."""
+    yield "| game | return of each seed | standard errors | random player | CleanRL's PPO, 40 million frames of 84x84 pixels |"
+    yield "| --- | --- | --- | --- | --- |"
+    for game, results in runs_of_games(HOUR):
+        errors = ", ".join(f"{standard_error(result['agent'][0]['returns']):.1f}" for result in results)
+        cells = [game, ", ".join(map(number, means(results, "agent"))), errors]
+        cells += [number(statistics.fmean(means(results, "random"))), number(published[game]["ppo_cleanrl"])]
+        yield f"| {' | '.join(cells)} |"
 
 
 def continuous_lines(published):
@@ -199,6 +213,7 @@ def main():
         lines,
         quarter_lines(options.program),
         single_game_lines(),
+        hour_lines(published_scores()["scores"]),
         atari_100k.lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# maturin would fetch Rust, but for its own hooks only.
+# Otherwise maturin would download Rust, which only its own hooks could then use.
 os.environ["MATURIN_NO_INSTALL_RUST"] = "1"
 
 import maturin  # noqa: E402
@@ -70,7 +70,7 @@ def build_wheel(
 def build_program(directory: Path, options: list[str]) -> Path:
     """Builds the program and returns its path."""
     if "--interpreter" not in options:
-        # As for the module: with another one PyO3 would be compiled again.
+        # The same interpreter as for the module; otherwise PyO3 would be compiled again.
         options = ["--interpreter", sys.executable, *options]
     if "--profile" not in options:
         # The default of the hook that builds the module.
@@ -86,7 +86,7 @@ def build_program(directory: Path, options: list[str]) -> Path:
 
 
 def run(*command: str | Path) -> None:
-    """Runs a command; its failure ends the build, whose output says why."""
+    """Runs a command. If it fails, the build ends; the output of the command says why."""
     status = subprocess.run(command).returncode
     if status != 0:
         sys.exit(status)

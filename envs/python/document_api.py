@@ -166,7 +166,7 @@ def method(found: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 
 def methods(found: ast.ClassDef) -> list[ast.FunctionDef]:
-    """Returns the public methods and properties, of overloaded ones the first."""
+    """Returns the public methods and properties; of overloads, the first."""
     named: dict[str, ast.FunctionDef] = {}
     for one in found.body:
         if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
@@ -191,7 +191,7 @@ def signature(found: ast.FunctionDef, name: str | None = None) -> str:
 
 
 def split(arguments: str) -> list[str]:
-    """Returns the arguments of a list, whose types may contain commas."""
+    """Splits a list of arguments, whose types may contain commas."""
     parts, depth = [""], 0
     for letter in arguments:
         depth += (letter in "([{") - (letter in ")]}")
@@ -203,7 +203,7 @@ def split(arguments: str) -> list[str]:
 
 
 def code(text: str) -> str:
-    # Not marked as Python: the blocks of documents that are, run as tests.
+    # Not marked as Python, because Python blocks of documents are run as tests.
     return f"```text\n{text}\n```"
 
 

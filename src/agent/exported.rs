@@ -62,7 +62,7 @@ impl Contents<'_> {
         let text = self.metadata.get(key);
         text.with_context(|| {
             let path = self.path.display();
-            format!("{path} has no {key} in its metadata; `ale-train export` of this version writes it")
+            format!("{path} has no {key} in its metadata; export the agent again with this version")
         })
     }
 

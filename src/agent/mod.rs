@@ -62,7 +62,7 @@ impl TrainedAgent {
         if of_zoo.is_none() && !path.is_file() {
             return Ok(StoredAgent::open(args)?.into());
         }
-        ensure!(!args.best, "--best is for runs; {} is one agent", path.display());
+        ensure!(!args.best, "--best requires a run, but {} is a single agent", path.display());
         match of_zoo {
             Some(agent) => Self::of_zoo(agent),
             None => exported::read(path),
@@ -138,7 +138,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
     let names = games.names();
     match (name, trained.as_slice()) {
         (None, [only]) => Ok(only),
-        (None, _) => bail!("the agent plays {}; name one of them", names.join(", ")),
+        (None, _) => bail!("the agent plays {}; choose one of them", names.join(", ")),
         (Some(name), _) => {
             let ids = selection::expand([name])?;
             let game = trained.iter().find(|game| ids == [game.id]);
@@ -150,7 +150,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
 fn no_screen(task: &str) -> anyhow::Error {
     if MUJOCO_TASKS.contains(&task) {
         return anyhow!(
-            "{task} has no screen: a picture of it needs an offscreen renderer of MuJoCo, which ale-train does not have"
+            "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks"
         );
     }
     anyhow!("{task} has no screen: ale-train shows Atari games only")
@@ -168,14 +168,14 @@ mod tests {
     fn an_agent_of_several_games_needs_the_name_of_one() {
         let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
         let message = |name| one_game(&several, name).err().map(|error| error.to_string());
-        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; name one of them"));
+        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; choose one of them"));
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
         assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
         let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");
         let error = |name: &str| one_game(&tasks(name), None).expect_err("no screen").to_string();
         assert!(
             error("Hopper-v5")
-                .starts_with("Hopper-v5 has no screen: a picture of it needs an offscreen renderer")
+                .starts_with("Hopper-v5 has no screen: showing it would need an offscreen MuJoCo renderer")
         );
         assert_eq!(error("CartPole-v1"), "CartPole-v1 has no screen: ale-train shows Atari games only");
         for name in ["boxing", "ALE/Boxing-v5"] {

@@ -1,4 +1,5 @@
-//! `ale-train bench cluster`: the training of an experiment by 1, 2, 4, ... processes of a job, and where its time goes.
+//! `ale-train bench cluster`: trains an experiment with 1, 2, 4, ... processes of a job and measures where the time
+//! goes.
 
 use std::io::Write;
 use std::panic::resume_unwind;
@@ -21,10 +22,10 @@ use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
 
-/// The number of values of a short sum, which is all latency, and of a long one.
+/// The number of values of a short sum, whose time is all latency, and of a long sum.
 const SHORT: usize = 1;
 const LONG: usize = 1 << 22;
-/// The numbers of measurements of both, of which the shortest counts.
+/// The number of measurements of each; the shortest counts.
 const SHORT_SUMS: usize = 200;
 const LONG_SUMS: usize = 20;
 
@@ -34,12 +35,12 @@ struct Timed {
     spent: Mutex<Spent>,
 }
 
-/// Times and numbers since the end of the warm-up.
+/// Times and counts since the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
     /// The time until the last process arrived.
     waiting: Duration,
-    /// The time in which messages travelled and were added, as far as the process did nothing else.
+    /// The time in which messages travelled and were added while the process did nothing else.
     exchanging: Duration,
     /// The time in which messages travelled during a backward pass.
     hidden: Duration,
@@ -143,8 +144,9 @@ struct Network {
 }
 
 impl Network {
-    /// Measures short and long sums. A process sends and receives two messages for each other process, one after another, and
-    /// of a vector twice all but its own part. `None` if there is a single process.
+    /// Measures short and long sums. For each other process, a process sends and receives two messages, one after
+    /// another; of a vector, it sends and receives everything but its own part twice. Returns `None` if there is a
+    /// single process.
     fn measure(communicator: &dyn Communicator, order: SumOrder) -> Result<Option<Self>> {
         let processes = communicator.size() as f64;
         let seconds = |values: usize, count: usize| -> Result<f64> {
@@ -194,7 +196,7 @@ struct Point {
 pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let mut experiment = config::from_args(&args.experiment, None)?.resolve()?;
     let peers = cluster::peers();
-    ensure!(peers.is_some(), "start several processes: mpirun -n 4 ale-train bench cluster");
+    ensure!(peers.is_some(), "this command needs several processes: mpirun -n 4 ale-train bench cluster");
     cluster::settle_shards(&mut experiment);
     let cluster = cluster::of(&experiment)?;
     set_threads(experiment.num_threads())?;
@@ -249,7 +251,7 @@ pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write
     table::print(&headings, &rows, out)
 }
 
-/// Trains by the processes of a communicator for some time, after a warm-up of one update.
+/// Trains with the processes of a communicator for some time, after a warm-up of one update.
 fn measure(
     experiment: &Experiment,
     builder: &Builder,

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
     for (option, value) in [("--num-envs", args.num_envs), ("--num-threads", args.num_threads)] {
         ensure!(
             value == 1,
-            "{option} {value} is not possible: `bench emulator` measures one environment on one thread; `bench env` takes several"
+            "{option} {value} is not possible: `bench emulator` measures one environment on one thread; use `bench env` for several"
         );
     }
     let duration = args.subject.duration();

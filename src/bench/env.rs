@@ -90,6 +90,6 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     }
     let rows: Vec<_> = per_game.iter().map(Row::cells).collect();
     table::print(&["game", "steps/s", "frames/s", "p50 us", "p95 us", "p99 us"], &rows, out)?;
-    writeln!(out, "{num_envs} environments of each game, {num_threads} threads")?;
+    writeln!(out, "{num_envs} environments per game, {num_threads} threads")?;
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::output::counted;
 use crate::table;
 use crate::threads::set_threads;
 
-/// A number of processed samples, the time they took and the calls of a device.
+/// The number of processed samples, the time that they took and the calls to the device.
 #[derive(Default)]
 struct Work {
     samples: usize,
@@ -29,7 +29,7 @@ struct Work {
     calls: DeviceCalls,
 }
 
-/// The beginning of a piece of work.
+/// The start of a piece of work.
 struct Start(Instant, DeviceCalls);
 
 impl Start {

@@ -1,7 +1,8 @@
 //! Changes of settings between two parts of a run.
 //!
-//! A checkpoint with the new settings decides that they hold. `config.toml` and `run.json` of the run repeat them for readers;
-//! a process that is killed between the checkpoint and these files leaves them to the next one.
+//! New settings take effect with the checkpoint that contains them. `config.toml` and `run.json` of the run repeat them
+//! for readers. If a process is killed after the checkpoint but before writing these files, the next process writes
+//! them.
 
 use std::fs;
 use std::path::Path;

@@ -51,7 +51,7 @@ impl Manifest {
         let mut buffered = BufWriter::with_capacity(1 << 16, file);
         let written = write(&mut buffered).and_then(|()| Ok(buffered.flush()?));
         let (HashedFile { file, sha256, bytes, error }, _) = buffered.into_parts();
-        // Encoders hide it.
+        // Encoders hide the error of the writer.
         error.map_or(Ok(()), Err)?;
         written?;
         file.sync_all()?;

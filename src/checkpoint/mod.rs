@@ -85,7 +85,8 @@ pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
     manifest::Manifest::parse(bytes).map(drop)
 }
 
-/// The state of a learner, in bytes or written by the learner itself: a replay or a rollout would double the memory in use.
+/// The state of a learner: bytes, or written by the learner itself, because a copy of a replay or a rollout would
+/// double the memory in use.
 pub(crate) trait LearnerState {
     fn write(&self, out: &mut dyn Write) -> Result<()>;
 }

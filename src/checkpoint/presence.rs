@@ -1,18 +1,18 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-/// The whereabouts of the directory of a run that is being trained.
+/// Whether the directory of a run that is being trained still exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Present,
     /// It was deleted or moved.
     Missing,
-    /// There is another run in its place.
+    /// Another run has taken its place.
     Replaced,
 }
 
 impl Presence {
-    /// Looks if there is still the open file `held` at `path`.
+    /// Checks whether `path` still refers to the open file `held`.
     pub(super) fn of(held: &File, path: &Path) -> Self {
         match fs::metadata(path) {
             Err(_) => Self::Missing,

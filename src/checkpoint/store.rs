@@ -57,7 +57,7 @@ fn unused_directory(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
     let mut directories = names.map(|name| parent.join(name));
-    directories.find(|directory| !directory.exists()).expect("the names never end")
+    directories.find(|directory| !directory.exists()).expect("there is always an unused name")
 }
 
 /// Returns the newest checkpoint of a run, or `path` if it is a checkpoint.
@@ -65,7 +65,7 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
     if path.join(Manifest::FILE).exists() {
         return Ok(path.to_owned());
     }
-    ensure!(path.exists(), "there is no {}", path.display());
+    ensure!(path.exists(), "{} does not exist", path.display());
     newest_first(path)?
         .into_iter()
         .next()
@@ -222,7 +222,7 @@ mod tests {
     fn paths_without_a_checkpoint_have_different_errors() {
         let temp = TempDir::new().unwrap();
         let message = |path: &Path| latest(path).unwrap_err().to_string();
-        assert!(message(&temp.path().join("nowhere")).starts_with("there is no "));
+        assert!(message(&temp.path().join("nowhere")).ends_with("nowhere does not exist"));
         assert!(message(temp.path()).contains("neither a checkpoint nor"));
         fs::create_dir(temp.path().join(CHECKPOINTS)).unwrap();
         assert!(message(temp.path()).contains("has no checkpoint yet"));

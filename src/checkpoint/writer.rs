@@ -149,7 +149,7 @@ fn lock(run_dir: &Path) -> Result<File> {
     let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
-            // Perhaps `is_locked` looks at it right now.
+            // `is_locked` may hold a shared lock at this moment.
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
             // Train anyway on file systems without locks.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),

@@ -9,7 +9,7 @@ use crate::tensors::Precision;
 /// A trained agent.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Directory of a run for its last checkpoint, directory of a checkpoint, file of `ale-train export`, or zoo:NAME
+    /// Directory of a run (its last checkpoint is used) or of a checkpoint, file from `ale-train export`, or zoo:NAME
     #[arg(value_name = "AGENT", add = complete::agents())]
     pub(crate) checkpoint: PathBuf,
     /// Use the best checkpoint of a run instead of the last one
@@ -17,7 +17,7 @@ pub(crate) struct CheckpointArgs {
     pub(crate) best: bool,
 }
 
-/// A trained agent and the way it acts.
+/// A trained agent and how it acts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]
@@ -48,10 +48,10 @@ pub(crate) struct EvalArgs {
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
-    /// Probability that a frame repeats the previous action [default: that of the run's evaluations]
+    /// Probability that a frame repeats the previous action [default: as in the run's evaluations]
     #[arg(long, value_name = "P", value_parser = number::probability)]
     pub(crate) sticky: Option<f32>,
-    /// The number of threads that emulate and run the network; 0 for one on each core [default: that of the experiment]
+    /// Number of threads for emulation and the network; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
     /// Print one JSON object with the statistics and the episodes
@@ -64,8 +64,9 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has a block
-of rows for each game, with as many rows as the largest number of actions. examples/load_in_pytorch.py loads the file.
+The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has one
+block of rows per game; each block has as many rows as the game with the most actions needs. examples/load_in_pytorch.py
+loads the file.
 
 Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
@@ -78,7 +79,7 @@ pub(crate) struct ExportArgs {
     /// File to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Type of the numbers: 16-bit floats halve the size
+    /// Data type of the weights; 16-bit floats halve the size of the file
     #[arg(long, value_name = "TYPE", value_enum, default_value_t)]
     pub(crate) dtype: Precision,
 }
@@ -96,7 +97,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     /// The game, if the agent was trained on several
-    // Other commands take several games, by the option `--games`.
+    // The alias is for users of other commands, which take several games with `--games`.
     #[arg(long, alias = "games", value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
     /// Video to write, with the extension .gif, .apng or .mp4
@@ -105,13 +106,13 @@ pub(crate) struct RecordArgs {
     /// Seed of the episode
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
-    /// The number of threads that emulate and run the network; 0 for one on each core [default: that of the experiment]
+    /// Number of threads for emulation and the network; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
     /// The maximum number of steps
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::at_least::<u64>(1))]
     pub(crate) max_steps: u64,
-    /// Scale of the screen
+    /// Scale factor of the screen
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::between::<usize>(1..=16))]
     pub(crate) scale: usize,
 }
@@ -122,10 +123,10 @@ The arrow keys or wasd move the joystick, space is the fire button, p pauses, r 
 agent's value estimate and the probability or value of each action are shown, and tab passes the joystick to the agent and
 back.
 
-Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor; otherwise
-256 colours are used. If the terminal does not report key releases (kitty's keyboard protocol does), a key counts as held for a
-moment after each repeat. Without a checkpoint, the game takes an action in every frame; with one, it has the settings of the
-agent, including its frame skip.
+Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor;
+otherwise 256 colours are used. If the terminal does not report key releases (terminals with the kitty keyboard protocol
+do), a key counts as held for a moment after each repeat. Without a checkpoint, the game takes an action in every frame;
+with one, it uses the agent's settings, including its frame skip.
 
 Examples:
   ale-train play
@@ -134,10 +135,10 @@ Examples:
   ale-train play --checkpoint checkpoints/RUN
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
-    /// The game [default: that of the agent, else the built-in game]
+    /// Game to play [default: the agent's game, or the built-in game without an agent]
     #[arg(value_name = "GAME", add = complete::games())]
     pub(crate) game: Option<String>,
-    /// The agent to play beside: directory of a run or of a checkpoint, file of `ale-train export`, or zoo:NAME
+    /// Agent to play with: directory of a run or of a checkpoint, file from `ale-train export`, or zoo:NAME
     #[arg(long, value_name = "AGENT", add = complete::agents())]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Use the best checkpoint of a run instead of the last one
@@ -146,16 +147,17 @@ pub(crate) struct PlayArgs {
     /// Let the agent take the best action in every step instead of sampling as in training
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
-    /// Start with the joystick in the hands of the agent
+    /// Start with the agent in control of the joystick
     #[arg(long, requires = "checkpoint")]
     pub(crate) watch: bool,
-    /// Game mode [default: that of training, else the default of the game]
+    /// Game mode [default: as in training, or the default of the game without an agent]
     #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
     pub(crate) mode: Option<u32>,
-    /// Position of the difficulty switches [default: that of training, else 0]
+    /// Position of the difficulty switches [default: as in training, or 0 without an agent]
     #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
     pub(crate) difficulty: Option<u32>,
-    /// Probability that a frame repeats the previous action [default: that of the run's evaluations, else 0]
+    /// Probability that a frame repeats the previous action [default: as in the run's evaluations, or 0 without an
+    /// agent]
     #[arg(long, value_name = "P", value_parser = number::probability)]
     pub(crate) sticky: Option<f32>,
     /// Seed of the game
@@ -164,7 +166,7 @@ pub(crate) struct PlayArgs {
 }
 
 impl PlayArgs {
-    /// The agent to play beside, if there is one.
+    /// Returns the agent to play with, if there is one.
     pub(crate) fn agent(&self) -> Option<AgentArgs> {
         let checkpoint = CheckpointArgs { checkpoint: self.checkpoint.clone()?, best: self.best };
         Some(AgentArgs { checkpoint, greedy: self.greedy })
@@ -173,9 +175,9 @@ impl PlayArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs that differ only in their seed are combined: curves with a band from the lowest to the highest run, scores with confidence
-intervals. Other runs are shown side by side, named by their algorithm and the few keys in which they differ. The page has no
-external resources, follows the light or dark mode of the system and can be printed.
+Runs that differ only in their seed are combined: curves get a band from the lowest to the highest run, and scores get
+confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which they
+differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
 
 Examples:
   ale-train report checkpoints/RUN
@@ -183,8 +185,8 @@ Examples:
   ale-train report checkpoints/SWEEP checkpoints/pong__ppo__* --out pong.html
   ale-train report checkpoints/pong__ppo__* --out pong.svg")]
 pub(crate) struct ReportArgs {
-    /// Directories of runs, which may still be training, directories that contain runs, such as that of a sweep, and
-    /// patterns
+    /// Run directories, directories that contain runs (such as that of a sweep), or glob patterns; the runs may still
+    /// be training
     #[arg(value_name = "RUN", required = true, add = complete::runs())]
     pub(crate) runs: Vec<PathBuf>,
     /// File to write: .html, or .svg or .png for the curves alone

@@ -23,7 +23,7 @@ pub(crate) enum BenchCommand {
     Env(BenchEnvArgs),
     /// Measure the learner of a preset
     Learner(BenchLearnerArgs),
-    /// Measure training by 1, 2, 4, ... processes, which `mpirun` starts
+    /// Measure training by 1, 2, 4, ... processes, started by `mpirun`
     Cluster(BenchClusterArgs),
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct BenchSubject {
 /// The sizes of a vector environment.
 #[derive(Debug, Args)]
 pub(crate) struct BenchSize {
-    /// Environments of each game
+    /// Environments per game
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = number::at_least::<usize>(1))]
     pub(crate) num_envs: usize,
     /// Threads, at most the number of cores [default: all cores]
@@ -54,8 +54,8 @@ pub(crate) struct BenchSize {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Emulated frames per second of the act loop with random actions, with a frame skip of 1 and of 4. The screen is rendered
-after each act. The games run one after the other on one thread; --num-envs and --num-threads can only be 1.
+Measures emulated frames per second of the act loop with random actions, at frame skips of 1 and 4. The screen is
+rendered after each act. The games run one after the other on one thread; --num-envs and --num-threads can only be 1.
 
 Examples:
   ale-train bench emulator
@@ -63,19 +63,20 @@ Examples:
 pub(crate) struct BenchEmulatorArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
-    /// Environments: only 1 is possible
+    /// Environments; only 1 is supported
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::at_least::<usize>(0))]
     pub(crate) num_envs: usize,
-    /// Threads: only 1 is possible
+    /// Threads; only 1 is supported
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = number::at_least::<usize>(0))]
     pub(crate) num_threads: usize,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the time from
-sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one environment
-each: every game once, then again from the first. It reports the mean of the runs with its 95 % confidence interval.
+Uses standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the time
+from sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one
+environment each: every game once, then from the first game again. It reports means over --runs measurements with 95 %
+confidence intervals.
 
 Examples:
   ale-train bench env --games pong --num-envs 32 --num-threads 2
@@ -86,13 +87,13 @@ pub(crate) struct BenchEnvArgs {
     pub(crate) subject: BenchSubject,
     #[command(flatten)]
     pub(crate) size: BenchSize,
-    /// Environments in a batch; a smaller batch holds the first to finish [default: all]
+    /// Environments in a batch; a smaller batch takes those that finish first [default: all]
     #[arg(long, value_name = "B", value_parser = number::at_least::<usize>(1))]
     pub(crate) batch_size: Option<usize>,
-    /// Measure increasing numbers of ROMs, including both ends
+    /// Measure increasing numbers of ROMs, from FIRST to LAST inclusive
     #[arg(long, value_name = "FIRST..LAST", conflicts_with_all = ["num_envs", "batch_size"])]
     pub(crate) sweep: Option<RomCounts>,
-    /// Measurements of each point of the sweep
+    /// Measurements per point of the sweep
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::at_least::<usize>(0), requires = "sweep")]
     pub(crate) runs: usize,
     /// Plot the sweep
@@ -102,10 +103,10 @@ pub(crate) struct BenchEnvArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Samples per second of acting (batches of all environments) and of updating (a transition counts once for each minibatch that
-contains it), and steps per second of the whole loop, with the settings of a preset. On a device, also the copies to it and
-from it per step and per update; the host waits for each copy from it. The warm-up lasts until the first update: --set
-dqn.learning_starts=1000 makes it short.
+Measures samples per second of acting (in batches of all environments) and of updating (a transition counts once for
+each minibatch that contains it), and steps per second of the whole loop, with the settings of a preset. On a device
+other than the CPU, it also counts kernel launches, copies to the device and waits for copies from it, per act and per
+update. The warm-up lasts until the first update: --set dqn.learning_starts=1000 makes it short.
 
 Examples:
   ale-train bench learner
@@ -137,11 +138,11 @@ pub(crate) struct BenchLearnerArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The same experiment is trained by 1, 2, 4, ... of the processes that the launcher has started; the others wait. Efficiency
-is the speed divided by that of one process and by the number of processes. Waiting is the time until the last process
-arrives at an exchange, exchanging the time in which messages travel and gradients are added. Hidden is the time in which
-gradients of images travel during the rest of the backward pass, which is not lost. The last columns are the latency of a
-message and the bandwidth of a process, measured by short and long sums.
+Trains the same experiment with 1, 2, 4, ... of the processes that the launcher has started; the others wait.
+`efficiency` is the speed divided by the speed of one process and by the number of processes. `waiting` is the time
+until the last process reaches an exchange, `exchanging` the time to send messages and add gradients. `hidden` is
+communication that overlaps with the backward pass and therefore costs nothing. The last two columns are the latency of
+a message and the bandwidth of a process, measured with short and long sums.
 
 Examples:
   mpirun -n 2 ale-train bench cluster --games pong --num-envs 32

@@ -1,4 +1,4 @@
-//! Shell completion: the candidates that only this program knows, and the scripts that ask for them.
+//! Shell completion: the scripts, and the candidates that they ask the program for.
 //!
 //! A script calls the program with the words of the command line and [`VARIABLE`] set to the name of the shell.
 
@@ -36,7 +36,7 @@ pub(crate) fn script(shell: clap_complete::Shell) -> std::io::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// Completes games and sets, also after the minus of an exclusion.
+/// Completes games and sets, also after the `-` of an exclusion.
 pub(super) fn games() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let current = current.to_string_lossy();

@@ -48,8 +48,8 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Wherever a game is named, the names of Gymnasium, Gym and EnvPool select it too: ALE/Pong-v5, PongNoFrameskip-v4, Pong. Only
-the game is taken from such a name, not its settings such as sticky actions.
+Every option that takes a game also accepts its names in Gymnasium, Gym and EnvPool: ALE/Pong-v5, PongNoFrameskip-v4,
+Pong. Such a name selects only the game, not the settings that belong to that name, such as sticky actions.
 
 Examples:
   ale-train games
@@ -87,13 +87,14 @@ pub(crate) struct TraceArgs {
     /// Take random actions: legal[MT19937(SEED).next() mod number of legal actions]
     #[arg(long, value_name = "SEED", requires = "steps", value_parser = number::at_least::<u32>(0))]
     pub(crate) random_actions: Option<u32>,
-    /// The number of acts with --random-actions
+    /// Number of acts with --random-actions
     #[arg(long, value_name = "N", conflicts_with = "actions", value_parser = number::at_least::<u64>(0))]
     pub(crate) steps: Option<u64>,
-    /// The number of frames per act
+    /// Number of frames per act
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = number::at_least::<u32>(1))]
     pub(crate) frame_skip: u32,
-    /// Probability that a frame repeats the previous action; 0, as in training, where ale-py has 0.25
+    /// Probability that a frame repeats the previous action; 0 by default, as in training, while ale-py defaults to
+    /// 0.25
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = number::probability)]
     pub(crate) repeat_action_probability: f32,
     /// Game mode [default: the default of the game]
@@ -102,7 +103,7 @@ pub(crate) struct TraceArgs {
     /// Position of the difficulty switches [default: 0]
     #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
     pub(crate) difficulty: Option<u32>,
-    /// Run an unknown ROM, without rewards, lives and an end
+    /// Run an unknown ROM, without rewards, lives or an end of the game
     #[arg(long)]
     pub(crate) allow_unknown_rom: bool,
 }

@@ -115,7 +115,7 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// List the runs below a directory
     Runs(RunsArgs),
-    /// Train with several values of keys and several seeds
+    /// Train with several values of some keys and several seeds
     Sweep(SweepArgs),
     /// Evaluate a trained agent
     Eval(EvalArgs),
@@ -123,7 +123,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Record a video of a trained agent
     Record(RecordArgs),
-    /// Play a game in the terminal, alone or beside a trained agent
+    /// Play a game in the terminal, alone or with a trained agent
     Play(PlayArgs),
     /// Write a report with the learning curves and scores of runs
     Report(ReportArgs),
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     Games(GamesArgs),
     /// List the presets, or print one
     Presets(PresetsArgs),
-    /// List the trained agents inside the program, or print the card of one
+    /// List the built-in trained agents, or print the card of one
     Zoo(ZooArgs),
     /// Print the state of a game after every act as JSON Lines
     Trace(TraceArgs),
@@ -195,7 +195,7 @@ mod tests {
         for_every_command(&mut |command, path| {
             if !command.has_subcommands() {
                 let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                // Perhaps after the command that starts it.
+                // A launcher such as `mpirun` may come first.
                 let is_example = |line: &str| line.starts_with("  ") && line.contains(path);
                 assert!(help.lines().any(is_example), "`{path} --help` has no example");
             }

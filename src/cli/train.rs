@@ -17,13 +17,14 @@ pub(crate) struct TrainArgs {
     /// checkpoints/GAMES__ALGORITHM__SEED__TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
-    /// Start with the weights of a run, of a checkpoint, of a file of `ale-train export`, or of zoo:NAME
+    /// Start with the weights of a run, a checkpoint, a file from `ale-train export`, or zoo:NAME
     #[arg(long, value_name = "AGENT", add = complete::agents())]
     pub(crate) init_from: Option<PathBuf>,
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show a table of the games below the progress line, even if the terminal is small; every five minutes elsewhere
+    /// Show a table of the games below the progress line even in a small terminal; if the output is not a terminal,
+    /// print it every five minutes
     #[arg(long)]
     pub(crate) per_game: bool,
 }
@@ -36,9 +37,10 @@ pub(crate) struct TrainCommand {
 }
 
 const EXPLANATION: &str = "\
-The starting point is a preset or the file of --config. --set changes it, and then the other flags. Without --preset, the
-games choose: a preset for the game, else one for its kind (classic control, one game, several games). For several games,
-environments, rollouts, minibatches and frames follow the number of games. The first line of the output names the preset.
+Settings come from a preset or from the file of --config; --set overrides them, and the other flags override both.
+Without --preset, the games determine the preset: one for the game itself if it exists, else one for its kind (classic
+control, one game, several games). With several games, the numbers of environments, rollout steps, minibatches and
+frames depend on the number of games. The first line of the output names the preset.
 
 Examples:";
 

@@ -42,8 +42,8 @@ pub(crate) struct ExperimentArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run continues as if it had never stopped, with any number of threads. --total-frames and --set change its settings from
-here on, which run.json records; schedules follow the new total.
+The run continues exactly as if it had never stopped, whatever the number of threads. --total-frames and --set change
+its settings from this point on; run.json records the changes, and schedules follow the new total.
 
 Examples:
   ale-train resume checkpoints/harvest__ppo__1__1767225600
@@ -55,31 +55,32 @@ pub(crate) struct ResumeArgs {
     /// Directory of a run, or of one of its checkpoints
     #[arg(value_name = "RUN_DIR", add = complete::runs())]
     pub(crate) run_dir: PathBuf,
-    /// Train for this number of frames in total, including those so far
+    /// Total number of frames to train for, including those already trained
     #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
-    /// Change one key of the run from here on, for example ppo.learning_rate=1e-4; may be repeated
+    /// Change one key of the run from this point on, for example ppo.learning_rate=1e-4; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
-    /// The number of threads that emulate and learn; 0 for one on each core [default: that of the experiment]
+    /// Number of threads for emulation and learning; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
-    /// The device that runs the networks, such as cpu or wgpu [default: that of the experiment]
+    /// Device that runs the networks, such as cpu or wgpu [default: as in the experiment]
     #[arg(long, value_name = "DEVICE", add = complete::devices())]
     pub(crate) device: Option<String>,
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show a table of the games below the progress line, even if the terminal is small; every five minutes elsewhere
+    /// Show a table of the games below the progress line even in a small terminal; if the output is not a terminal,
+    /// print it every five minutes
     #[arg(long)]
     pub(crate) per_game: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The state of a run is `running` (a process writes to it), `finished`, `stopped` (`ale-train resume` continues it), `unsaved` (it
-has no checkpoint) or `damaged`. Its score is the mean return of the newest evaluation (marked with *), or else of the last
-episodes; that of several games is the mean over the games, human-normalised if it ends with %.
+The state of a run is `running` (a process is writing to it), `finished`, `stopped` (`ale-train resume` continues it),
+`unsaved` (it has no checkpoint yet) or `damaged`. The score is the mean return of the newest evaluation (marked with
+*), or else of the last episodes. For several games, it is the mean over the games, human-normalised if it ends with %.
 
 Examples:
   ale-train runs
@@ -96,11 +97,12 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Trains every combination of the values with every seed, each run in a directory of its own. --random instead draws a
-fixed pseudorandom set of settings: from the combinations or, for keys with a range LOW..HIGH (log:LOW..HIGH is uniform in
-the logarithm), from the range; whole numbers if both ends are whole. The same command continues an interrupted sweep, and
-a larger --random extends one with ranges. Finally prints a table of the settings, best first: the mean over the games of
-the final evaluation (or of the last episodes), human-normalised where possible.
+Trains every combination of the values with every seed, each run in its own directory. With --random N, it trains N
+pseudorandom settings instead, always the same ones. They are drawn from the combinations or, for keys with a range
+LOW..HIGH, from the range; log:LOW..HIGH draws uniformly in the logarithm. A linear range between whole numbers, and any
+range of an integer key, gives whole numbers. Repeating the command continues an interrupted sweep; a larger --random
+extends a sweep that has ranges. At the end, a table ranks the settings by the mean over the games of the final
+evaluation (or of the last episodes), human-normalised where possible.
 
 Examples:
   ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3
@@ -109,17 +111,17 @@ Examples:
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
-    /// A key with values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may be
-    /// repeated, and left out with --seeds
+    /// Key with several values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may
+    /// be repeated; optional if --seeds is given
     #[arg(long, value_name = "KEY=VALUES", required_unless_present = "seeds", add = complete::keys())]
     pub(crate) vary: Vec<String>,
     /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9
     #[arg(long, value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
     pub(crate) seeds: Seeds,
-    /// The number of settings to draw at random [default: all combinations]
+    /// Number of settings to draw at random [default: all combinations]
     #[arg(long, value_name = "N", value_parser = number::at_least::<usize>(1))]
     pub(crate) random: Option<usize>,
-    /// The number of concurrent runs, which share the cores unless --num-threads is given
+    /// Number of concurrent runs, which share the cores unless --num-threads is given
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between::<usize>(1..=1024))]
     pub(crate) jobs: usize,
     /// Command that starts each run, such as "srun -n1 -c8" or "mpirun -n 4"; quotes work as in a shell
@@ -137,10 +139,10 @@ pub(crate) struct Launcher {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Splits a command into its words.
+/// Splits a command into its words. Errors complete "it must be ...".
 fn launcher(command: &str) -> Result<Launcher, String> {
-    let words = shlex::split(command).ok_or("a quote is not closed")?;
-    let (program, arguments) = words.split_first().ok_or("it is empty")?;
+    let words = shlex::split(command).ok_or("a command in which every quote is closed")?;
+    let (program, arguments) = words.split_first().ok_or("a command of at least one word")?;
     Ok(Launcher { program: program.clone(), arguments: arguments.to_vec() })
 }
 

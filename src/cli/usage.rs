@@ -1,4 +1,4 @@
-//! Errors about flags, with what only this program knows.
+//! Errors about flags, with advice that clap cannot give.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use crate::config::key_of_flag;
 use crate::learner::Algorithm;
 
-/// Returns an error about the arguments in the words of this program: a value that is not possible in one sentence, and an
-/// unknown flag that is named like a key with the way to set the key.
+/// Rewrites an error about the arguments. An invalid value is explained in one sentence; for an unknown flag that is
+/// named like a key, the error tells how to set the key.
 pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsString]) -> Error {
     match error.kind() {
         ErrorKind::ValueValidation => not_possible(&error).unwrap_or(error),
@@ -26,7 +26,7 @@ pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsStri
     }
 }
 
-/// Returns the error about a value that its parser refuses.
+/// Returns the error about a value that its parser rejects.
 fn not_possible(error: &Error) -> Option<Error> {
     let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let allowed = error.source()?;

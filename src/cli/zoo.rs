@@ -2,7 +2,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Wherever a command takes a run, zoo:NAME is an agent of the zoo.
+Every command that takes an AGENT accepts zoo:NAME.
 
 Examples:
   ale-train zoo

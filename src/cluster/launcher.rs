@@ -1,4 +1,4 @@
-//! The traces of launchers in the environment of the process.
+//! Detects launchers by the variables that they set in the environment of the process.
 
 use std::env;
 
@@ -22,8 +22,8 @@ pub(super) fn check_alone() -> anyhow::Result<()> {
     let most = SIZES.iter().filter_map(size).max().unwrap_or(1);
     anyhow::ensure!(
         most <= 1,
-        "a launcher has started {most} processes, but this build trains in one: `cargo build --release --features mpi` adds \
-         training by several"
+        "a launcher has started {most} processes, but this build trains in one: build with \
+         `cargo build --release --features mpi` to train with several"
     );
     Ok(())
 }

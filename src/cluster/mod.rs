@@ -19,7 +19,7 @@ use crate::output::notice;
 
 /// The number of shards of a run that several processes start, if it is not configured.
 const SHARDS: usize = 8;
-/// The time in which the leader may report an error that all processes have.
+/// The time that the leader has to report an error that occurs in all processes.
 const LEAD: Duration = Duration::from_secs(1);
 
 /// The other processes of the job.
@@ -78,7 +78,7 @@ impl Job {
         }
     }
 
-    /// Ends the part of this process. After an error the whole job ends at once; otherwise the processes end together.
+    /// Leaves the job. After an error the whole job ends at once; otherwise the processes end together.
     #[expect(clippy::unused_self, reason = "the connection closes at the end")]
     pub(crate) fn leave(self, outcome: &Result<()>) -> Result<()> {
         let Some(peers) = peers() else { return Ok(()) };
@@ -96,7 +96,8 @@ impl Job {
     }
 }
 
-/// Lets a process end after a panic. It would otherwise wait for the others when the connection is dropped, which wait for it.
+/// Ends the process after a panic. Otherwise, dropping the connection would wait for the other processes, which wait
+/// for this one.
 #[cfg(feature = "mpi")]
 fn end_at_panics(rank: usize) {
     let report = std::panic::take_hook();
@@ -107,7 +108,7 @@ fn end_at_panics(rank: usize) {
     }));
 }
 
-/// Reports an error and ends the job. An error that all processes have, such as a missing file, is reported once.
+/// Reports an error and ends the job. An error that occurs in all processes, such as a missing file, is reported once.
 fn fail(peers: &dyn Peers, error: &Error) -> ! {
     if peers.rank() > 0 {
         thread::sleep(LEAD);

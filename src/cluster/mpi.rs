@@ -29,10 +29,10 @@ pub(super) fn connect() -> Result<(Mpi, Processes)> {
     let level = mpi.thread_level();
     ensure!(
         level >= ThreadLevel::Serialized,
-        "this MPI serves only the main thread of a process ({level:?})"
+        "this MPI library supports calls only from the main thread ({level:?})"
     );
     let world = mpi.world();
-    let machine = world.split_shared().context("the processes of this machine cannot be counted")?;
+    let machine = world.split_shared().context("cannot count the processes on this machine")?;
     let place = Place { local_rank: machine.rank() as usize, local_size: machine.size() as usize };
     Ok((mpi, Processes { world, place }))
 }
@@ -67,7 +67,7 @@ impl Processes {
     }
 }
 
-/// Waits for a request. Other threads of this core go on: a blocking call of MPI would keep it busy.
+/// Waits for a request and yields to other threads meanwhile: a blocking MPI call would keep the core to itself.
 fn complete(mut request: Request<'_>) -> ferrompi::Result<()> {
     while request.test()?.is_none() {
         thread::yield_now();

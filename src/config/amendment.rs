@@ -27,8 +27,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Returns the experiment `config` with the assignments `set`, such as `ppo.gamma=0.9`, and the keys that have other values
-/// then. Fails at a key that is fixed once training has begun, and at one that the experiment does not use.
+/// Applies the assignments `set`, such as `ppo.gamma=0.9`, to the experiment `config`. Returns the new experiment and
+/// the keys whose values have changed. Fails for a key that is fixed once training has begun, and for one that the
+/// experiment does not use.
 pub(crate) fn amended(
     config: &str,
     set: &[String],

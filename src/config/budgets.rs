@@ -3,7 +3,7 @@ use anyhow::{Result, ensure};
 use super::games::Games;
 use super::sections::EnvironmentSettings;
 
-/// The training budget of each game: the number of steps after which its environments rest.
+/// The training budget of each game: the number of steps after which its environments rest (take no further steps).
 ///
 /// In a *round* every active environment makes one step. The number of rounds therefore determines the progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -72,8 +72,9 @@ impl Config {
 }
 
 impl Experiment {
-    /// Decides for a new run, unless it is configured, if halves of the environments take turns: on a device other than the CPU,
-    /// which would otherwise wait for the environments. `is_alone` is false for one of several processes.
+    /// Decides whether halves of the environments take turns in a new run, unless this is configured. They do on a
+    /// device other than the CPU, which would otherwise wait for the environments. `is_alone` is false for one of
+    /// several processes.
     pub(crate) fn settle_halves(&mut self, is_alone: bool) {
         let is_possible = check_halves(&self.run, self.algorithm.as_ref(), self.num_envs()).is_ok();
         self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
@@ -137,7 +138,7 @@ fn check_limits(sections: &Sections) -> Result<()> {
     Ok(())
 }
 
-/// Replaces other spellings of games by their ids. Returns warnings about names that stand for settings too.
+/// Replaces other spellings of games by their ids. Returns warnings about names that also imply settings.
 fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for name in &mut environments.games {
@@ -145,7 +146,8 @@ fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
         let Some(id) = selection::id_of_spelling(spelled) else { continue };
         if minus.is_empty() && selection::names_settings(spelled) {
             notes.push(format!(
-                "{spelled} selects the game {id}; its settings, such as sticky actions, are not taken over"
+                "{spelled} selects the game {id}; settings that this name implies, such as sticky actions, are not \
+                 applied"
             ));
         }
         *name = format!("{minus}{id}");
@@ -154,7 +156,10 @@ fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
     for (name, settings) in overrides {
         let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
         let repeated = environments.game.insert(id.clone(), settings).is_some();
-        ensure!(!repeated, "environments.game.{name} is not possible: there is another section for {id}");
+        ensure!(
+            !repeated,
+            "environments.game.{name} is not possible: another section already configures {id}"
+        );
     }
     Ok(notes)
 }
@@ -190,7 +195,7 @@ fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
     Ok(())
 }
 
-/// Fails at the first override of a single game that is not possible.
+/// Fails at the first invalid override for a single game.
 fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> {
     for (name, overrides) in &environments.game {
         let key = format!("environments.game.{name}");
@@ -220,8 +225,8 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
     Ok(())
 }
 
-/// Returns the number of steps of training, as a learner counts them. The error about too few is in frames, as they were
-/// written.
+/// Returns the number of training steps, as a learner counts them. The error for too few of them is in frames, the unit
+/// of the key.
 fn total_steps(
     sections: &Sections,
     algorithm: &dyn AlgorithmConfig,

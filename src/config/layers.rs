@@ -1,5 +1,5 @@
-//! The layers of an experiment: a preset or a file, what follows from the number of games, then `--set`, then the other
-//! flags.
+//! The layers of an experiment, each of which overrides the ones before: a preset or a file, the sizes computed from
+//! the number of games, `--set`, and the other flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -72,7 +72,7 @@ pub(crate) fn from_toml(text: &str) -> Result<Config> {
     Config::new(&from_text(text)?)
 }
 
-/// Returns the keys of an experiment in TOML, with values in the form that they are read in.
+/// Returns the keys of an experiment in TOML, with values in the form in which they are read.
 pub(super) fn from_text(text: &str) -> Result<Table> {
     read(parse(text)?)
 }
@@ -115,8 +115,8 @@ fn read_file(path: &Path) -> Result<Table> {
     from_text(&text).with_context(|| path.display().to_string())
 }
 
-/// Reads `ppo.learning_rate=1e-4`, given by `flag`. A value that is not valid TOML is a text:
-/// `environments.games=pong,qbert`.
+/// Reads `ppo.learning_rate=1e-4`, given by `flag`. A value that is not valid TOML is read as a
+/// string: `environments.games=pong,qbert`.
 pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
     let layer = || {
         let (key, value) = assignment.split_once('=')?;
@@ -155,15 +155,14 @@ fn flags(args: &ExperimentArgs) -> Table {
     layer
 }
 
-/// Returns the algorithm of an experiment, and sets it. Fails if a file is for another algorithm than the command.
+/// Returns the algorithm of an experiment, and sets it. Fails if the algorithm of a file differs from that
+/// of the command.
 fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Algorithm> {
     let found = algorithm_of(written)?;
     if let (Some(found), Some(wanted)) = (found, wanted)
         && found != wanted
     {
-        bail!(
-            "experiment.algorithm = {found} is what `ale-train {found}` trains; this is `ale-train {wanted}`"
-        );
+        bail!("experiment.algorithm = {found} requires `ale-train {found}`, not `ale-train {wanted}`");
     }
     let algorithm = wanted.or(found).unwrap_or_default();
     let key = Table::from_iter([("algorithm".to_owned(), Value::String(algorithm.to_string()))]);

@@ -1,12 +1,13 @@
 //! Experiments: from TOML and flags ([`Config`]) to what a run needs ([`Experiment`]).
 //!
-//! * `sections` declares the settings of the application; those of algorithms and networks stand with these.
+//! * `sections` declares the settings of the application; algorithms and networks declare their own.
 //! * `schema` lists all keys, `reference` prints them, `values` reads their values.
-//! * `document` parses TOML, `written` reads an experiment as it is written, `layers` puts it together from presets, files
-//!   and flags.
-//! * `presets` has the files of `configs/` and chooses one by the games; `scaling` fits its sizes to their number.
+//! * `document` parses TOML, `written` reads the sections of an experiment, `layers` combines presets, files and flags
+//!   into one.
+//! * `presets` embeds the files of `configs/` and selects one by the games; `scaling` adapts its sizes to their number.
 //! * `amendment` changes the experiment of a run that is resumed.
-//! * `experiment` checks it and derives everything else, with `games` and `budgets`; `warnings` doubts it.
+//! * `experiment` checks an experiment and derives everything else, with `games` and `budgets`; `warnings` reports
+//!   probable mistakes.
 
 mod amendment;
 mod budgets;

@@ -1,4 +1,4 @@
-//! The presets: the experiments of `configs/`, inside the program.
+//! The presets: the experiments of `configs/`, embedded in the program.
 //!
 //! The table `[preset]` of each file describes it. Training ignores the table.
 
@@ -83,7 +83,7 @@ impl Chosen {
     pub(crate) fn sentence(&self) -> String {
         let name = self.preset.name;
         match &self.reason {
-            Some(reason) => format!("preset {name}, chosen for {reason}; another with --preset"),
+            Some(reason) => format!("preset {name}, chosen for {reason}; --preset selects another"),
             None => format!("preset {name}"),
         }
     }
@@ -110,7 +110,8 @@ impl Preset {
     }
 }
 
-/// Returns the preset with a name, for `algorithm` if it is known. The algorithm at the end of the name may be left out.
+/// Returns the preset called `name`. If `algorithm` is given, it must be the preset's, and the name may omit it at its
+/// end.
 pub(crate) fn named(name: &str, algorithm: Option<Algorithm>) -> Result<&'static Preset> {
     let with_algorithm = algorithm.map(|algorithm| format!("{name}-{algorithm}"));
     let is_named = |preset: &&Preset| preset.name == name || Some(preset.name) == with_algorithm.as_deref();
@@ -135,8 +136,9 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
     Ok(Chosen { preset: named(name, algorithm)?, reason: None })
 }
 
-/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind. If there is
-/// none, the algorithm cannot learn the games, and its first preset is for one that it can.
+/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind. If
+/// there is none, the algorithm cannot learn these games, and the result is its first preset, which is for a game that
+/// it can learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     let candidates: &[&str] = match ids {
         [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],

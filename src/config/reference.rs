@@ -13,10 +13,10 @@ use crate::learner::{Algorithm, to_table};
 const INTRODUCTION: &str = "\
 # Configuration
 
-Every key of an experiment, as `ale-train config --reference` prints it. An experiment is a TOML file with these sections,
-read by `--config`; `--set section.key=value` changes one key. A key that is left out has its default. `ale-train config`
-with the flags of a training command prints the experiment that they describe. `ale-train resume --set` changes keys of a run,
-except for those that are fixed.
+All keys of an experiment, as printed by `ale-train config --reference`. An experiment is a TOML file with these
+sections, read by `--config`; `--set section.key=value` changes one key. A key that is left out takes its default.
+`ale-train config` with the flags of a training command prints the experiment that they describe.
+`ale-train resume --set` changes keys of a run, except for those that are fixed.
 ";
 
 /// Returns the page in Markdown.
@@ -38,7 +38,7 @@ pub(crate) fn reference() -> Result<String> {
             let default = defaults.and_then(|section| section.get(field.name));
             let default = default.map_or_else(|| "absent".to_owned(), shown);
             let (name, kind, values, about) = (field.name, kind(field.kind), values(field), field.about());
-            let about = if field.fixed.is_some() { about + " Fixed in a run." } else { about };
+            let about = if field.fixed.is_some() { about + " Fixed once a run has begun." } else { about };
             let _ = writeln!(page, "| `{name}` | {kind} | {default} | {values} | {about} |");
         }
     }

@@ -1,8 +1,8 @@
 //! The settings of a preset that follow from the number of games.
 //!
-//! One game needs many environments, so that its samples differ; 57 games need few of each, so that a rollout stays small.
-//! A preset for several games therefore states sizes for all games together. Keys that the user sets win, and the sizes
-//! after them follow the user's value: `--num-envs 8` shortens the rollout.
+//! With one game, many environments are needed so that the samples differ; with 57 games, few environments of each keep
+//! the rollout small. A preset for several games therefore states sizes for all games together. Keys that the user sets
+//! take precedence, and the other sizes adapt to them: `--num-envs 8` shortens the rollout.
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Returns environments of each game, steps, minibatches and millions of frames for a number of games.
+    /// Returns the environments per game, steps, minibatches and millions of frames for a number of games.
     fn sizes(count: usize, written: &str) -> [i64; 4] {
         let names: Vec<&str> = ale::games().iter().map(|game| game.id).take(count).collect();
         let layer = rule().layer(&names, &written.parse().unwrap(), Algorithm::Ppo).unwrap();

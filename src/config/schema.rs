@@ -12,7 +12,7 @@ use super::sections::{
 use super::values::read_value;
 use crate::learner::Algorithm;
 
-/// The field of every algorithm that follows from `experiment.total_frames` and is no key.
+/// The field of every algorithm that is computed from `experiment.total_frames` and therefore is not a key.
 pub(super) const DERIVED: &str = "total_steps";
 /// The prefix of the keys of single games, before the id of the game.
 const OF_GAME: &str = "environments.game.";
@@ -119,8 +119,8 @@ pub(crate) fn key_of_flag(
     Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
 }
 
-/// Returns a layer of an experiment with every value in the form that its key is read in. Fails at the first key that no
-/// experiment has, and at the first value that is not of the kind of its key.
+/// Returns a layer of an experiment with every value in the form in which its key is read. Fails at the first unknown
+/// key, and at the first value of the wrong kind.
 pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
     for key in leaf_keys(&layer) {
@@ -139,7 +139,7 @@ fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// Fails at the first key that no experiment has.
+/// Fails at the first unknown key.
 fn check_keys(layer: &Table) -> Result<()> {
     let known: Vec<String> = keys().iter().flat_map(names).collect();
     for (key, value) in leaves(layer) {
@@ -156,7 +156,7 @@ fn check_keys(layer: &Table) -> Result<()> {
         }
         let is_derived = |section: &Section| key == format!("{}.{DERIVED}", section.name);
         if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
-            bail!("{key} follows from experiment.total_frames: set that one")
+            bail!("{key} is computed from experiment.total_frames; set that key instead")
         }
         let with_game = |key: &str| match game {
             Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),

@@ -11,15 +11,15 @@ settings! {
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct RunSettings {
         /// The algorithm that the agent learns by.
-        pub(crate) algorithm: Algorithm = Algorithm::Ppo; fixed "the state of the learner belongs to it",
+        pub(crate) algorithm: Algorithm = Algorithm::Ppo; fixed "the state of the learner depends on it",
         /// Seed of all random numbers.
         pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
-        /// The number of emulated frames to train for, over all environments: enough for one update.
+        /// The number of emulated frames to train for, over all environments; must suffice for one update.
         pub(crate) total_frames: u64 = 40_000_000,
-        /// The number of threads that emulate and learn; 0 for one on each core. More threads than cores are slower.
+        /// The number of threads for emulation and learning; 0 means one per core. More threads than cores are slower.
         pub(crate) num_threads: usize = 0 => between(0.0, 1024.0),
-        /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to choose
-        /// one of several GPUs. GPUs need a build with their feature (docs/src/how-to/devices.md).
+        /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to
+        /// choose one of several GPUs. GPUs need a build with the matching Cargo feature (docs/src/how-to/devices.md).
         pub(crate) device: String = "cpu".to_owned(),
     }
 }
@@ -29,19 +29,19 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct EnvironmentSettings {
-        /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one text with commas. A name
-        /// after `-` is excluded again.
-        pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the state of the environments in the checkpoint belongs to them",
+        /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one string separated by
+        /// commas. A leading `-` excludes a game or set again.
+        pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
         pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The number of emulated frames per step.
         pub(crate) frame_skip: u32 = 4 => at_least(1.0); fixed "frames, steps and discounts so far were counted with it",
         /// Probability that a frame repeats the previous action (sticky actions).
         pub(crate) repeat_action_probability: f32 = 0.0 => between(0.0, 1.0),
-        /// Height of an observation in pixels; networks need 36 or more. The convolutions cover 36 and every 8 more (44,
-        /// ..., 84) completely; in between they ignore the last rows.
+        /// Height of an observation in pixels; networks need 36 or more. At 36, 44, ..., 84 the convolutions cover all
+        /// rows; at other heights they ignore the last ones.
         pub(crate) img_height: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
-        /// Width of an observation in pixels, with the same restriction.
+        /// Width of an observation in pixels, with the same restrictions.
         pub(crate) img_width: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
         /// The number of frames in an observation, the newest last.
         pub(crate) stack_num: usize = 4 => at_least(1.0); fixed "the network was trained on other observations",
@@ -51,9 +51,9 @@ settings! {
         pub(crate) noop_max: u32 = 30,
         /// True if an episode starts with the fire button, in games that have it.
         pub(crate) use_fire_reset: bool = true,
-        /// True if the fire button is also pressed after every lost life, in games that have it, in training and in
-        /// evaluation: after a step without input, and before one with the third action, as CleanRL's wrappers do. The agent
-        /// does not see these steps.
+        /// True if the fire button is also pressed after every lost life, in training and in evaluation, in games that
+        /// have it. As in CleanRL's wrappers, a step without input comes before it and a step with the third action
+        /// after it. The agent does not see these steps.
         pub(crate) fire_after_lost_life: bool = true,
         /// True if the loss of a life ends the learned return, while the game continues.
         pub(crate) episodic_life: bool = true,
@@ -61,17 +61,17 @@ settings! {
         pub(crate) reward_clipping: bool = true,
         /// True if every game has all 18 actions, rather than only those with an effect in the game.
         pub(crate) full_action_space: bool = false; fixed "the heads of the network have an output for each action",
-        /// True if the actions of Atari games are three choices (the button, the horizontal and the vertical direction) instead
-        /// of one. Networks then have 8 outputs that mean the same in every game, instead of up to 18. A later choice is among
-        /// the options that the game has after the earlier ones.
+        /// True if the actions of Atari games are three choices (the button, the horizontal and the vertical direction)
+        /// instead of one. Networks then have 8 outputs that mean the same in every game, instead of up to 18. The
+        /// earlier choices limit the options of the later ones to actions that the game has.
         pub(crate) factored_actions: bool = false; fixed "the heads of the network have an output for each option of each choice",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: u32 = 108_000 => at_least(1.0),
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
-        /// True if two halves of the environments take turns: one steps while the actions of the other are computed. Has
-        /// no effect on what is learned. Not available for `dqn` and `sac`. If absent, a new run takes turns on a device other
-        /// than the CPU where that is possible.
+        /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
+        /// Has no effect on what is learned. Not available for `dqn` and `sac`. If absent, a new run takes turns where
+        /// that is possible, unless it runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -89,13 +89,13 @@ settings! {
         /// The number of environments of the game.
         pub(crate) num_envs: Option<usize> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
-        /// step of each. Then their episodes are truncated and they rest while the other games continue.
-        pub(crate) total_frames: Option<u64> = None; fixed "the steps of each game so far follow from it",
+        /// step of each. After that, their episodes are truncated and they rest while the other games continue.
+        pub(crate) total_frames: Option<u64> = None; fixed "the number of steps of each game so far depends on it",
         /// The game mode (`ale-train games --json` lists them); the default of the game if absent.
-        pub(crate) mode: Option<u32> = None; fixed "the environments in the checkpoint play another one",
+        pub(crate) mode: Option<u32> = None; fixed "the environments in the checkpoint have another mode",
         /// The position of the difficulty switches (`ale-train games --json` lists them); the default of the game if
         /// absent.
-        pub(crate) difficulty: Option<u32> = None; fixed "the environments in the checkpoint play another one",
+        pub(crate) difficulty: Option<u32> = None; fixed "the environments in the checkpoint have another difficulty",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: Option<u32> = None => at_least(1.0),
     }
@@ -125,10 +125,10 @@ settings! {
     pub(crate) struct CheckpointSettings {
         /// The number of emulated frames between two checkpoints; 0 for a single one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
-        /// The number of minutes between two checkpoints, whatever the frames; 0 for none by time. Writing them takes at
-        /// most a twentieth of the time: the interval grows if necessary.
+        /// The number of minutes after which a checkpoint is written, regardless of the number of frames; 0 turns this
+        /// off. Writing takes at most a twentieth of the time: the interval grows if necessary.
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
-        /// The number of newest checkpoints that are kept.
+        /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),
         /// True if the best checkpoint is kept too: the one with the highest score in the newest evaluation or, without
         /// evaluations during training, with the highest recent return.
@@ -137,19 +137,19 @@ settings! {
 }
 
 settings! {
-    /// Training by several processes, which `mpirun` or `srun` starts (docs/src/how-to/clusters.md).
+    /// Training by several processes, started by `mpirun` or `srun` (docs/src/how-to/clusters.md).
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct DistributedSettings {
-        /// The number of shards of the environments, a power of two: the gradients of a minibatch are computed shard by shard and
-        /// added. Up to as many processes can train a run, with the same result for any number of them. 0 for 8 if a
-        /// launcher starts the run, and for 1 otherwise.
+        /// The number of shards of the environments, a power of two: the gradients of a minibatch are computed shard by
+        /// shard and added. At most this many processes can train the run, and the result is the same for any number of
+        /// them. 0 means 8 if a launcher starts the run, and 1 otherwise.
         pub(crate) shards: usize = 0 => between(0.0, 1024.0); fixed "sums of gradients are rounded differently",
         /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process are one
         /// shard, which is faster, and `shards` has no effect.
         pub(crate) exact: bool = true,
-        /// True if the curves have the speed of each process, `charts/rank_SPS/0` and so on: its steps per second while it
-        /// acts and its environments step. A slow machine shows there.
+        /// True if the curves include the speed of each process, `charts/rank_SPS/0` and so on: its steps per second
+        /// while it acts and its environments step. This reveals a slow machine.
         pub(crate) report_ranks: bool = false,
     }
 }

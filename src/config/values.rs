@@ -1,12 +1,13 @@
-//! Values of keys: from the forms in which people write them to the one that an experiment is read from.
+//! Values of keys: converts the forms in which people write them to the one from which an experiment is read.
 
 use anyhow::{Result, bail};
 use rl_env::nearest;
 use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
 use toml::Value;
 
-/// Returns a value in the form that the key is read in: whole numbers such as `1e7` and `"10M"` as integers, switches as
-/// the choices that they stand for, names separated by commas as a list. Fails if the value is not of the kind of the key.
+/// Returns a value in the form in which the key is read: whole numbers such as `1e7` and `"10M"` as integers, switches
+/// as the choices that they stand for, names separated by commas as a list. Fails if the value is not of the kind of
+/// the key.
 pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Value> {
     let read = match field.kind {
         Kind::Integer { .. } => return whole(key, field, value),

@@ -1,4 +1,4 @@
-//! Warnings about experiments that are possible, but hardly meant.
+//! Warnings about experiments that are valid but probably mistakes.
 
 use algorithms::ValueScale;
 
@@ -7,7 +7,7 @@ use super::games::Games;
 use crate::threads::too_many_threads;
 
 impl Experiment {
-    /// Returns a sentence for everything that is hardly meant.
+    /// Returns a sentence for each probable mistake.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let found = [too_many_threads(self.run.num_threads), self.late_start(), self.unscaled_clipping()];
         self.notes.iter().cloned().chain(found.into_iter().flatten()).collect()

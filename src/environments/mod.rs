@@ -24,7 +24,7 @@ use crate::selection;
 use padded::{Padded, length_of};
 use share::Share;
 
-/// The use of environments.
+/// What environments are used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// Training with the settings of the experiment.
@@ -82,7 +82,7 @@ pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<
     games.iter().map(|&game| Ok((game, store.obtain(game.id, pip.as_ref())?))).collect()
 }
 
-/// Deviations from an experiment that hold for one command and are never saved.
+/// Deviations from an experiment that apply to one command and are never saved.
 #[derive(Default)]
 pub(crate) struct Overrides {
     /// The games, instead of all games of the experiment.
@@ -97,7 +97,7 @@ pub(crate) struct Overrides {
     pub(crate) num_threads: Option<usize>,
 }
 
-/// Builds the environments of an experiment. It holds the ROMs, so that building does not fail for a missing one.
+/// Builds the environments of an experiment. It holds the ROMs, so that building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
     tasks: Tasks,
     settings: EnvironmentSettings,

@@ -8,14 +8,14 @@ use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, Vector
 
 use super::Environments;
 
-/// Consecutive environments out of all environments of a training. Ids, tasks and snapshots to restore are those of all
-/// environments; everything else is about its own ones.
+/// A consecutive part of all training environments. Ids, tasks and the snapshots to restore cover all environments;
+/// everything else covers only this part.
 pub(super) struct Share {
     own: Box<dyn Environments>,
     /// Their ids.
     envs: Range<usize>,
     tasks: Vec<String>,
-    /// For each environment of all its task.
+    /// The task of each of all environments.
     task_ids: Vec<usize>,
     /// The last batch, with the ids of all environments.
     batch: Batch,
@@ -35,7 +35,7 @@ impl Share {
         share
     }
 
-    /// Copies the last batch of the own environments.
+    /// Copies the last batch of this process's environments.
     fn note(&mut self) -> &Batch {
         self.batch.clone_from(self.own.batch());
         self.batch.env_ids.iter_mut().for_each(|env| *env += self.envs.start);

@@ -180,8 +180,8 @@ pub(crate) fn environments_of_game(episodes: usize) -> usize {
 /// Returns and lengths of the episodes of a game.
 type Episodes = Vec<(f64, u64)>;
 
-/// Evaluates one game after another, so that those with short episodes need not wait for the others. `play` plays the episodes
-/// of a game, which do not depend on the other games.
+/// Evaluates one game after another, so that games with short episodes need not wait for the others. `play` plays the
+/// episodes of one game; they do not depend on the other games.
 fn of_each_game(
     builder: &Builder,
     player: &str,
@@ -302,7 +302,7 @@ impl Scores {
     }
 }
 
-/// Prints the agent's scores beside those of a random player and the highest possible ones.
+/// Prints the agent's scores next to those of a random player and the best possible scores.
 pub(crate) fn print_comparison(
     agent: &[Scores],
     random: &[Scores],

@@ -22,7 +22,7 @@ pub(crate) struct Descriptor {
     pub(crate) about: &'static str,
     /// The kinds of actions that the algorithm learns.
     pub(crate) actions: &'static [ActionKind],
-    /// The key of the step size that advice is about, in the section of the algorithm.
+    /// The key of the learning rate that warnings name, in the section of the algorithm.
     pub(crate) learning_rate: &'static str,
     /// Examples of the training command.
     pub(crate) examples: &'static [&'static str],
@@ -164,7 +164,7 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         network: &TrainedNetwork,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        // Without the memory of training.
+        // Drops the memory that only training needs.
         let mut learner = self.trial(&spec).config.create(policy, spec, Cluster::default(), device, 0)?;
         let Transferred { tensors, of, .. } = learner.start_from(network)?;
         ensure!(tensors == of, "{tensors} of {of} tensors have weights");
@@ -174,8 +174,8 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
 
 /// A learner of `algorithms`, with the additions that the application needs.
 pub(crate) trait Learner: algorithms::Learner {
-    /// Updates the network and returns the metrics of the update; none if it is not one that reports. If `stop` returns true
-    /// before the end, the update is undone and the result is `None`.
+    /// Updates the network and returns the metrics of the update, which are empty if this update does not report any.
+    /// If `stop` returns true before the end, the update is undone and the result is `None`.
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError>;
 
     /// Returns a player with the current network, for environments like `spec`. It acts greedily or samples its actions
@@ -183,7 +183,7 @@ pub(crate) trait Learner: algorithms::Learner {
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
 }
 
-/// Returns settings as a table. The detour through text rounds an `f32` to the digits that were written: 0.2, not
+/// Returns settings as a table. Converting through text keeps an `f32` at the digits that were written: 0.2, not
 /// 0.20000000298.
 pub(crate) fn to_table(settings: &impl Serialize) -> Result<Table> {
     let text = toml::to_string(settings).context("the configuration cannot be written as TOML")?;

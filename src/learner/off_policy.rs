@@ -38,7 +38,7 @@ pub(super) trait ReplayLearner: algorithms::Learner {
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
 }
 
-/// A learner with a replay, which reports once in a while and may leave its replay out of checkpoints.
+/// A learner with a replay, which reports every `REPORT_INTERVAL` updates and may omit its replay from checkpoints.
 pub(super) struct OffPolicy<L> {
     pub(super) learner: L,
     pub(super) replay_in_checkpoint: bool,

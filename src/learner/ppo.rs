@@ -144,7 +144,7 @@ impl AlgorithmConfig for Sections {
     }
 }
 
-/// Fails if several processes, or shards as if of several, train together.
+/// Fails if the gradients are computed by several processes or in several shards.
 fn check_alone(cluster: &Cluster) -> Result<()> {
     ensure!(
         cluster.is_whole(),

@@ -1,4 +1,4 @@
-//! The memory of a replay: RAM, as far as it is free, or a mapped file without a name.
+//! The memory of a replay: available RAM, or an unnamed memory-mapped file.
 
 use std::io::Write;
 use std::ops::DerefMut;

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
 fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
     let name = args.game.as_deref().unwrap_or(BUILT_IN);
     let games = selection::games([name])?;
-    let [game] = games[..] else { bail!("'{name}' is {} games; one can be played", games.len()) };
+    let [game] = games[..] else { bail!("'{name}' selects {} games; choose one to play", games.len()) };
     let options = AtariOptions {
         frameskip: 1,
         maxpool: false,

@@ -42,7 +42,7 @@ impl Terminal {
         );
         restore_on_panic();
         let reports_releases = enter().context("cannot use the terminal").inspect_err(|_| restore())?;
-        // The game consists of colours: NO_COLOR is for text.
+        // The picture needs colours; NO_COLOR is meant for text.
         style::force_color_output(true);
         Ok(Self { reports_releases, depth: ColourDepth::of_terminal(), events: read_events(), shown: None })
     }

@@ -21,7 +21,7 @@ pub(super) enum Aggregate {
     InterquartileMean,
     /// Mean over the games of the mean over the runs.
     Mean,
-    /// Mean distance to the human level, where scores above it count as human.
+    /// Mean shortfall from the human level; scores above that level count as equal to it.
     OptimalityGap,
 }
 

@@ -5,7 +5,7 @@ use super::curve::{self, Band};
 use super::labels::labels;
 use super::runs::{RunHistory, Settings};
 
-/// Keys, and sections of keys, that do not change the experiment: runs that differ only in them are in one group.
+/// Keys and sections that do not change the experiment: runs that differ only in these belong to one group.
 const INCIDENTAL: [&str; 4] =
     ["experiment.seed", "experiment.num_threads", "environments.halves", "checkpoints"];
 

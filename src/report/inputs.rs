@@ -31,7 +31,7 @@ pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<Run
         }
     }
     let all = || arguments.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    ensure!(!runs.is_empty(), "there is no run in {}", all());
+    ensure!(!runs.is_empty(), "no run found in {}", all());
     Ok(runs)
 }
 
@@ -50,7 +50,7 @@ fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Found> {
         let directories = below(argument);
         ensure!(
             !directories.is_empty() || is_from_pattern(argument, arguments),
-            "{} is not the directory of a run, and there is no run in it",
+            "{} is not the directory of a run and contains no run",
             argument.display()
         );
         let skipped = if directories.is_empty() { vec![argument.to_owned()] } else { Vec::new() };
@@ -77,7 +77,7 @@ fn is_from_pattern(argument: &Path, arguments: &[PathBuf]) -> bool {
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
     let shown = pattern.display();
     let text = pattern.to_str().filter(|text| text.contains(['*', '?', '[']));
-    let Some(text) = text else { bail!("there is no {shown}") };
+    let Some(text) = text else { bail!("{shown} does not exist") };
     let paths = glob::glob(text).with_context(|| format!("'{shown}' is not a pattern"))?;
     let paths: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
     if paths.is_empty() { Err(anyhow!("nothing matches {shown}")) } else { Ok(paths) }
@@ -145,16 +145,13 @@ mod tests {
     fn paths_without_runs_are_errors() {
         let temp = checkpoints();
         let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();
-        assert_eq!(
-            error(&["README.md"]),
-            "README.md is not the directory of a run, and there is no run in it"
-        );
+        assert_eq!(error(&["README.md"]), "README.md is not the directory of a run and contains no run");
         assert_eq!(
             error(&["alone", "sweep/experiment.toml"]),
-            "sweep/experiment.toml is not the directory of a run, and there is no run in it"
+            "sweep/experiment.toml is not the directory of a run and contains no run"
         );
-        assert_eq!(error(&["alone", "missing"]), "there is no missing");
+        assert_eq!(error(&["alone", "missing"]), "missing does not exist");
         assert_eq!(error(&["missing*"]), "nothing matches missing*");
-        assert_eq!(error(&["README*"]), "there is no run in README*");
+        assert_eq!(error(&["README*"]), "no run found in README*");
     }
 }

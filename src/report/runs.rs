@@ -55,7 +55,7 @@ impl GameHistory {
 impl RunHistory {
     /// Reads the directory of a run.
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
-        ensure!(run_dir.exists(), "there is no {}", run_dir.display());
+        ensure!(run_dir.exists(), "{} does not exist", run_dir.display());
         let unreadable = || format!("{} is not a readable run", run_dir.display());
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =

@@ -18,7 +18,7 @@ pub(crate) fn runs_below(directory: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// Returns true for a directory that a run was created in, even if one of its two files is lost.
+/// Returns true if a run was created in this directory, even if one of its two files is missing.
 fn is_run(directory: &Path) -> bool {
     let has = |name| directory.join(name).is_file();
     has(PROVENANCE) && (has(CONFIG) || directory.join("checkpoints").is_dir())

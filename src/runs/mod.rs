@@ -27,7 +27,7 @@ pub(crate) const DIRECTORY: &str = "checkpoints";
 /// Prints the runs, newest first.
 pub(crate) fn run(args: &RunsArgs, out: &mut impl Write) -> Result<()> {
     let directory = args.directory.as_deref().unwrap_or(Path::new(DIRECTORY));
-    ensure!(args.directory.is_none() || directory.exists(), "there is no {}", directory.display());
+    ensure!(args.directory.is_none() || directory.exists(), "{} does not exist", directory.display());
     ensure!(!directory.is_file(), "{} is not a directory", directory.display());
     let mut runs: Vec<RunStatus> =
         find::runs_below(directory).iter().map(|run| RunStatus::read(run)).collect();

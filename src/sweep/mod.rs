@@ -34,7 +34,7 @@ use settings::{Setting, settings};
 const EXPERIMENT: &str = "experiment.toml";
 /// The message on the first signal.
 const STOPPING: &str =
-    "stopping after the running runs have written checkpoints; signal again to stop at once without them";
+    "stopping once the active runs have written checkpoints; signal again to stop at once without them";
 /// An empty file that marks the directory of a completed run.
 const COMPLETE: &str = "complete";
 
@@ -112,7 +112,7 @@ fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
         let directory = args.run_dir.display();
         ensure!(
             changed.is_empty(),
-            "{directory} holds a sweep with another {}; choose another --run-dir",
+            "{directory} contains a sweep with a different {}; choose another --run-dir",
             changed.join(", ")
         );
         return Ok(());
@@ -200,7 +200,9 @@ fn train_run(
     // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
     match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
         Some(signal) => Err(stopped(signal)),
-        None => bail!(AtWork { doing: "a run of the sweep failed; the same command continues the sweep" }),
+        None => bail!(AtWork {
+            doing: "a run of the sweep failed; run the same command again to continue the sweep"
+        }),
     }
 }
 

@@ -70,7 +70,7 @@ impl<'a> Varied<'a> {
         Ok(Self { name: name.trim(), values })
     }
 
-    /// Fails if a value is not possible for the key or the same as an earlier one.
+    /// Fails if a value is invalid for the key or repeats an earlier one.
     fn check_values(&self) -> Result<()> {
         let mut before: Vec<(String, Table)> = Vec::new();
         for assignment in self.assignments() {

@@ -29,7 +29,7 @@ pub(crate) enum Metric {
     Entropy,
     /// KL divergence between the old and the new policy, estimated as mean(-log ratio).
     OldApproxKl,
-    /// The same, estimated as mean((ratio - 1) - log ratio).
+    /// The same divergence, estimated as mean((ratio - 1) - log ratio).
     ApproxKl,
     /// Fraction of samples whose ratio was clipped.
     Clipfrac,
@@ -61,7 +61,7 @@ pub(crate) enum Metric {
     GradientShare,
     /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest share.
     DeadUnits,
-    /// 1 while the entropy is near zero, else 0; the following likewise.
+    /// 1 while the entropy is near zero, else 0. The following flags work the same way.
     HealthEntropy,
     /// The gradient norm is near zero.
     HealthGradientNorm,
@@ -77,11 +77,11 @@ pub(crate) enum Metric {
     HealthTdLoss,
     /// The loss of SAC's critics has exploded.
     HealthQfLoss,
-    /// SAC's policy does not reach the target of its entropy.
+    /// SAC's policy does not reach its target entropy.
     HealthAlpha,
     /// The action values are beyond every possible return.
     HealthQValues,
-    /// No episode has finished for long.
+    /// No episode has finished for a long time.
     HealthEpisodes,
     /// Median over the games of the recent return, human-normalised.
     HumanNormalisedMedian,

@@ -133,7 +133,7 @@ impl Telemetry {
         for Output { sink, pauses } in self.sinks.iter_mut().filter(|output| !output.pauses) {
             if let Err(error) = act(sink.as_mut()) {
                 *pauses = true;
-                self.printer.warn(&format!("{} lacks records from here on: {error}", sink.name()));
+                self.printer.warn(&format!("{} is paused and will lack records: {error}", sink.name()));
             }
         }
     }

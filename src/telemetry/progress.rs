@@ -96,7 +96,7 @@ impl Progress {
         self.moment = moment;
     }
 
-    /// Sets what is done instead of training; none to go on with training.
+    /// Sets the activity that interrupts training; `None` resumes training.
     pub(super) fn set_activity(&mut self, activity: Option<String>) {
         let since = self.activity.as_ref().map_or_else(Instant::now, |&(_, since)| since);
         self.activity = activity.map(|text| (text, since));

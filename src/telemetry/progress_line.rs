@@ -14,7 +14,7 @@ use crate::output::notice;
 
 /// The interval between lines outside a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
-/// The time of the first line outside a terminal, unless a record is earlier.
+/// The time of the first line outside a terminal, unless a record comes earlier.
 const FIRST_LINE: Duration = Duration::from_secs(2);
 /// The interval between tables of games outside a terminal.
 const TABLE_INTERVAL: Duration = Duration::from_mins(5);
@@ -31,7 +31,7 @@ pub(crate) struct ProgressLine {
     heartbeat: Option<Heartbeat>,
 }
 
-/// A handle by which any part of a run tells what it does.
+/// A handle by which any part of a run reports what it is doing.
 #[derive(Clone)]
 pub(crate) struct Status(Arc<Mutex<Display>>);
 
@@ -75,7 +75,7 @@ impl ProgressLine {
         Self { status, heartbeat }
     }
 
-    /// Shows what a command does that does not train.
+    /// Shows the activity of a command that does not train.
     pub(crate) fn of_activity(printer: Printer) -> Self {
         Self::new(printer, Extent::default(), false)
     }
@@ -85,7 +85,7 @@ impl ProgressLine {
         self.status.lock().printer.clone()
     }
 
-    /// Returns a handle by which parts of the run tell what they do.
+    /// Returns a handle by which parts of the run report what they are doing.
     pub(crate) fn status(&self) -> Status {
         self.status.clone()
     }
@@ -97,7 +97,7 @@ impl Status {
         self.lock().progress.advance(moment);
     }
 
-    /// Shows what is done instead of training, until [`resume_training`](Self::resume_training).
+    /// Shows an activity that interrupts training, until [`resume_training`](Self::resume_training).
     pub(crate) fn show_activity(&self, activity: String) {
         self.lock().progress.set_activity(Some(activity));
     }

@@ -51,7 +51,7 @@ impl Run {
         printer: &Printer,
     ) -> Result<()> {
         for change in &self.changes {
-            printer.say(&format!("from here on {change}"));
+            printer.say(&format!("from now on, {change}"));
         }
         if !self.changes.is_empty() {
             self.progress.amendments.push(Amendment {

@@ -1,4 +1,4 @@
-//! Reports of NaN or infinity during training.
+//! Reports NaN and infinity during training.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// Hands over the own environments and the part of the learner that this process holds.
+    /// Hands over this process's environments and its part of the learner.
     fn take_part_in_checkpoint(&self, team: &Team) -> Result<()> {
         team.snapshot(self.environments.as_ref())?;
         SharedState::new(self.learner.as_ref()).take_part()

@@ -38,7 +38,7 @@ use crate::threads::{set_threads, too_many_threads};
 
 use run::{InitialState, OutputOptions, Run};
 
-/// `ale-train ppo` and the like: starts a run. Writes nothing before the experiment is known to be possible.
+/// `ale-train ppo` and the like: starts a run. Writes nothing until the experiment has been checked.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
     let config = config::from_args(&args.experiment, Some(*algorithm))?;
@@ -135,7 +135,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let learner = learner.with_context(|| agent.unusable())?;
     ensure!(
         *learner.spec() == spec,
-        "{}: its learner was trained in other environments than those of its configuration",
+        "{}: its learner was trained in environments that differ from those of its configuration",
         agent.unusable()
     );
     let StoredAgent { checkpoint, experiment, .. } = agent;

@@ -62,7 +62,7 @@ impl Subject<'_> {
         let workload = self.experiment.algorithm.workload(spec)?;
         let trial = self.experiment.algorithm.trial(spec);
         let max_steps = self.remaining_steps() / FRACTION;
-        // The measurement of one of several processes would not be that of all.
+        // A measurement by one of several processes would not apply to all of them.
         let is_alone = cluster::peers().is_none();
         if !is_alone || self.learner.is_complete() || trial.steps.saturating_mul(2) > max_steps {
             return Ok(None);
@@ -172,7 +172,7 @@ impl Subject<'_> {
         ));
         if available.is_some_and(|available| additional > available) {
             printer.warn(&format!(
-                "the run needs about {} more memory than it has, and {} are available; {}",
+                "the run needs about {} more memory, but only {} are available; {}",
                 bytes(additional),
                 bytes(available.unwrap_or(0)),
                 self.experiment.algorithm.memory_remedy()

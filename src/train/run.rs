@@ -108,7 +108,7 @@ impl Run {
             .context(AtWork { doing: "training failed" })?;
         self.fail_if_stopped(team.interrupt())?;
         if self.learner.is_complete() {
-            // The checkpoint is written, and a resumed run makes up for the evaluation.
+            // The checkpoint is written, and a resumed run repeats the evaluation.
             Interrupt::end_at_once(self.again());
             let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &printer, &mut table)
@@ -172,8 +172,8 @@ impl Run {
         )
     }
 
-    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard` is the
-    /// request to stop of this process; those of a team stop together.
+    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`
+    /// is this process's request to stop; the processes of a team stop together.
     fn train(
         &mut self,
         team: &mut Team,
@@ -210,7 +210,8 @@ impl Run {
                 let samples = clock.count_log(&mut tally, &team.exchange(heard)?);
                 record_episodes(samples, &clock, &mut health, telemetry);
             }
-            // First, because a run may have stopped before an update. With overlap, two are due at the end.
+            // Updates first, because a run may have stopped just before one. With overlap, two updates are due at the
+            // end.
             let mut has_updated = false;
             while self.learner.is_ready()
                 && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?
@@ -313,8 +314,8 @@ impl Run {
         Ok(())
     }
 
-    /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is then
-    /// still due. A team completes it.
+    /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is
+    /// then still due. A team always completes the update.
     fn update(
         &mut self,
         team: &mut Team,
@@ -376,7 +377,7 @@ impl Run {
                 telemetry.create_again();
                 Ok(true)
             }
-            Presence::Replaced => bail!("another run has taken the place of the run directory {directory}"),
+            Presence::Replaced => bail!("the run directory {directory} now contains another run"),
         }
     }
 
@@ -415,7 +416,8 @@ impl Run {
             learner: &learner,
             environments: team.snapshot(self.environments.as_ref())?,
         });
-        // The others write the learner also if the disk is full before it is this one's turn.
+        // The other processes write the learner in any case, so this one must take part even after a failure such as a
+        // full disk.
         if !team.is_alone() {
             learner.take_part()?;
         }

@@ -1,5 +1,5 @@
-//! The meetings of the processes that train a run together: before every update, so that they stop, write checkpoints and
-//! count episodes as one.
+//! Coordinates the processes that train a run together: they meet before every update, so that all of them stop, write
+//! checkpoints and count episodes at the same point.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -30,13 +30,13 @@ pub(super) struct Team {
     log: Log,
     /// The time in which they were collected.
     collecting: Duration,
-    /// For each process its steps since the last report, and the time in which it collected them.
+    /// For each process, its steps since the last report and the time in which it collected them.
     speeds: Vec<(u64, Duration)>,
     /// The request to stop that all processes agree on.
     agreed: Interrupt,
 }
 
-/// The news of a process since the last meeting.
+/// What a process reports at a meeting: everything since the last one.
 #[derive(Serialize, Deserialize)]
 struct News {
     log: Log,
@@ -72,7 +72,7 @@ impl Team {
         &self.agreed
     }
 
-    /// Notes a batch of the own environments for the next meeting, which was collected in some time.
+    /// Records a batch of this process's environments, and the time in which it was collected, for the next meeting.
     pub(super) fn note(&mut self, batch: &Batch, collecting: Duration) {
         self.log.add(batch);
         self.collecting += collecting;

@@ -16,7 +16,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["emulator", "--games", "breakot"][..], "did you mean breakout?"),
         (
             &["emulator", "--num-envs", "8"],
-            "measures one environment on one thread; `bench env` takes several",
+            "measures one environment on one thread; use `bench env` for several",
         ),
         (&["emulator", "--num-threads", "2"], "--num-threads 2 is not possible"),
         (&["emulator", "--seconds", "0"], "--seconds 0 is not possible: it must be a number above 0"),
@@ -26,7 +26,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["learner", "--num-threads", "-1"], "--num-threads -1 is not possible: it must be in 0..=1024"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is not possible: it must be 1 or more"),
         (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
-        (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval takes 2 or more"),
+        (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval needs 2 or more"),
         (&["env", "--sweep", "1..2", "--plot", jpeg], "the file name must end in .svg or .png"),
         (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
     ] {

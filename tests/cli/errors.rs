@@ -84,7 +84,7 @@ fn errors_are_one_line_with_the_allowed_values() {
             &["trace", "nope", "--seed", "1", "--random-actions", "1", "--steps", "1"],
             "unknown game or set 'nope'",
         ),
-        (&["resume", "nowhere"], "there is no nowhere"),
+        (&["resume", "nowhere"], "nowhere does not exist"),
         (&["eval", "Cargo.toml"], "Cargo.toml is not a safetensors file"),
         (
             &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
@@ -178,7 +178,7 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
 
 #[cfg(not(feature = "mpi"))]
 #[test]
-fn a_build_without_mpi_is_not_one_of_several_processes() {
+fn a_build_without_mpi_refuses_to_run_as_one_of_several_processes() {
     let error = crate::program::fail(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "4"), 2);
     assert!(
         error.starts_with("error: a launcher has started 4 processes, but this build trains in one"),

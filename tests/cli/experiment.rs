@@ -16,7 +16,7 @@ fn warnings(arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn experiments_that_are_hardly_meant_cause_a_warning_of_one_line() {
+fn likely_mistakes_cause_a_warning_of_one_line() {
     let temp = TempDir::new().expect("a directory");
     let file = temp.path().join("both.toml");
     fs::write(&file, "[ppo]\ngamma = 0.9\n[dqn]\ngamma = 0.9\n[replay]\n").expect("a file");
@@ -36,7 +36,7 @@ fn experiments_that_are_hardly_meant_cause_a_warning_of_one_line() {
         (&["--games", "pong", "--set", unclipped[0], "--set", unclipped[1]], &["ppo.clip_vloss = true"]),
         (&["--games", "pong", "--set", unclipped[0], "--set", "ppo.clip_vloss=false"], &[]),
         (&["--games", "pong", "--set", unclipped[0], "--set", "policy.value_scale=h"], &[]),
-        (&["--games", "ALE/Pong-v5,Breakout"], &["ALE/Pong-v5 selects the game pong; its settings"]),
+        (&["--games", "ALE/Pong-v5,Breakout"], &["ALE/Pong-v5 selects the game pong; settings"]),
         (&[], &[]),
     ] {
         let warnings = warnings(&[&["config"], arguments].concat());

@@ -14,8 +14,8 @@ use super::{mean_return, vectorize};
 /// The number of answers.
 const ANSWERS: u32 = 6;
 
-/// A riddle of one step: the right action is twice a number from 0 to 2, plus 1 if a float is positive. If the observation has
-/// no float, its number is the right action.
+/// A one-step task: the right action is twice a number from 0 to 2, plus 1 if a float is positive. If the observation
+/// has no float, its number is the right action.
 #[derive(Clone)]
 struct Riddle {
     observation_space: Space,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fills the disk of training at random moments, frees it again, and compares the result with that of an undisturbed run.
+"""Fills the disk at random moments of training, frees it again, and compares the result with an undisturbed run.
 
-With --tmpfs (Linux, as root) the runs are on a small file system in memory, which a large file fills. Otherwise the limit
-of a file's size (RLIMIT_FSIZE) of the running process is lowered to a few bytes and raised again, which needs no rights:
-every write beyond it fails, as on a full disk.
+With --tmpfs (Linux, as root) the runs are on a small file system in memory, which a large file fills. Otherwise the
+file size limit (RLIMIT_FSIZE) of the running process is lowered to a few bytes and raised again, which needs no
+privileges: every write beyond it fails, as on a full disk.
 """
 
 import random

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills a random process of a training by several processes with SIGKILL at random moments, resumes it with a random number of
+"""Kills random processes of a multi-process run with SIGKILL at random moments, resumes the run with a random number of
 processes, and compares its result with that of an undisturbed run.
 
 Needs Linux, Open MPI's `mpirun` on the path and a program with the feature `mpi`."""

@@ -22,7 +22,7 @@ use program::ale_train;
 const HARVEST: [&str; 7] =
     ["ppo", "--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
 const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "60000"];
-/// A run whose replay is full before its end.
+/// A run whose replay is full before the run ends.
 const DQN: [&str; 9] = [
     "dqn",
     "--games",
@@ -82,7 +82,7 @@ const OVERLAP: [&str; 7] =
     ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "ppo.overlap=true"];
 const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "200000"];
 
-/// A run with continuous actions, noise that lasts and a replay that is full before its end.
+/// A run with continuous actions, correlated noise and a replay that is full before the run ends.
 const SAC: [&str; 19] = [
     "sac",
     "--games",

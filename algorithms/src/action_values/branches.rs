@@ -3,21 +3,22 @@ use burn::tensor::{Device, Int, Tensor};
 use crate::JointActions;
 use crate::host::integers;
 
-/// The choices of the actions of a minibatch's rows. Each is a *branch* with outputs of its own, as in Tavakoli et al. 2018,
-/// "Action branching architectures for deep reinforcement learning" (<https://arxiv.org/abs/1711.08946>). All branches of a row
-/// learn the same target, and count as much as the only branch of another row together.
+/// The choices made by the actions of a minibatch's rows. Each choice is a *branch* with outputs of its own, as in
+/// Tavakoli et al. 2018, "Action branching architectures for deep reinforcement learning"
+/// (<https://arxiv.org/abs/1711.08946>). All branches of a row learn the same target, and together they count as much
+/// as the only branch of another row.
 ///
-/// Rows with a single choice have one branch each.
+/// A row whose action is a single choice has one branch.
 #[derive(Clone, Debug)]
 pub(crate) struct Branches {
-    /// For each row its number of branches.
+    /// The number of branches of each row.
     counts: Vec<usize>,
-    /// For each branch the index of its output among those of all rows, `[branches]`.
+    /// The index of each branch's output among the outputs of all rows, `[branches]`.
     outputs: Tensor<1, Int>,
 }
 
 impl Branches {
-    /// Creates the branches of rows with these actions, whose networks have `columns` outputs for each row.
+    /// Creates the branches of rows with these actions, for a network with `columns` outputs per row.
     pub(crate) fn new<'a>(
         actions: impl Iterator<Item = (&'a JointActions, &'a [i32])>,
         columns: usize,
@@ -56,15 +57,15 @@ impl Branches {
         rows.iter().flat_map(|&row| ends[row] - self.counts[row]..ends[row]).collect()
     }
 
-    /// Repeats the values of each row, of which there are equally many, for its branches.
+    /// Repeats the values of each row once for each of its branches. All rows have the same number of values.
     pub(crate) fn repeat<T: Copy>(&self, of_rows: &[T]) -> Vec<T> {
         let width = of_rows.len() / self.counts.len();
         let rows = of_rows.chunks_exact(width).zip(&self.counts);
         rows.flat_map(|(values, &count)| values.repeat(count)).collect()
     }
 
-    /// Returns the weights of the branches of rows with these weights: their weighted mean is the weighted mean over the rows
-    /// of the mean over the branches of a row.
+    /// Returns the weights of the branches, given those of the rows. The weighted mean over branches then equals the
+    /// weighted mean over rows of the mean over each row's branches.
     pub(crate) fn weights(&self, of_rows: &[f32]) -> Vec<f32> {
         let per_row = self.len() as f32 / self.counts.len() as f32;
         let rows = of_rows.iter().zip(&self.counts);
@@ -72,7 +73,7 @@ impl Branches {
             .collect()
     }
 
-    /// Returns for each row the sum over its branches.
+    /// Returns the sum over the branches of each row.
     pub(crate) fn sums(&self, of_branches: &[f32]) -> Vec<f32> {
         let mut rest = of_branches;
         let sum = |&count: &usize| {
@@ -83,7 +84,7 @@ impl Branches {
         self.counts.iter().map(sum).collect()
     }
 
-    /// Returns for each row the mean over its branches.
+    /// Returns the mean over the branches of each row.
     pub(crate) fn means(&self, of_branches: &[f32]) -> Vec<f32> {
         self.sums(of_branches).into_iter().zip(&self.counts).map(|(sum, &count)| sum / count as f32).collect()
     }
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_rows_count_the_same_however_many_branches_they_have() {
+    fn rows_have_equal_weight_regardless_of_their_number_of_branches() {
         let (pair, single) = (JointActions::product(&[2, 3]).unwrap(), JointActions::discrete(4));
         let actions = [(&pair, &[1, 2][..]), (&single, &[3]), (&pair, &[0, 0])];
         let branches = Branches::new(actions.into_iter(), 5, &Device::flex());

@@ -7,7 +7,7 @@ use crate::categorical;
 use crate::returns::NStepReturn;
 use crate::value_scale::TaskScales;
 
-/// Interpretation of a Q-network's outputs. Everything that needs no gradient is computed on the host.
+/// Interprets the outputs of a Q-network. Everything that needs no gradient is computed on the host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Head {
     model: ReturnModel,
@@ -64,15 +64,15 @@ impl Head {
         }
     }
 
-    /// Returns the mean return of each of the first `num_outputs` options of a row of outputs. These are the
-    /// options of a task.
+    /// Returns the mean return of each of the first `num_outputs` options in a row of outputs, which are the options of
+    /// the task.
     pub(crate) fn values(&self, task: usize, row: &[f32], num_outputs: usize) -> Vec<f32> {
         row.chunks_exact(self.num_atoms()).take(num_outputs).map(|outputs| self.mean(task, outputs)).collect()
     }
 
-    /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted
-    /// returns that the outputs `next` of the next action represent, the mean over its choices. For the categorical model these
-    /// are the returns of all atoms, regardless of their probabilities.
+    /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted returns
+    /// represented by `next`, the outputs of the next action, averaged over its choices. For the categorical model
+    /// these are the returns of all atoms, regardless of their probabilities.
     pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[&[f32]]) -> Vec<f32> {
         let expanded = |atoms: &[f32]| -> Vec<f32> {
             atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
@@ -85,8 +85,8 @@ impl Head {
         }
     }
 
-    /// Returns the targets of an action's outputs, so that they represent `returns`, which were computed from
-    /// `next`. For the categorical model these are probabilities.
+    /// Returns the targets with which an action's outputs represent `returns`, which were computed from `next`. For the
+    /// categorical model the targets are probabilities.
     pub(crate) fn target(&self, task: usize, returns: &[f32], next: &[&[f32]]) -> Vec<f32> {
         let squashed = returns.iter().map(|&value| self.scales.squash(task, value));
         match &self.model {
@@ -97,7 +97,7 @@ impl Head {
         }
     }
 
-    /// Computes the loss of each row: `[rows, num_atoms]` outputs and targets to `[rows]`.
+    /// Computes the loss of each row, `[rows]`, from outputs and targets, both `[rows, num_atoms]`.
     pub(crate) fn losses(&self, outputs: Tensor<2>, targets: Tensor<2>) -> Tensor<1> {
         match &self.model {
             ReturnModel::Mean(kind) => {
@@ -117,7 +117,8 @@ impl Head {
         }
     }
 
-    /// Returns the error of each row, for priorities: the absolute error of means, else the loss.
+    /// Returns the error of each row, from which its priority is computed: the absolute error if the mean is predicted,
+    /// otherwise the loss.
     pub(crate) fn errors(&self, losses: &[f32]) -> Vec<f32> {
         let error = |&loss: &f32| match &self.model {
             ReturnModel::Mean(LossKind::Mse) => loss.sqrt(),
@@ -129,7 +130,7 @@ impl Head {
     }
 }
 
-/// Returns the mean of at least one vector, element by element.
+/// Returns the element-wise mean of one or more vectors.
 fn mean(vectors: impl ExactSizeIterator<Item = Vec<f32>>) -> Vec<f32> {
     let count = vectors.len() as f32;
     let sum =
@@ -144,9 +145,9 @@ fn probabilities(logits: &[f32]) -> Vec<f32> {
     log_probs.iter().map(|log_prob| log_prob.exp()).collect()
 }
 
-/// Projects a distribution over any returns onto the evenly spaced ones of `support`. The probability between
-/// two of them is shared in proportion to the distance, and the probability outside goes to the nearest end
-/// (Bellemare et al. 2017, algorithm 1).
+/// Projects a distribution over arbitrary returns onto the evenly spaced returns of `support`. Probability between two
+/// of them is split by linear interpolation, and probability outside the support goes to the nearest end (Bellemare et
+/// al. 2017, algorithm 1).
 fn project(support: &[f32], returns: impl Iterator<Item = (f32, f32)>) -> Vec<f32> {
     let last = support.len() - 1;
     let (low, high) = (support[0], support[last]);
@@ -273,11 +274,11 @@ mod tests {
         // 1 + 0.5 * (4 - 2) / 2.
         assert_eq!(of_choices(&mean(LossKind::Mse), &[&[4.0], &[-2.0]]), [1.5]);
         assert_eq!(of_choices(&quantiles(2), &[&[-2.0, 4.0], &[0.0, 2.0]]), [0.5, 2.5]);
-        // Certain returns of -2 and 2 are an equal mixture, which moves to 0 and 2.
+        // Deterministic returns of -2 and 2 form an equal mixture, which moves to 0 and 2.
         let never = -1e30;
         let next: [&[f32]; 2] = [&[0.0, never, never, never, never], &[never, never, never, never, 0.0]];
         close(&of_choices(&categorical(5), &next), &[0.0, 0.0, 0.5, 0.0, 0.5]);
-        // Means are taken of returns, not of their logarithms.
+        // The mean is taken over returns, not over their logarithms.
         let head = Head::new(ReturnModel::Mean(LossKind::Mse), symlog());
         close(&of_choices(&head, &[&[0.0], &[3.0]]), &[((3f32.exp() - 1.0) / 4.0 + 2.0).ln()]);
     }

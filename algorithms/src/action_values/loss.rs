@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 use settings::choices;
 
 choices! {
-    /// Loss of the error of a value, where the mean return is learned.
+    /// The loss of the value error if the mean return is learned.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum LossKind {
         /// The squared error.
         #[default]
         Mse = "mse",
-        /// Half the squared error up to 1 and linear beyond, which equals the clipped error of Mnih et al. 2015.
+        /// Half the squared error up to 1 and linear beyond, which corresponds to the error clipping of Mnih et al.
+        /// 2015.
         Huber = "huber",
     }
 }

@@ -10,7 +10,7 @@ use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskReturn, TaskScales};
 use crate::{JointActions, LearnerError, SpecError, VectorSpec};
 
-/// A trained policy over action values, used for evaluation only.
+/// A policy over action values, which acts without learning.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: QNetwork,
@@ -24,7 +24,7 @@ impl Policy {
         Self { network, head, reader }
     }
 
-    /// Returns the same policy for other environments. The policy must know their tasks.
+    /// Returns this policy for other environments. The policy must know their tasks.
     pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
@@ -39,8 +39,8 @@ impl Policy {
         &mut self.head.scales
     }
 
-    /// Updates the value scales with returns, and adapts the network so that its predictions do not change. Returns
-    /// the changes that other networks with these scales need.
+    /// Updates the value scales with returns, and adapts the network so that its predictions do not change. Returns the
+    /// changes to apply to other networks that use these scales.
     pub(crate) fn update_scales(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let changes = self.head.scales.observe(returns);
         if !changes.is_empty() {
@@ -54,14 +54,14 @@ impl Policy {
         self.network = network;
     }
 
-    /// Returns the elements of the greedy action for each environment, the first one if several are equal.
+    /// Returns the elements of the greedy action of each environment. Ties go to the first action.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
         let values = self.values_with_noise(batch, None)?;
         Ok(self.elements(batch, &values, greedy))
     }
 
-    /// Returns the elements of a random action with probability `epsilon`, else of the greedy one. Draws a random number and
-    /// one per choice for each row, in row order.
+    /// Returns the elements of each environment's action: a random one with probability `epsilon`, otherwise the greedy
+    /// one. For each row, in order, draws one random number and one more per choice.
     pub fn epsilon_greedy(
         &self,
         batch: &Batch,
@@ -87,9 +87,9 @@ impl Policy {
         elements
     }
 
-    /// Returns for each environment the values of its legal actions: estimates of the discounted sum of
-    /// future rewards, as learners see them. They are means if the network is noisy or distributional. For `MultiDiscrete` they
-    /// are the values of the options of each choice.
+    /// Returns the values of each environment's legal actions: estimates of the discounted sum of future rewards as the
+    /// learner sees them. If the network is noisy or distributional, they are means. For `MultiDiscrete`, returns the
+    /// value of each option of each choice instead.
     pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         let of_env = |(&env, values): (&usize, Vec<f32>)| {
             let actions = self.reader.joint_actions(env);
@@ -101,7 +101,7 @@ impl Policy {
         Ok(batch.env_ids.iter().zip(self.values_with_noise(batch, None)?).map(of_env).collect())
     }
 
-    /// Returns for each environment the values of the options of its choices, with the given noise.
+    /// Returns the values of the options of each environment's choices, with the given noise.
     pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,
@@ -110,7 +110,7 @@ impl Policy {
         Ok(self.evaluate_batch(batch, noise)?.0)
     }
 
-    /// Evaluates the options in all rows of a batch. Also returns the packed observations, if they are on a device.
+    /// Evaluates the options for all rows of a batch. Also returns the packed observations if they are on a device.
     pub(crate) fn evaluate_batch(
         &self,
         batch: &Batch,
@@ -120,8 +120,8 @@ impl Policy {
         self.evaluate(&batch.observations, &rows(batch), noise)
     }
 
-    /// Returns the values of the greedy actions, given an observation of each of the environments, which may repeat. Waits for
-    /// the device once.
+    /// Returns the value of the greedy action for each observation. `envs` holds the environment of each observation;
+    /// an environment may occur several times. Waits for the device once.
     pub(crate) fn best_values<'a>(
         &self,
         observations: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -132,8 +132,8 @@ impl Policy {
         Ok(rows.map(|(&env, values)| best_value(self.reader.joint_actions(env), values)).collect())
     }
 
-    /// Evaluates the options in the given rows of `observations`. Also returns the packed observations, if they are on a
-    /// device.
+    /// Evaluates the options for the given rows of `observations`. Also returns the packed observations if they are on
+    /// a device.
     pub(crate) fn evaluate(
         &self,
         observations: &ObservationBuffer,
@@ -178,19 +178,19 @@ impl Policy {
     }
 }
 
-/// Returns the options of the legal action with the largest sum of values, the first one if several are equal.
+/// Returns the options of the legal action with the largest sum of values. Ties go to the first action.
 pub(crate) fn greedy(actions: &JointActions, values: &[f32]) -> Vec<i32> {
     actions.best(|node, edge| values[actions.nodes()[node][edge].column])
 }
 
-/// Returns the value of the greedy action: the mean over its choices of the values of their options.
+/// Returns the value of the greedy action: the mean of the values of its options.
 pub(crate) fn best_value(actions: &JointActions, values: &[f32]) -> f32 {
     let options = greedy(actions, values);
     actions.columns(&options).map(|column| values[column]).sum::<f32>() / actions.num_choices() as f32
 }
 
-/// Returns the options of a random legal action with probability `epsilon`, else of the greedy one. Draws a random number and
-/// one per choice in both cases.
+/// Returns the options of a random legal action with probability `epsilon`, otherwise those of the greedy action. In
+/// both cases draws one random number and one more per choice.
 pub(crate) fn epsilon_greedy(
     actions: &JointActions,
     values: &[f32],
@@ -202,7 +202,7 @@ pub(crate) fn epsilon_greedy(
     if explores { random } else { greedy(actions, values) }
 }
 
-/// Draws the random numbers of [`epsilon_greedy`] in vain.
+/// Draws and discards the random numbers that [`epsilon_greedy`] would use.
 pub(crate) fn skip_epsilon_greedy(actions: &JointActions, rng: &mut impl Rng) {
     let _: f64 = rng.random();
     actions.random(rng);

@@ -15,7 +15,8 @@ pub trait Communicator: Send + Sync {
     /// Replaces `values`, which have the same length in every process, by their sums over all processes.
     fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError>;
 
-    /// Like [`sum`](Self::sum), by another thread while `work` runs on this one, which must not communicate.
+    /// Like [`sum`](Self::sum), but runs `work` on this thread while another thread computes the sum. `work` must not
+    /// communicate.
     fn sum_during(
         &self,
         values: &mut [f32],
@@ -29,17 +30,17 @@ pub trait Communicator: Send + Sync {
         })
     }
 
-    /// Returns for each process what it gives here, in the order of the ranks. Lengths may differ.
+    /// Returns the bytes that every process passes, in rank order. Lengths may differ.
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
 }
 
 /// The order of the terms of a sum over all processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumOrder {
-    /// Along a binary tree, as [`TreeSum`](super::TreeSum) adds, so that the result does not depend on the number of
-    /// processes. Their number is a power of two.
+    /// Along a binary tree, in the same way as [`TreeSum`](super::TreeSum), so that the result does not depend on the
+    /// number of processes, which must be a power of two.
     Tree,
-    /// The fastest one. All processes get the same result.
+    /// The fastest order. All processes get the same result.
     Any,
 }
 
@@ -122,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// A communicator whose sums end after the work beside them has begun.
+    /// A communicator whose sums complete only after the concurrent work has begun.
     struct Slow(Barrier);
 
     impl Communicator for Slow {
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_while_a_sum_travels() {
+    fn work_runs_during_a_sum() {
         let slow = Slow(Barrier::new(2));
         let mut is_done = false;
         let mut work = || {

@@ -1,13 +1,14 @@
-//! Training of one learner by several processes, with the same result for any number of them.
+//! Trains one learner in several processes, with the same result for any number of them.
 //!
 //! The environments are divided into a fixed number of *shards* of consecutive environments, and every process owns
-//! consecutive shards. A process steps its own environments and stores their observations. Rewards, actions and the like
-//! are exchanged once per rollout, or with a replay after every step, so that every process computes advantages, minibatches,
-//! priorities, schedules and statistics of the whole batch. Of a minibatch, each process computes the gradients of its own shards, one by one; the gradients of all
-//! shards are added along a binary tree that does not depend on the number of processes.
+//! consecutive shards. A process steps its own environments and stores their observations. Everything else, such as
+//! rewards and actions, is exchanged once per rollout, or after every step if there is a replay buffer. Every process
+//! can then compute advantages, minibatches, priorities, schedules and statistics of the whole batch. Each process
+//! computes the gradients of a minibatch for its own shards, one shard at a time. The gradients of all shards are added
+//! along a binary tree that does not depend on the number of processes.
 //!
-//! A number of shards above 1 changes rounding: a network evaluates the rows of each shard on their own, and the sums of
-//! gradients have another order. A run therefore keeps its number of shards.
+//! More than one shard changes rounding: a network evaluates the rows of each shard separately, and gradients are
+//! summed in a different order. A run therefore keeps its number of shards.
 
 mod communicator;
 mod tree;
@@ -44,8 +45,8 @@ pub struct Cluster {
 /// The number of processes does not fit the number of shards.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{processes} processes cannot share {shards} shards: their number must be a power of two, at most that of the shards, of \
-     which there are no more than environments"
+    "{processes} processes cannot share {shards} shards: the number of processes must be a power of two and at \
+     most the number of shards, which is at most the number of environments"
 )]
 pub struct BadClusterSize {
     /// The number of processes.
@@ -69,7 +70,7 @@ impl fmt::Debug for Cluster {
 
 impl Cluster {
     /// Creates the cluster of the processes of a communicator, or of this process alone. `shards` must be a
-    /// [possible](Self::check_shards) number.
+    /// [valid](Self::check_shards) number.
     pub fn new(communicator: Option<Arc<dyn Communicator>>, shards: usize) -> Result<Self, BadClusterSize> {
         let cluster = Self { communicator, shards, order: SumOrder::Tree };
         let processes = cluster.num_processes();
@@ -80,8 +81,8 @@ impl Cluster {
         }
     }
 
-    /// Creates a cluster in which the environments of each process are one shard. This is faster, but the number of processes
-    /// and the order of their messages have an effect on the result.
+    /// Creates a cluster in which the environments of each process form one shard. This is faster, but the result
+    /// depends on the number of processes and on the order of their messages.
     pub fn inexact(communicator: Option<Arc<dyn Communicator>>) -> Self {
         let cluster = Self { communicator, shards: 1, order: SumOrder::Any };
         Self { shards: cluster.num_processes(), ..cluster }
@@ -91,13 +92,13 @@ impl Cluster {
     pub fn check_shards(shards: usize, num_envs: usize) -> Result<(), ConfigError> {
         let is_possible = shards.is_power_of_two() && shards <= MAX_SHARDS && shards <= num_envs;
         let allowed =
-            format!("a power of two and at most {}, one for each environment", num_envs.min(MAX_SHARDS));
+            format!("a power of two up to {MAX_SHARDS}, at most the number of environments ({num_envs})");
         ConfigError::unless(is_possible, "shards", &shards, allowed)
     }
 
     /// Fails if there are more shards than environments.
     pub(crate) fn check_envs(&self, num_envs: usize) -> Result<(), ConfigError> {
-        let allowed = format!("at most {num_envs}, one for each environment");
+        let allowed = format!("at most {num_envs}, the number of environments");
         ConfigError::unless(self.shards <= num_envs, "shards", &self.shards, allowed)
     }
 
@@ -116,7 +117,7 @@ impl Cluster {
         self.shards
     }
 
-    /// Returns the environments of this process, of `num_envs` environments.
+    /// Returns the environments of this process among `num_envs` environments.
     pub fn own_envs(&self, num_envs: usize) -> Range<usize> {
         self.envs_of(self.rank(), num_envs)
     }
@@ -127,7 +128,7 @@ impl Cluster {
         self.border(rank * shards, num_envs)..self.border((rank + 1) * shards, num_envs)
     }
 
-    /// Returns for each process what it gives here, in the order of the ranks.
+    /// Returns the bytes that every process passes, in rank order.
     pub fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, CommunicationError> {
         match &self.communicator {
             Some(communicator) => communicator.gather(&own),
@@ -159,7 +160,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Splits rows of own environments, which are in the order of the environments, by their shards.
+    /// Splits rows of this process's environments, which are in the order of the environments, by shard.
     pub(crate) fn split<'a>(&self, rows: &'a [BatchRow], num_envs: usize) -> Vec<&'a [BatchRow]> {
         let mut rest = rows;
         let parts = self.own_shards(num_envs).into_iter().map(|envs| {
@@ -170,8 +171,9 @@ impl Cluster {
         parts.filter(|rows| !rows.is_empty()).collect()
     }
 
-    /// Adds the gradients of all shards, given those of the own shards in their order: `None` for one without rows. The
-    /// gradients of the upper layers travel during the rest of the backward passes.
+    /// Adds the gradients of all shards. `own` yields those of this process's shards in order, `None` for a shard
+    /// without rows. The gradients of the upper layers are summed over processes during the rest of the backward
+    /// passes.
     pub(crate) fn add<N: Module, E: From<LearnerError>>(
         &self,
         vectors: &GradientVectors<'_, N>,
@@ -199,23 +201,23 @@ impl Cluster {
         Ok(vectors.gradient(&upper, &lower))
     }
 
-    /// Returns true if the backward pass of observations of `layout` [pauses](crate::backward), so that most of the gradient
-    /// travels during the rest.
+    /// Returns true if the backward pass for observations of `layout` [pauses](crate::backward), so that most of the
+    /// gradient is summed over processes during the rest of the pass.
     pub(crate) fn pauses(&self, layout: ObservationLayout) -> bool {
         self.num_processes() > 1 && matches!(layout, ObservationLayout::Images { .. })
     }
 
-    /// Replaces a vector by the sum over all processes, while `work` runs.
+    /// Replaces a vector by its sum over all processes, while `work` runs.
     fn add_during<T>(&self, vector: &mut [f32], work: impl FnOnce() -> T) -> Result<T, LearnerError> {
         let Some(communicator) = self.communicator.as_ref().filter(|_| !vector.is_empty()) else {
             return Ok(work());
         };
         let (mut work, mut result) = (Some(work), None);
         communicator.sum_during(vector, self.order, &mut || result = work.take().map(|work| work()))?;
-        Ok(result.expect("the work is done once"))
+        Ok(result.expect("the work has run"))
     }
 
-    /// Replaces a vector by the sum over all processes.
+    /// Replaces a vector by its sum over all processes.
     fn add_vectors(&self, vector: &mut [f32]) -> Result<(), LearnerError> {
         match &self.communicator {
             Some(communicator) => Ok(communicator.sum(vector, self.order)?),

@@ -1,4 +1,4 @@
-//! Learners that several processes train together, here threads.
+//! Learners trained by several processes, which are threads here.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -67,7 +67,7 @@ fn train<L: Learner>(
     (metrics.collect(), learner)
 }
 
-/// Asserts that one, two, four and eight processes learn the same, and almost the same as without shards.
+/// Asserts that one, two, four and eight processes give identical results, which are almost the same as without shards.
 fn assert_equal_in_clusters<L: Learner>(
     learner: impl Fn(Cluster) -> L + Sync,
     update: fn(&mut L) -> Result<String, LearnerError>,
@@ -120,7 +120,7 @@ fn ppo_learns_the_same_in_any_number_of_processes() {
     assert_equal_in_clusters(ppo(config, PolicyConfig::default(), choices), update_ppo);
 }
 
-/// A communicator that counts the values of sums, of those during other work first.
+/// A communicator that counts the values it sums: first those summed during other work, then all others.
 struct Counted {
     inner: Arc<dyn Communicator>,
     values: Mutex<[usize; 2]>,
@@ -156,7 +156,7 @@ impl Communicator for Counted {
 }
 
 #[test]
-fn most_of_the_gradient_of_images_travels_during_the_backward_pass() {
+fn most_of_the_gradient_for_images_is_summed_during_the_backward_pass() {
     let images = many(spec(Space::bytes([4, 84, 84]), AutoresetMode::SameStep));
     let config = PpoConfig { num_minibatches: 1, update_epochs: 1, ..PpoConfig::default() };
     let learner = ppo(config, PolicyConfig::default(), images);
@@ -172,7 +172,7 @@ fn most_of_the_gradient_of_images_travels_during_the_backward_pass() {
 }
 
 #[test]
-fn the_limit_of_the_divergence_holds_for_the_whole_batch() {
+fn target_kl_applies_to_the_whole_batch() {
     let config = PpoConfig { target_kl: Some(1e-4), update_epochs: 8, ..PpoConfig::default() };
     let learner = ppo(config, PolicyConfig::default(), vectors());
     let cluster = Cluster::new(None, 8).unwrap();
@@ -188,7 +188,7 @@ fn recurrent_ppo_with_value_scales_learns_the_same() {
 }
 
 #[test]
-fn normalised_observations_and_continuous_actions_are_learned_the_same() {
+fn ppo_with_normalised_observations_and_continuous_actions_learns_the_same() {
     let policy = PolicyConfig { normalize_observations: true, ..PolicyConfig::default() };
     let spec = many(spec_of_numbers(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep));
     assert_equal_in_clusters(ppo(PpoConfig::default(), policy, spec), update_ppo);
@@ -374,7 +374,7 @@ fn a_replay_is_restored_in_a_cluster_of_another_size() {
     }
 }
 
-/// A file on a disk with space for some bytes.
+/// A file on a disk with room for a limited number of bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -389,7 +389,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_process_that_cannot_write_the_state_does_not_hinder_the_others() {
+fn a_process_that_cannot_write_the_state_does_not_block_the_others() {
     let images = many(spec(Space::bytes([2, 36, 40]), AutoresetMode::SameStep));
     let device = Device::flex();
     let results = together(4, |communicator| {
@@ -403,7 +403,7 @@ fn a_process_that_cannot_write_the_state_does_not_hinder_the_others() {
         envs.step();
         dqn.observe(&rows_of(&envs.batch, own)).unwrap();
         let len = dqn.state().unwrap().len();
-        // The disk is full before the network, or between two frames.
+        // The disk fills up before the network is written, or between two frames.
         for space in [100, len - 3000] {
             let written = dqn.write_state(&mut Full(if rank == 0 { space } else { len }));
             assert_eq!(matches!(written, Err(LearnerError::Unwritten(_))), rank == 0, "{written:?}");

@@ -1,5 +1,6 @@
-/// A sum of vectors along a binary tree: that of the first half plus that of the second half, each added in the same way. It
-/// has the same bits if neighbours, a power of two of them, were added before. Holds one vector for each level of the tree.
+/// A sum of vectors along a binary tree: the sum of the first half plus the sum of the second half, each computed in
+/// the same way. The result is bit-identical if neighbouring vectors, in groups whose size is a power of two, were
+/// added beforehand. Holds one vector for each level of the tree.
 #[derive(Debug, Default)]
 pub struct TreeSum {
     /// The sums of complete subtrees with their sizes, the largest first.
@@ -50,7 +51,7 @@ mod tests {
         for size in [2, 4, 8, 16] {
             assert_eq!(sum(vectors.chunks(size).map(|part| sum(part.to_vec()))), expected, "{size}");
         }
-        // The order matters, so the test can fail.
+        // The order of addition matters here, so the test can fail.
         let in_turn = vectors.iter().skip(1).fold(vectors[0].clone(), |sum, vector| {
             sum.iter().zip(vector).map(|(left, right)| left + right).collect()
         });

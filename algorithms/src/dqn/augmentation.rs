@@ -12,12 +12,12 @@ const INTENSITY: f64 = 0.05;
 /// The largest change of the brightness in standard deviations.
 const LIMIT: f64 = 2.0;
 
-/// A random change of an image that keeps its meaning: a shift, where pixels at the edge are repeated, and a factor of the
-/// brightness. With the amounts of `DrQ` (Kostrikov et al. 2020, "Image augmentation is all you need",
+/// A random change of an image that preserves its meaning: a shift, which repeats the pixels at the edge, and a
+/// brightness factor. Their magnitudes are those of `DrQ` (Kostrikov et al. 2020, "Image augmentation is all you need",
 /// <https://arxiv.org/abs/2004.13649>, appendix F).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Distortion {
-    /// Rows and columns that the image moves up and to the left; negative down and to the right.
+    /// The numbers of rows and columns by which the image moves up and to the left; negative for down and to the right.
     shift: [i32; 2],
     intensity: f32,
 }
@@ -44,8 +44,8 @@ impl Distortion {
     }
 }
 
-/// Returns observations as a tensor, `[rows, length]`: those of `rows` one after another, each changed by its distortion.
-/// Without distortions none is changed. The observations must be images if there are any.
+/// Returns the observations in `rows`, stored one after another, as a tensor `[rows, length]`, each changed by its
+/// distortion. If `distortions` is empty, no observation is changed; otherwise the observations must be images.
 pub(super) fn distorted(
     mut rows: Vec<u8>,
     distortions: &[Distortion],

@@ -7,7 +7,7 @@ use crate::replay::Priorities;
 use crate::training::Mark;
 use crate::value_scale::TaskScales;
 
-/// Everything that an update changes, as it was before.
+/// Everything that an update changes, with its value before the update.
 pub(super) struct BeforeUpdate {
     training: Mark<QNetwork>,
     target: QNetwork,

@@ -28,7 +28,7 @@ choices! {
         /// No changes.
         #[default]
         None = "none",
-        /// Shifts by up to 4 pixels and factors of the brightness within 0.9 and 1.1 (Kostrikov et al. 2020,
+        /// Shifts by up to 4 pixels and brightness factors from 0.9 to 1.1 (Kostrikov et al. 2020,
         /// <https://arxiv.org/abs/2004.13649>).
         Drq = "drq",
     }
@@ -40,14 +40,15 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct DqnConfig {
-        /// The number of steps of all environments together that training lasts.
+        /// The number of steps to train for, over all environments.
         pub total_steps: u64 = 10_000_000 => at_least(1.0),
         /// Step size of the optimiser.
         pub learning_rate: f64 = 1e-4 => above(0.0),
         /// The epsilon of Adam.
         pub adam_epsilon: f32 = 1e-8 => above(0.0),
-        /// Capacity of the replay in steps over all environments, at least `batch_size`. Every game has an equal share.
-        pub buffer_size: usize = 1_000_000; fixed "the replay has this capacity",
+        /// Capacity of the replay buffer in steps over all environments, at least `batch_size`. Every game has an equal
+        /// share.
+        pub buffer_size: usize = 1_000_000; fixed "the replay buffer has this capacity",
         /// Discount factor per step.
         pub gamma: f32 = 0.99 => between(0.0, 1.0),
         /// Weight of the online network in an update of the target network (Polyak averaging); 1 copies it.
@@ -64,7 +65,7 @@ settings! {
         pub exploration_fraction: f32 = 0.1 => between(0.0, 1.0),
         /// Probability of a random action in evaluations.
         pub eval_epsilon: f32 = 0.05 => between(0.0, 1.0),
-        /// The number of steps in the replay before learning starts, at most `buffer_size`.
+        /// The number of steps in the replay buffer before learning starts, at most `buffer_size`.
         pub learning_starts: usize = 80_000,
         /// The number of gradient steps per step of an environment: 0.25 is one for every four steps.
         pub train_ratio: f64 = 0.25 => above(0.0),
@@ -77,10 +78,10 @@ settings! {
         /// <https://arxiv.org/abs/1511.06581>).
         pub dueling: bool = false; fixed "the shape of the network depends on it",
         /// True if the fully connected layers have learned noise (Fortunato et al. 2018,
-        /// <https://arxiv.org/abs/1706.10295>). Set `start_e` and `end_e` to 0 with it.
+        /// <https://arxiv.org/abs/1706.10295>). Combine it with `start_e` and `end_e` of 0.
         pub noisy: bool = false; fixed "the shape of the network depends on it",
-        /// Initial scale of that noise.
-        pub noisy_sigma: f64 = 0.5 => above(0.0); fixed "it initialised the network",
+        /// Initial scale of the noise of noisy layers.
+        pub noisy_sigma: f64 = 0.5 => above(0.0); fixed "the network was initialised with it",
         /// True if steps are sampled in proportion to their last error and weighted accordingly (Schaul et al. 2016,
         /// <https://arxiv.org/abs/1511.05952>).
         pub prioritized: bool = false; fixed "the replay stores priorities only with it",
@@ -90,7 +91,7 @@ settings! {
         pub per_beta: f32 = 0.4 => between(0.0, 1.0),
         /// The representation of an action's return.
         pub distribution: Distribution = Distribution::Mean; fixed "the shape of the network depends on it",
-        /// The number of atoms or quantiles per action, where a distribution is learned.
+        /// The number of atoms or quantiles per action, if a distribution is learned.
         pub num_atoms: usize = 51 => at_least(2.0); fixed "the shape of the network depends on it",
         /// The smallest return that `c51` represents.
         pub v_min: f32 = -10.0; fixed "the outputs of the network are probabilities of these returns",

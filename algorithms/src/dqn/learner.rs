@@ -43,18 +43,19 @@ pub struct Dqn {
     actions: Vec<i32>,
 }
 
-/// The noise of one gradient step: of layers, if the network is noisy, and of images, if they are augmented.
+/// The noise of one gradient step: that of the layers if the network is noisy, and that of the images if they are
+/// augmented.
 #[derive(Default)]
 pub(super) struct StepNoise {
-    /// Of the target network.
+    /// The noise of the target network.
     pub(super) target: Option<Noise>,
-    /// Of the online network that selects the next action, in double DQN.
+    /// The noise of the online network that selects the next action, in double DQN.
     pub(super) selection: Option<Noise>,
-    /// Of the online network that learns.
+    /// The noise of the online network that learns.
     pub(super) online: Option<Noise>,
-    /// Of each observation before an action.
+    /// The distortion of each observation before an action.
     pub(super) observations: Vec<Distortion>,
-    /// Of each observation from which a return is bootstrapped.
+    /// The distortion of each observation from which a return is bootstrapped.
     pub(super) successors: Vec<Distortion>,
 }
 
@@ -72,9 +73,9 @@ impl Dqn {
         Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
     }
 
-    /// Like [`new`](Self::new), trained together with the other processes of a cluster, and with the part of the replay buffer
-    /// that this process holds in `storage`. Of its batches only the rows of the [own](Cluster::own_envs) environments act and
-    /// are observed here. Each process makes the same calls.
+    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. `storage` holds this
+    /// process's part of the replay buffer. Only the rows of this process's [own](Cluster::own_envs) environments act
+    /// and are observed here. Every process must make the same calls.
     pub fn in_cluster(
         config: DqnConfig,
         policy: PolicyConfig,
@@ -162,9 +163,9 @@ impl Dqn {
         halt::complete(|stop| self.update_unless(stop))
     }
 
-    /// Like [`update`](Self::update), but if many gradient steps are due, asks `stop` before each. If it returns true, the
-    /// update is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still
-    /// due.
+    /// Like [`update`](Self::update), but calls `stop` before each gradient step if many are due. If `stop` returns
+    /// true, the update is undone and the result is `None`: the learner is bit for bit as before the call, and the
+    /// update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<DqnMetrics>, LearnerError> {
         let mut before = self.off_policy.begin_update()?.map(|before| BeforeUpdate::of(self, before));
         let mut steps = Vec::new();
@@ -193,8 +194,8 @@ impl Dqn {
         }))
     }
 
-    /// Returns the current policy for the environments of `spec`, without learning. They may be other
-    /// environments than the learner's, but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from
+    /// the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.off_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
@@ -207,8 +208,8 @@ impl Dqn {
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.off_policy.steps) as f32
     }
 
-    /// Makes one gradient step. On an error only the random generators and the value scales have changed, and
-    /// the predictions of both networks are the same.
+    /// Makes one gradient step. After an error, only the random generators and the value scales have changed; the
+    /// predictions of both networks are the same as before.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let (count, beta) = (self.config.batch_size, self.per_beta());
         let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
@@ -296,7 +297,7 @@ impl Dqn {
         self.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, pause)
     }
 
-    /// Turns a `NonFinite` error into a report with the minibatch, as far as this process has its observations.
+    /// Turns a `NonFinite` error into a report with this process's part of the minibatch.
     fn diagnose(&self, error: LearnerError, minibatches: &[Minibatch], targets: &[Vec<f32>]) -> LearnerError {
         let OffPolicy { replay, layout, spec, updates, .. } = &self.off_policy;
         let draws: Vec<Draw> = minibatches.iter().flat_map(|minibatch| &minibatch.draws).copied().collect();
@@ -328,14 +329,14 @@ impl Dqn {
         self.training.diagnose(error, *updates, self.config.learning_rate, &rows, batch)
     }
 
-    /// Returns outputs of options, one after another, as `[options, num_atoms]`.
+    /// Returns the outputs of options, which are stored one after another, as `[options, num_atoms]`.
     fn tensor(&self, outputs: Vec<f32>) -> Tensor<2> {
         let atoms = self.actor.head().num_atoms();
         let shape = [outputs.len() / atoms, atoms];
         Tensor::from_data(TensorData::new(outputs, shape), &self.training.device)
     }
 
-    /// Returns the values of the options of the own environments' choices, given the noise of all environments.
+    /// Returns the values of the options of this process's environments, given the noise of all environments.
     fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
         self.off_policy.by_shard(batch, |rows| {
             let noise = noise.map(|noise| noise.of_rows(&(rows[0].env..rows[rows.len() - 1].env + 1)));
@@ -349,8 +350,8 @@ impl Learner for Dqn {
         &self.off_policy.spec
     }
 
-    /// Returns the greedy action for each environment, or a random one. Draws a random number and one per choice for each
-    /// environment, in their order.
+    /// Returns the greedy action or a random one for each environment. For each environment, in order, draws one random
+    /// number and one more per choice.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.off_policy.check_act()?;
         self.actor.check_complete(batch, &self.off_policy.replay.own())?;
@@ -448,7 +449,7 @@ fn replay_options(config: &DqnConfig) -> ReplayOptions {
     }
 }
 
-/// Returns the meaning of the outputs of the network.
+/// Describes the outputs of the network.
 fn outputs(config: &DqnConfig) -> String {
     let DqnConfig { num_atoms, v_min, v_max, .. } = config;
     match config.distribution {

@@ -8,7 +8,7 @@ use crate::off_policy::{OffPolicy, ShardRows};
 use crate::replay::Draw;
 use crate::returns::NStepReturn;
 
-/// Steps drawn from a replay buffer, one per row: those of one shard.
+/// The steps of one shard that were drawn from a replay buffer, one per row.
 pub(super) struct Minibatch {
     pub(super) shard: ShardRows,
     pub(super) draws: Vec<Draw>,
@@ -28,7 +28,7 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the steps of a shard among those of `draws`, with the `noise` of their images.
+    /// Collects the steps in `draws` that belong to a shard, with the `noise` of their images.
     pub(super) fn gather(
         off_policy: &OffPolicy<i32>,
         draws: &[Draw],

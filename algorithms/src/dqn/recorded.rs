@@ -9,7 +9,7 @@ use crate::networks::{Noise, QNetwork};
 use crate::recording::Recording;
 use crate::replay::Draw;
 
-/// The number of steps after which errors are known in recordings with priorities.
+/// The number of steps after which errors are set, in recordings with priorities.
 const KNOWN_AFTER: usize = 9;
 
 /// Repeats the gradient step of a recording. Returns the learner.
@@ -50,7 +50,8 @@ fn assert_equals(name: &'static str) -> Dqn {
     dqn
 }
 
-/// Fills the replay with the recorded steps. Sets their errors in the middle, if steps have priorities.
+/// Fills the replay buffer with the recorded steps. If steps have priorities, sets the errors of the first ones
+/// halfway.
 fn collect(dqn: &mut Dqn, recording: &mut Recording) {
     let batches = recording.batches(1).swap_remove(0);
     let actions = recording.integers("actions");

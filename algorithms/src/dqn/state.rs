@@ -59,7 +59,7 @@ pub(super) fn write(dqn: &Dqn, with_replay: bool, out: &mut dyn Write) -> Result
     dqn.off_policy.write_state(&HEADER, &state, with_replay, out)
 }
 
-/// Decodes a state. Also returns the frames of the replay.
+/// Decodes a state. Also returns the frames of the replay buffer.
 fn decode(bytes: &[u8]) -> Result<(State<'static>, &[u8]), LearnerError> {
     let (state, frames): (State, _) = HEADER.decode_first(bytes)?;
     if !state.spec.is_consistent(bytes.len()) {

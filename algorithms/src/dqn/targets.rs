@@ -13,7 +13,7 @@ use crate::value_scale::TaskReturn;
 
 /// The outputs of the successors of a minibatch.
 struct NextOutputs {
-    /// For each row the columns of the next action.
+    /// The columns of the next action of each row.
     columns: Vec<Vec<usize>>,
     /// The outputs of the target network, row by row.
     values: Vec<f32>,
@@ -31,8 +31,8 @@ impl NextOutputs {
 }
 
 impl Dqn {
-    /// Computes for each minibatch the regression targets of each row's action, row by row the outputs of an option, and updates
-    /// the value scales with the returns behind them.
+    /// Computes the regression targets of each minibatch, and updates the value scales with the returns behind them.
+    /// The targets of a minibatch consist of one set of outputs for each row's action, row by row.
     ///
     /// The next action is the legal one with the largest sum of values. The target is the mean over its choices.
     pub(super) fn targets(
@@ -86,8 +86,8 @@ impl Dqn {
         Ok(NextOutputs { columns: columns.collect(), values, width, atoms })
     }
 
-    /// Updates the value scales with the returns of each row, without changing the predictions of both networks. Rows that
-    /// priorities made more probable count less, so that the scales are those of the replay.
+    /// Updates the value scales with the returns of each row, without changing the predictions of either network. Rows
+    /// that priorities made more probable count less, so that the scales reflect the whole replay buffer.
     fn rescale(&mut self, minibatches: &[Minibatch], returns: &[Vec<Vec<f32>>]) -> Result<(), LearnerError> {
         if !self.actor.head().scales.are_learned() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Dqn {
             };
         let own: Vec<_> = minibatches.iter().zip(returns).flat_map(of_minibatch).collect();
         let mut rows = self.off_policy.cluster.gather_values(&own)?.concat();
-        // The sums of the statistics depend on the order.
+        // The rounding of the statistics depends on the order.
         rows.sort_unstable_by_key(|(row, _)| *row);
         let returns: Vec<TaskReturn> = rows.into_iter().flat_map(|(_, returns)| returns).collect();
         let changes = self.actor.update_scales(&returns);

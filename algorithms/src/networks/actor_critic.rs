@@ -12,10 +12,10 @@ use crate::value_scale::Rescaling;
 /// The outputs of a network for a batch of observations.
 #[derive(Clone, Debug)]
 pub struct Outputs {
-    /// `[rows, max_outputs]`: the logits of the options, with the columns beyond the outputs of a row's task masked, or the
-    /// means of the components of continuous actions. There the columns beyond those of a row's task are arbitrary.
+    /// `[rows, max_outputs]`: the logits of the options, or the means of the components of continuous actions. In the
+    /// columns beyond the outputs of a row's task, logits are masked and means are arbitrary.
     pub logits: Tensor<2>,
-    /// `[rows, max_outputs]`: the logarithms of the deviations of continuous actions.
+    /// `[rows, max_outputs]`: the logarithms of the standard deviations of continuous actions.
     pub log_deviations: Option<Tensor<2>>,
     /// True if continuous actions are tanh of normally distributed numbers.
     pub squashes: bool,
@@ -64,14 +64,14 @@ impl ActorCritic {
         Self { body, hidden, lstm, heads }
     }
 
-    /// Returns the network with the same predictions in new value scales, one for each task.
+    /// Returns the network adapted to new value scales, one for each task, with the same predictions.
     #[must_use]
     pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
         Self { heads: self.heads.rescale_values(changes), ..self }
     }
 
-    /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A
-    /// recurrent network requires `sequences`, which arrange the rows, and also returns its next state.
+    /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A recurrent
+    /// network requires `sequences`, which arrange the rows as sequences, and also returns its next state.
     pub fn forward(
         &self,
         observations: Tensor<2>,

@@ -31,7 +31,7 @@ pub(super) struct Convolutions {
     conv1: Conv,
     conv2: Conv,
     conv3: Option<Conv>,
-    /// Layer normalisations between convolution and ReLU; none without normalisation.
+    /// Layer normalisations between convolution and ReLU; empty without normalisation.
     norms: Vec<ImageNorm>,
 }
 

@@ -1,4 +1,4 @@
-//! Tensors and gradients of burn's flex backend, for operations of our own.
+//! Tensors and gradients of burn's flex backend, for custom operations.
 
 use burn::backend::Flex;
 use burn::backend::autodiff::NodeId;

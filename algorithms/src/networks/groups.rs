@@ -14,9 +14,9 @@ struct Groups {
     tasks: Vec<i32>,
     /// The number of rows of the largest group.
     size: usize,
-    /// For each group its rows, padded to `size` with row 0.
+    /// The rows of each group, padded to `size` with row 0.
     rows: Vec<i32>,
-    /// For each row of the batch its index in `rows`.
+    /// The index in `rows` of each row of the batch.
     places: Vec<i32>,
 }
 
@@ -64,7 +64,7 @@ impl GroupIndices {
         }
     }
 
-    /// Groups the rows of `input`, `[rows, inputs]`. `num_tasks` counts the tasks without rows too.
+    /// Groups the rows of `input`, `[rows, inputs]`. `num_tasks` includes tasks without rows.
     pub(super) fn group(&self, input: &Tensor<2>, num_tasks: usize) -> GroupedRows {
         let [_, inputs] = input.dims();
         let [count] = self.tasks.dims();
@@ -79,20 +79,20 @@ impl GroupIndices {
 
 /// The rows of a batch, grouped by task, as inputs of layers that have weights for each task.
 ///
-/// All groups are padded to the size of the largest. The effort of a product does not grow with the number of tasks.
+/// All groups are padded to the size of the largest. The cost of a product does not grow with the number of tasks.
 pub(super) struct GroupedRows {
     /// `[groups, size, inputs]`.
     input: Tensor<3>,
-    /// The task of each group; none if every task has one.
+    /// The task of each group; `None` if every task has a group.
     tasks: Option<Tensor<1, Int>>,
-    /// For each row of the batch its index in `groups * size`.
+    /// The index in `groups * size` of each row of the batch.
     places: Tensor<1, Int>,
     num_tasks: usize,
 }
 
 impl GroupedRows {
-    /// Multiplies each row by the weights of its own task: `[inputs, num_tasks * columns]` and `[num_tasks * columns]`, task
-    /// by task, to `[rows, columns]`.
+    /// Multiplies each row by the weights of its own task, to `[rows, columns]`. The weights,
+    /// `[inputs, num_tasks * columns]`, and the biases, `[num_tasks * columns]`, are stored task by task.
     pub(super) fn product(&self, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
         let [count, size, inputs] = self.input.dims();
         let [_, all] = weight.dims();

@@ -9,7 +9,7 @@ use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, m
 use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
-/// The assignment of a layer's output columns to tasks and the options of their choices, in short *outputs*.
+/// Assigns the output columns of a layer to tasks and to the options of their choices, called *outputs* for short.
 #[derive(Module, Debug)]
 pub(super) struct ActionColumns {
     #[module(skip)]
@@ -37,15 +37,15 @@ impl ActionColumns {
         }
     }
 
-    /// Returns `rows` if each of several tasks has its own layer, so that the outputs of a row need only the weights
-    /// of its [own](super::groups::GroupedRows::product).
+    /// Returns `rows` if there are several tasks with a layer each, so that the outputs of a row need only the weights
+    /// of its [own task](super::groups::GroupedRows::product).
     pub(super) fn grouping<'a>(&self, rows: &'a RowTasks) -> Option<&'a RowTasks> {
         let (layers, _) = self.layers();
         (layers > 1).then_some(rows)
     }
 
-    /// Computes the outputs of each row's task by a layer over features `[rows, features]`: `[rows, max_outputs]`. Those beyond
-    /// the outputs of the task are arbitrary.
+    /// Applies a layer to features `[rows, features]` and returns the outputs of each row's task,
+    /// `[rows, max_outputs]`. Those beyond the outputs of the task are arbitrary.
     pub(super) fn forward(&self, layer: &Linear, features: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let outputs = match self.grouping(rows) {
             Some(rows) => rows.group(&features).linear(layer),
@@ -54,8 +54,8 @@ impl ActionColumns {
         self.arrange(outputs, 1, rows).squeeze_dim(2)
     }
 
-    /// Arranges the outputs of each row's task, of which [`grouping`](Self::grouping) has multiplied only its
-    /// own: to `[rows, max_outputs, columns]`. Those beyond the outputs of the task are arbitrary.
+    /// Arranges the outputs of each row's task as `[rows, max_outputs, columns]`. With [`grouping`](Self::grouping),
+    /// `outputs` holds only the outputs of each row's own task. Those beyond the outputs of the task are arbitrary.
     pub(super) fn arrange(&self, outputs: Tensor<2>, columns: usize, rows: &RowTasks) -> Tensor<3> {
         let (_, actions) = self.layers();
         let [count, _] = outputs.dims();
@@ -69,20 +69,22 @@ impl ActionColumns {
 
 /// Policy and value heads for all tasks.
 ///
-/// An action is one or several choices (see [`JointActions`](crate::JointActions)), whose options have a column each. With a
-/// head per game the policies are columns of one matrix, `max_outputs` for each task. Each row is multiplied by those of its
-/// task, and the outputs beyond those of the task are masked. A shared head has a column for each output of any task, from which a row selects those of its task. Each task has its own
-/// value head in both cases, because returns differ in size between tasks.
+/// An action is one or several choices (see [`JointActions`](crate::JointActions)), and each option has a column. With
+/// a head per game, the policies are columns of one matrix, `max_outputs` for each task. Each row is multiplied by the
+/// columns of its task, and the outputs beyond those of the task are masked. A shared head has a column for each output
+/// of any task, from which a row selects those of its task. In both cases each task has its own value head, because the
+/// size of returns differs between tasks.
 ///
-/// Continuous actions have a normal distribution for each component, whose mean is an output. Its deviation is a parameter of
-/// the task, or an output too.
+/// Each component of a continuous action has a normal distribution, whose mean is an output. Its standard deviation is
+/// a parameter of the task, or an output too.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
     value: Linear,
-    /// `[tasks, max_outputs]`: the logarithms of the deviations of continuous actions, if they are parameters.
+    /// `[tasks, max_outputs]`: the logarithms of the standard deviations of continuous actions, if they are parameters.
     log_deviations: Option<Param<Tensor<2>>>,
-    /// The layer of the logarithms of the deviations of continuous actions, if they depend on the observation.
+    /// The layer that outputs the logarithms of the standard deviations of continuous actions, if they depend on the
+    /// observation.
     log_deviation: Option<Linear>,
     #[module(skip)]
     squashes: bool,
@@ -92,8 +94,8 @@ pub struct Heads {
 impl Heads {
     /// Creates heads for the tasks of `spec` over `features` features.
     ///
-    /// Each task's heads are initialised as if they were alone: the policy almost uniform (gain 0.01) or with deviations of
-    /// about 1, the value with gain 1.
+    /// Each task's heads are initialised as if they were the only ones: the policy almost uniform (gain 0.01) or with
+    /// standard deviations of about 1, the value with gain 1.
     pub fn new(
         features: usize,
         spec: &VectorSpec,
@@ -114,14 +116,14 @@ impl Heads {
         Self { policy, value, log_deviations, log_deviation, squashes: config.squash_actions, columns }
     }
 
-    /// Returns the heads with the same predictions in new value scales, one for each task.
+    /// Returns the heads adapted to new value scales, one for each task, with the same predictions.
     pub(super) fn rescale_values(mut self, changes: &[Rescaling]) -> Self {
         self.value = ColumnRescaling::new(changes, 1).linear(self.value);
         self
     }
 
-    /// Computes logits, of which those beyond a task's outputs are masked, or the means of continuous actions, and the values
-    /// of features `[rows, features]`.
+    /// Computes the values of features `[rows, features]`, and their logits or the means of continuous actions. Logits
+    /// beyond the outputs of a row's task are masked.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         let values = rows.pick(self.value.forward(features.clone()));
         let outputs = self.columns.forward(&self.policy, features.clone(), rows);

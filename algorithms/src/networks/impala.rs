@@ -10,7 +10,7 @@ use super::{Conv, Initializer, PolicyConfig};
 /// importance weighted actor-learner architectures" (figure 3): three sections of 16, 32 and 32 channels, and
 /// a ReLU.
 ///
-/// With layer normalisation, every ReLU is preceded by one over the whole image.
+/// With layer normalisation, a normalisation over the whole image precedes every ReLU.
 #[derive(Module, Debug)]
 pub(super) struct Impala {
     section0: Section,
@@ -90,7 +90,7 @@ impl ResidualBlock {
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let maps = self.conv0.forward(rectify(self.norm0.as_ref(), input.clone()));
-        // Without normalisation the convolution has already rectified.
+        // Without normalisation, the convolution has already applied the ReLU.
         let maps = match &self.norm1 {
             Some(norm) => norm.forward(maps),
             None => maps,

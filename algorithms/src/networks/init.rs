@@ -9,8 +9,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Conv, NoisyLinear};
 
-/// Returns a random matrix of `rows` x `columns` in row-major order, whose shorter side is an orthonormal set
-/// times `gain`.
+/// Returns a random matrix of `rows` x `columns` in row-major order. The vectors along its shorter side are
+/// orthonormal, times `gain`.
 ///
 /// Gaussian vectors are orthogonalised by modified Gram-Schmidt in `f64`, which makes the distribution
 /// uniform over all such matrices (Saxe et al. 2014, "Exact solutions to the nonlinear dynamics of learning
@@ -113,8 +113,8 @@ impl Initializer<'_> {
         (0..count).map(|_| self.rng.random_range(-bound..bound) as f32).collect()
     }
 
-    /// Creates a convolution with a square kernel, initialised for a ReLU behind it, which is fused if
-    /// `rectify`.
+    /// Creates a convolution with a square kernel, initialised for a ReLU after it. The ReLU is fused if `rectify` is
+    /// true.
     pub fn conv(&mut self, channels: [usize; 2], kernel: usize, stride: usize, rectify: bool) -> Conv {
         let [inputs, outputs] = channels;
         let weight = orthogonal(kernel * kernel * inputs, outputs, 2f64.sqrt(), self.rng);

@@ -158,7 +158,8 @@ impl WithSimd for ChannelsLast<'_> {
     }
 }
 
-/// Converts the usual number of frames: bytes are cheaper to rearrange than floats.
+/// Converts stacks of four frames, the usual number. Bytes are rearranged before their conversion, because that is
+/// cheaper than rearranging floats.
 #[inline(always)]
 fn stack_of_four([first, second, third, fourth]: [&[u8]; 4], values: &mut [MaybeUninit<f32>]) {
     let planes = first.chunks(BLOCK).zip(second.chunks(BLOCK)).zip(third.chunks(BLOCK));

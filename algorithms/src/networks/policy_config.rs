@@ -26,19 +26,19 @@ choices! {
         /// One head for each game.
         #[default]
         PerGame = "per_game",
-        /// One head over the 18 actions of the console, with those masked that a game does not have.
+        /// One head over the 18 actions of the console. Actions that a game does not have are masked.
         Shared = "shared",
     }
 }
 
 choices! {
-    /// The origin of the deviations of continuous actions.
+    /// How the standard deviations of continuous actions are determined.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Deviation {
-        /// Parameters of their own for each game.
+        /// By parameters of each game.
         #[default]
         Parameter = "parameter",
-        /// Outputs of the network.
+        /// By outputs of the network.
         State = "state",
     }
 }
@@ -52,42 +52,44 @@ settings! {
         /// blocks (Espeholt et al. 2018), or two with large strides for few samples (van Hasselt et al. 2019). Vectors go
         /// through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
-        /// Factor of the number of channels of the convolutions.
+        /// Multiplier of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0); fixed "the shape of the network depends on it",
         /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
         /// If absent, PQN normalises and the other algorithms do not.
         pub layer_norm: Option<bool> = None; fixed "the shape of the network depends on it",
-        /// The output layers for several games: a head for each game, or a head over the 18 actions of the console that
-        /// masks those that a game does not have. PPO has a value output for each game in both cases.
+        /// The output layers for several games: a head for each game, or one head over the 18 actions of the console,
+        /// in which the actions that a game does not have are masked. In both cases PPO has a value output for each
+        /// game.
         pub head: HeadKind = HeadKind::PerGame; fixed "the shape of the network depends on it",
-        /// Size of a learned embedding of the game that the last hidden layer reads beside the features; 0 for none.
+        /// Size of a learned embedding of the game, an additional input of the last hidden layer; 0 for none.
         pub game_embedding: usize = 0; fixed "the shape of the network depends on it",
-        /// Width of the last hidden layer. If absent: 512 after `nature` and 256 after the others; for vectors, where both
-        /// hidden layers have this width, 64 with PPO, 128 with DQN and PQN, and 256 with SAC.
+        /// Width of the last hidden layer. If absent: 512 for `nature` and 256 for the other torsos. For vectors, both
+        /// hidden layers have this width, and the default is 64 with PPO, 128 with DQN and PQN, and 256 with SAC.
         pub hidden_size: Option<usize> = None => at_least(1.0); fixed "the shape of the network depends on it",
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
         pub lstm: usize = 0; fixed "the shape of the network depends on it",
-        /// The origin of the deviations of continuous actions: parameters of each game, whatever the observation, or outputs of
-        /// the network beside the means. PPO only.
+        /// How the standard deviations of continuous actions are determined: by parameters of each game, independent of
+        /// the observation, or by outputs of the network next to the means. PPO only.
         pub deviation: Deviation = Deviation::Parameter; fixed "the shape of the network depends on it",
-        /// True if continuous actions are tanh of normally distributed numbers, scaled to the bounds of the action space.
-        /// Otherwise actions out of bounds are clipped. PPO only; SAC always does so.
+        /// True if continuous actions are tanh of normally distributed numbers, scaled to the bounds of the action
+        /// space. Otherwise actions out of bounds are clipped. PPO only; SAC always squashes actions.
         pub squash_actions: bool = false; fixed "the network learned actions in this scale",
-        /// True if each element of the observations is normalised by its running mean and deviation in each task and clipped
-        /// to +-10. The statistics are those of all steps before the last update with PPO, and of all steps so far with SAC.
-        /// Other algorithms do not normalise, nor are images normalised.
+        /// True if each element of the observations is normalised by its running mean and standard deviation in each
+        /// task and clipped to +-10. With PPO, the statistics are those of all steps before the last update; with SAC,
+        /// those of all steps so far. Not supported by other algorithms, nor for images.
         pub normalize_observations: bool = false; fixed "the network learned from observations in this scale",
-        /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`): as
-        /// they are; normalised by the mean and deviation of each game's returns (PopArt, van Hasselt et al. 2016,
-        /// Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of Pohlen et
-        /// al. 2018; or a symmetric logarithm (Hafner et al. 2023).
+        /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`):
+        /// unscaled; normalised by the mean and standard deviation of each game's returns (PopArt, van Hasselt et al.
+        /// 2016, Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of
+        /// Pohlen et al. 2018; or a symmetric logarithm (Hafner et al. 2023).
         pub value_scale: ValueScale = ValueScale::None; fixed "the network learned its values in this scale",
-        /// Weight of one sample in the moving statistics of `value_scale = "popart"`, which span about the inverse number of
-        /// samples of each game. Until then all samples count about the same.
+        /// Weight of one sample in the moving statistics of `value_scale = "popart"`. The statistics of a game cover
+        /// about its last `1 / popart_beta` samples. Before there are that many, all samples count about the same.
         pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
-        /// Floating-point format of the layers after image observations on a GPU; parameters, normalisations, heads and
-        /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only `f32`.
+        /// Floating-point format of the layers that process images, on a GPU; parameters, normalisations, heads and
+        /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only
+        /// `f32`.
         pub precision: Precision = Precision::F32,
     }
 }
@@ -98,13 +100,13 @@ impl PolicyConfig {
         self.check()
     }
 
-    /// Checks that nothing is set of which only PPO is capable. A replay stores no recurrent state.
+    /// Checks that no setting is used that only PPO supports. A replay buffer stores no recurrent state.
     fn validate_without_ppo(&self) -> Result<(), ConfigError> {
         ConfigError::unless(self.lstm == 0, "lstm", &self.lstm, "0; only PPO has recurrent networks")?;
         let (deviation, squashes) = (self.deviation, self.squash_actions);
         let is_default = deviation == Deviation::Parameter;
-        ConfigError::unless(is_default, "deviation", &deviation.name(), "parameter; it is a setting of PPO")?;
-        ConfigError::unless(!squashes, "squash_actions", &squashes, "false; it is a setting of PPO")
+        ConfigError::unless(is_default, "deviation", &deviation.name(), "parameter; only PPO allows state")?;
+        ConfigError::unless(!squashes, "squash_actions", &squashes, "false; only PPO has this setting")
     }
 
     /// Checks that the network can learn action values. `PopArt` can rescale the outputs of one game only if no other game
@@ -132,7 +134,7 @@ impl PolicyConfig {
     /// environment together.
     pub fn validate_minibatches(&self, num_minibatches: usize, num_envs: usize) -> Result<(), ConfigError> {
         let is_possible = self.lstm == 0 || num_minibatches <= num_envs;
-        let allowed = format!("0 with num_minibatches = {num_minibatches} above the {num_envs} environments");
+        let allowed = format!("0 if num_minibatches ({num_minibatches}) exceeds the {num_envs} environments");
         ConfigError::unless(is_possible, "lstm", &self.lstm, allowed)
     }
 
@@ -148,7 +150,7 @@ impl PolicyConfig {
         TaskScales::new(self.value_scale, self.popart_beta, num_tasks)
     }
 
-    /// Returns the published number of channels times the width, at least 1.
+    /// Returns the published number of channels times the width, but at least 1.
     pub(super) fn channels(&self, published: usize) -> usize {
         ((published as f64 * self.width).round() as usize).max(1)
     }

@@ -20,9 +20,9 @@ pub struct QNetworkOptions {
     pub num_atoms: usize,
     /// True to add a state value to the advantages of the actions.
     pub dueling: bool,
-    /// Initial scale of the noise of the fully connected layers; plain layers if absent.
+    /// Initial scale of the noise of the fully connected layers; they are plain if absent.
     pub noisy_sigma: Option<f64>,
-    /// Default of layer normalisation before every activation.
+    /// True if layers are normalised before every activation by default.
     pub layer_norm: bool,
 }
 
@@ -59,8 +59,8 @@ impl Noise {
     }
 }
 
-/// Action values, or return distributions, of every task: the network of Mnih et al. 2015 or of Espeholt et
-/// al. 2018 for images, two layers of 128 for vectors.
+/// A network for the action values, or return distributions, of every task: the configured torso for images, two layers
+/// of 128 for vectors.
 ///
 /// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) two heads follow the body, and
 /// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; otherwise one.
@@ -135,7 +135,7 @@ impl QNetwork {
         advantage - mean + value
     }
 
-    /// Returns the network with the same predictions in new value scales, one for each task. Requires a head
+    /// Returns the network adapted to new value scales, one for each task, with the same predictions. Requires a head
     /// per task.
     #[must_use]
     pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
@@ -151,8 +151,8 @@ impl QNetwork {
         }
     }
 
-    /// Draws noise for all layers, for `rows` rows or with `rows = 1` for any number of them; `None` if the network has
-    /// plain layers.
+    /// Draws noise for all layers, for `rows` rows, or with `rows = 1` the same noise for any number of rows. Returns
+    /// `None` if the network has plain layers.
     pub fn draw_noise(&self, rows: usize, rng: &mut impl Rng, device: &Device) -> Option<Noise> {
         let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
         let (layers, _) = self.columns.layers();
@@ -191,8 +191,9 @@ impl QHead {
     }
 }
 
-/// Computes the mean over each row's legal actions: `[rows, max_outputs, atoms]` to `[rows, 1, atoms]`. If actions are several
-/// choices, computes for each output the mean over the legal options of its choice, `[rows, max_outputs, atoms]`.
+/// Computes the mean over each row's legal actions: `[rows, max_outputs, atoms]` to `[rows, 1, atoms]`. If actions have
+/// several choices, computes the mean over the legal options of each output's choice instead,
+/// `[rows, max_outputs, atoms]`.
 fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     if !rows.choices().is_empty() {
         return means_of_choices(&outputs, rows.choices());
@@ -203,7 +204,7 @@ fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     outputs.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts
 }
 
-/// Computes for each output the mean over the outputs of the same choice; 0 for illegal ones.
+/// Computes the mean over the legal outputs of the same choice for each output; 0 for illegal outputs.
 fn means_of_choices(outputs: &Tensor<3>, choices: &[Tensor<2>]) -> Tensor<3> {
     let mean = |legal: &Tensor<2>| {
         let legal = legal.clone().unsqueeze_dim::<3>(2);

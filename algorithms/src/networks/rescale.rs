@@ -5,8 +5,7 @@ use burn::tensor::{Tensor, TensorData};
 use super::{Dense, NoisyLinear};
 use crate::value_scale::Rescaling;
 
-/// Affine change of the output columns of a layer: column `i` of output `x` becomes
-/// `factors[i] * x + shifts[i]`.
+/// Affine change of the output columns of a layer: output `x` of column `i` becomes `factors[i] * x + shifts[i]`.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRescaling {
     factors: Vec<f32>,

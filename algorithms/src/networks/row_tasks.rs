@@ -19,14 +19,15 @@ pub struct RowTasks {
     tasks: Vec<usize>,
     /// `[rows, max_outputs]`.
     illegal: Tensor<2, Bool>,
-    /// `[rows, max_outputs]`: for each output of the row's task the index of the shared output; 0 beyond the task's outputs.
+    /// `[rows, max_outputs]`: the index of the shared output for each output of the row's task; 0 beyond the task's
+    /// outputs.
     shared: OnceLock<Tensor<2, Int>>,
     /// The same on the host.
     shared_outputs: Vec<i32>,
-    /// The groups of the rows, if they have been needed.
+    /// The groups of the rows, computed on first use.
     groups: Arc<OnceLock<GroupIndices>>,
-    /// For each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that belongs to a
-    /// legal action of the row's task, else 0. Empty if each task has a single choice.
+    /// The legal outputs of each choice of an action, `[rows, max_outputs]`: 1 for an output of the choice that belongs
+    /// to a legal action of the row's task, else 0. Empty if each task has a single choice.
     choices: Vec<Tensor<2>>,
     num_tasks: usize,
 }
@@ -54,8 +55,8 @@ impl RowTasks {
         }
     }
 
-    /// Returns rows of the given tasks, which are also in `task_ids`, `[rows]`, without transfers to the device. `self` must have
-    /// a single row for each task, in order.
+    /// Returns rows of the given tasks without transfers to the device. `task_ids` holds the same tasks, `[rows]`.
+    /// `self` must have a single row for each task, in order.
     pub(crate) fn select(&self, tasks: Vec<usize>, task_ids: Tensor<1, Int>) -> Self {
         let choices = self.choices.iter().map(|legal| legal.clone().select(0, task_ids.clone()));
         Self {
@@ -75,7 +76,7 @@ impl RowTasks {
         self.illegal.clone()
     }
 
-    /// Returns for each choice of an action its legal outputs, `[rows, max_outputs]`: 1 for an output of the choice that
+    /// Returns the legal outputs of each choice of an action, `[rows, max_outputs]`: 1 for an output of the choice that
     /// belongs to a legal action, else 0. Empty if each task has a single choice.
     pub(super) fn choices(&self) -> &[Tensor<2>] {
         &self.choices

@@ -9,7 +9,7 @@ use super::norm::Activation;
 use super::{Initializer, PolicyConfig, RowTasks};
 use crate::VectorSpec;
 
-/// Bounds of the logarithm of a deviation, as in `CleanRL`.
+/// Bounds of the logarithm of a standard deviation, as in `CleanRL`.
 const LOG_DEVIATIONS: [f64; 2] = [-5.0, 2.0];
 
 /// Default width of both hidden layers.
@@ -22,8 +22,8 @@ struct HiddenLayers {
     second: Hidden,
 }
 
-/// The policy of SAC: a normal distribution for each component of an action, before it is squashed into -1..1 by tanh. Mean
-/// and deviation depend on the observation. Each task has a head of its own, or all share one.
+/// The policy of SAC: a normal distribution for each component of an action, squashed into -1..1 by tanh. Mean and
+/// standard deviation depend on the observation. Each task has its own head, or all tasks share one.
 #[derive(Module, Debug)]
 pub struct SquashedActor {
     hidden: HiddenLayers,
@@ -37,7 +37,7 @@ pub struct SquashedActor {
 pub struct SquashedOutputs {
     /// `[rows, components]`.
     pub means: Tensor<2>,
-    /// `[rows, components]`: logarithms of the deviations, from -5 to 2.
+    /// `[rows, components]`: logarithms of the standard deviations, from -5 to 2.
     pub log_deviations: Tensor<2>,
 }
 
@@ -48,8 +48,8 @@ struct Critic {
     value: Linear,
 }
 
-/// Two networks with the same task and different weights: the smaller of their values is less often too large (Fujimoto et
-/// al. 2018, <https://arxiv.org/abs/1802.09477>).
+/// Two networks with different weights that estimate the same values. The smaller of both estimates is less prone to
+/// overestimation (Fujimoto et al. 2018, <https://arxiv.org/abs/1802.09477>).
 #[derive(Module, Debug)]
 pub struct TwinCritic {
     first: Critic,
@@ -129,8 +129,8 @@ impl Critic {
 }
 
 impl TwinCritic {
-    /// Computes both values, `[rows]` each, of actions `[rows, components]` from -1 to 1 in observations `[rows, length]`.
-    /// Components that a row's task lacks must be 0.
+    /// Computes both estimates, `[rows]` each, of the values of actions `[rows, components]` from -1 to 1 in
+    /// observations `[rows, length]`. Components that a row's task lacks must be 0.
     pub fn forward(&self, observations: Tensor<2>, actions: Tensor<2>, rows: &RowTasks) -> [Tensor<1>; 2] {
         let inputs = Tensor::cat(vec![observations, actions], 1);
         [self.first.forward(inputs.clone(), rows), self.second.forward(inputs, rows)]

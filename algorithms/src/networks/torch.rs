@@ -134,8 +134,8 @@ fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeight
 /// Mapping of layer names.
 pub(crate) struct Names {
     pairs: Vec<(String, String)>,
-    /// Indices that a layer occupies in a sequence: itself, its activation, and optionally a normalisation
-    /// between them.
+    /// The number of indices that a layer occupies in a sequence: itself, its activation, and optionally a
+    /// normalisation between them.
     layer: usize,
     /// Index of the first layer behind the body.
     next: usize,
@@ -231,7 +231,7 @@ pub(super) fn with_torch_values(
     NamedWeights { name, shape, values }
 }
 
-/// Returns true for parameters that are no layer, but have a row for each task.
+/// Returns true for parameters that belong to no layer but have a row for each task.
 pub(super) fn is_of_tasks(name: &str) -> bool {
     ["body.embedding", "heads.log_deviations"].contains(&name)
 }

@@ -1,7 +1,8 @@
-//! Carrying the weights of a trained network over to another one.
+//! Transfers the weights of a trained network to another one.
 //!
-//! Layers that all tasks share are carried over whole, heads and embeddings task by task, by the names of the tasks. Tensors
-//! are found by their names in PyTorch, which do not depend on normalisations that only one of the networks has.
+//! Layers that all tasks share are transferred as a whole, heads and embeddings task by task, matched by the names of
+//! the tasks. Tensors are matched by their names in PyTorch, which do not depend on normalisations that only one of the
+//! networks has.
 
 use burn::module::Module;
 use serde::{Deserialize, Serialize};
@@ -14,21 +15,21 @@ use crate::value_scale::TaskScales;
 use crate::vector_spec::max_outputs;
 use crate::{LearnerError, Task, VectorSpec};
 
-/// A trained network: what its weights mean, and the weights with the names and axes of PyTorch.
+/// A trained network: its description, and its weights with the names and axes of PyTorch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedNetwork {
-    /// The meaning of the weights.
+    /// The description of the network.
     pub description: NetworkDescription,
     /// All parameters, as [`torch_weights`](crate::Learner::torch_weights) returns them.
     pub weights: Vec<NamedWeights>,
 }
 
-/// The meaning of the weights of a network.
+/// A description of what the weights of a network mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkDescription {
     /// The name of the algorithm that trained it.
     pub algorithm: String,
-    /// The meaning of an output, such as `quantile with 51 atoms`.
+    /// What the outputs mean, such as `51 quantiles of returns`.
     pub outputs: String,
     /// The architecture.
     pub policy: PolicyConfig,
@@ -61,11 +62,11 @@ impl NetworkDescription {
 /// The outcome of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transferred {
-    /// The number of tensors with weights of the source.
+    /// The number of tensors whose weights come from the source.
     pub tensors: usize,
     /// The number of tensors of the network.
     pub of: usize,
-    /// The tasks whose heads are fresh.
+    /// The tasks whose heads keep their initial weights.
     pub fresh_heads: Vec<String>,
 }
 
@@ -73,7 +74,7 @@ pub struct Transferred {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// The networks have other observations.
+    /// The networks have different observations.
     #[error("the observations of the source are {source_space}, those of the new network are {own}")]
     Observations {
         /// The space of the source.
@@ -81,7 +82,7 @@ pub enum TransferError {
         /// The space of the new network.
         own: String,
     },
-    /// A setting decides what weights mean, and differs.
+    /// A setting that determines what weights mean differs.
     #[error("the source has {name} = {source_value}, the new network has {own}; they must be equal")]
     Setting {
         /// The name of the setting.
@@ -91,8 +92,10 @@ pub enum TransferError {
         /// Its value in the new network.
         own: String,
     },
-    /// A task has other actions.
-    #[error("{task} has {source_actions} in the source and {own} in the new network, or in another order")]
+    /// The actions of a task differ.
+    #[error(
+        "the actions of {task} or their order differ: {source_actions} in the source, {own} in the new network"
+    )]
     Actions {
         /// The name of the task.
         task: String,
@@ -101,7 +104,7 @@ pub enum TransferError {
         /// Its actions in the new network.
         own: String,
     },
-    /// A layer has another shape.
+    /// The shape of a layer differs.
     #[error(
         "the layer {layer} has the shape {source_shape:?} in the source and {own:?} in the new network ({settings})"
     )]
@@ -115,7 +118,7 @@ pub enum TransferError {
         /// The settings that it depends on.
         settings: &'static str,
     },
-    /// A layer is only in one of the networks.
+    /// A layer exists in only one of the networks.
     #[error("the layer {layer} is only in {network} ({settings})")]
     Unmatched {
         /// The name of the parameter in PyTorch.
@@ -130,7 +133,7 @@ pub enum TransferError {
     Learner(#[from] LearnerError),
 }
 
-/// The settings that the shapes of layers depend on, by the beginnings of their names.
+/// The settings that determine the shapes of layers, by the prefixes of the layers' names.
 const SETTINGS: [(&str, &str); 9] = [
     ("body.embedding", "policy.game_embedding"),
     ("body.layers.Vector", "policy.hidden_size, policy.layer_norm"),
@@ -148,7 +151,7 @@ fn settings(name: &str) -> &'static str {
     of_layer.map_or("policy.lstm, policy.hidden_size", |(_, settings)| settings)
 }
 
-/// The rows of a parameter that belong to the tasks.
+/// How the rows of a parameter belong to tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// All tasks share the parameter.
@@ -159,8 +162,9 @@ pub(crate) enum Rows {
     OfActions,
 }
 
-/// Returns `network` with the weights of `source`, and its value scales. `own` describes the network. Another algorithm's heads
-/// are left out, and normalisations that it lacks stay fresh.
+/// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If
+/// another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
+/// weights.
 pub(crate) fn transfer<N: Module + TorchNames>(
     network: N,
     own: &NetworkDescription,
@@ -225,7 +229,7 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     Ok((load_weights(network, merged)?, scales, Transferred { tensors, of, fresh_heads }))
 }
 
-/// Fails if weights mean something else in the two networks.
+/// Fails if weights have different meanings in the two networks.
 fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Result<(), TransferError> {
     if own.observations != from.observations {
         let (source_space, own) = (from.observations.clone(), own.observations.clone());
@@ -299,7 +303,8 @@ fn rows_of(name: &str, head: HeadKind) -> Rows {
     }
 }
 
-/// Returns the values of `ours` with those of `theirs`, of the tasks that both know; `None` if the shapes do not fit.
+/// Returns the values of `ours`, with those of `theirs` for the tasks that both have in common. Returns `None` if the
+/// shapes do not match.
 fn combine(
     ours: &NamedWeights,
     theirs: &NamedWeights,
@@ -309,7 +314,7 @@ fn combine(
     if rows == Rows::Shared {
         return (ours.shape == theirs.shape).then(|| theirs.values.clone());
     }
-    // Rows of a task, and of one of its parts: an action or, without actions, all of the task.
+    // The number of rows of a task, and of one of its parts: an action, or without actions the whole task.
     let block = |weights: &NamedWeights, tasks: &[Task]| {
         let parts = if rows == Rows::OfActions { max_outputs(tasks).max(1) } else { 1 };
         let all = tasks.len() * parts;

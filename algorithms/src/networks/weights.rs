@@ -9,7 +9,7 @@ use crate::LearnerError;
 /// One parameter of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedWeights {
-    /// The path to it in the network, such as `torso.Nature.convs.conv1.weight`.
+    /// The path to it in the network, such as `body.layers.Nature.conv1.weight`.
     pub name: String,
     /// Length of every axis.
     pub shape: Vec<usize>,

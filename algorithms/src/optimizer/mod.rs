@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_global_norm_is_of_all_parameters_together() {
+    fn the_global_norm_covers_all_parameters() {
         let layer = layer([0.0, 0.0], 0.0);
         let norm: f32 = global_norm(&layer, &gradients(&layer)).into_scalar();
         assert_eq!(norm, 13.0);

@@ -86,7 +86,7 @@ fn complete(learner: &mut Overlapped<Ppo>, envs: &mut RandomEnvs) -> Vec<PpoMetr
 }
 
 #[test]
-fn it_learns_as_two_learners_that_take_turns() {
+fn it_learns_the_same_as_two_learners_that_take_turns() {
     for (policy, spec) in cases() {
         let (mut overlapped, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec.clone()));
         let metrics = complete(&mut overlapped, &mut envs);
@@ -110,7 +110,7 @@ fn it_learns_as_two_learners_that_take_turns() {
 }
 
 #[test]
-fn it_learns_in_a_pool_whose_only_thread_waits_for_it() {
+fn it_learns_in_a_thread_pool_whose_only_thread_is_waiting() {
     let (policy, spec) = cases().remove(1);
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let run = || {
@@ -121,7 +121,7 @@ fn it_learns_in_a_pool_whose_only_thread_waits_for_it() {
 }
 
 #[test]
-fn the_first_rollout_is_corrected_by_nothing() {
+fn the_first_rollout_is_not_corrected() {
     for (policy, spec) in cases() {
         let policy = PolicyConfig { normalize_observations: false, ..policy };
         let mut learner = [true, false].map(|overlap| {
@@ -176,14 +176,14 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn the_moment_of_a_state_changes_nothing() {
+fn writing_a_state_at_any_moment_changes_nothing() {
     let (policy, spec) = cases().remove(1);
     let run = |wait: Duration| {
         let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec.clone()));
         let mut metrics = Vec::new();
         for _ in 0..2 * NUM_STEPS {
             metrics.extend(step(&mut learner, &mut envs));
-            // The update is in progress, or over, or was undone by an earlier state.
+            // The update is in progress, has ended, or was undone by an earlier state.
             sleep(wait);
             let state = learner.state().unwrap();
             let mut copy = restored(&state, &policy);
@@ -197,7 +197,7 @@ fn the_moment_of_a_state_changes_nothing() {
 }
 
 #[test]
-fn it_can_be_stopped_while_it_waits_for_an_update() {
+fn waiting_for_an_update_can_be_stopped() {
     let (policy, spec) = cases().remove(1);
     let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec));
     envs.act_until_ready(&mut learner, 1.0);
@@ -207,7 +207,7 @@ fn it_can_be_stopped_while_it_waits_for_an_update() {
     let stop = || asked.replace(asked.get() + 1) == 0;
     match learner.update_unless(&stop).unwrap() {
         Turn::Stopped => assert!(learner.is_ready()),
-        // The update was over.
+        // The update had ended.
         Turn::Ended(_) => assert_eq!(asked.get(), 0),
         Turn::First => panic!("it was the second"),
     }
@@ -215,7 +215,7 @@ fn it_can_be_stopped_while_it_waits_for_an_update() {
 }
 
 #[test]
-fn the_actor_of_a_state_plays_with_the_weights_that_act() {
+fn the_actor_restored_from_a_state_has_the_weights_that_act() {
     let (policy, spec) = cases().remove(0);
     let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec.clone()));
     for _ in 0..2 * NUM_STEPS {
@@ -250,7 +250,7 @@ fn damaged_states_are_errors() {
 }
 
 #[test]
-fn the_error_of_an_update_is_that_of_the_next_call() {
+fn the_error_of_an_update_is_returned_by_the_next_call() {
     let (policy, spec) = cases().remove(0);
     let infinite = || {
         let config = PpoConfig { learning_rate: 1e38, ..config() };
@@ -268,11 +268,11 @@ fn the_error_of_an_update_is_that_of_the_next_call() {
 /// The number of updates of a simulation: many, because the last one has nothing to overlap with.
 const SIMULATED_UPDATES: u64 = 10;
 
-/// A device that does one thing after the other, in the order in which it is told.
+/// A device that does one thing after another, in the order of the requests.
 #[derive(Clone)]
 struct SimulatedDevice {
     work: Sender<(Duration, Sender<()>)>,
-    /// The time in which it has worked.
+    /// The total time that it has worked.
     worked: Arc<Mutex<Duration>>,
 }
 

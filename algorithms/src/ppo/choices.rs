@@ -13,14 +13,14 @@ use crate::vector_spec::max_outputs;
 pub(super) enum Choices {
     /// The actions of tasks with a single choice, `[rows]`.
     Single(Tensor<1, Int>),
-    /// The actions of tasks of which some have several choices.
+    /// The actions of tasks, some of which have several choices.
     Several(Paths),
 }
 
 /// Actions as paths. The tensors are padded to the largest numbers of choices, nodes and columns of any task.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
-    /// `[rows, choices]`: for each node of a row's path the index of its edge in `[nodes * columns]`.
+    /// `[rows, choices]`: the index in `[nodes * columns]` of each edge of a row's path.
     edges: Tensor<2, Int>,
     /// `[rows, choices]`: 1 for the choices of the row's task.
     choices: Tensor<2>,
@@ -28,7 +28,7 @@ pub(super) struct Paths {
     legal: Tensor<3>,
     /// `[rows, nodes]`: 1 for the nodes of the row's task.
     nodes: Tensor<2>,
-    /// `[rows, nodes, columns, nodes]`: 1 for edges with the node that they lead to. Absent if every path visits all nodes.
+    /// `[rows, nodes, columns, nodes]`: 1 where an edge leads to a node. Absent if every path visits all nodes.
     successors: Option<Tensor<4>>,
 }
 
@@ -135,7 +135,7 @@ struct Graphs<'a> {
 }
 
 impl Graphs<'_> {
-    /// Returns each edge as its index in `[tasks, nodes, columns]`, with the node that it leads to.
+    /// Returns the index of each edge in `[tasks, nodes, columns]`, with the node that it leads to.
     fn edges(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         let Self { tasks, num_nodes, columns } = *self;
         let nodes = tasks
@@ -159,7 +159,7 @@ impl Graphs<'_> {
         legal
     }
 
-    /// Returns `[tasks, nodes, columns, nodes]`: 1 for edges with the node that they lead to.
+    /// Returns `[tasks, nodes, columns, nodes]`: 1 where an edge leads to a node.
     fn successors(&self) -> Vec<f32> {
         let mut successors = vec![0.0; self.size() * self.num_nodes];
         for (edge, next) in self.edges() {
@@ -171,13 +171,13 @@ impl Graphs<'_> {
     }
 }
 
-/// The policies of a network in the rows of a minibatch, and the actions of these.
+/// The policies of a network for the rows of a minibatch, and the actions taken.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
 pub(super) enum RowPolicies {
     /// Log-probabilities `[rows, columns]` and actions `[rows]` of single choices.
     Single { log_probs: Tensor<2>, actions: Tensor<1, Int> },
-    /// For each node the log-probabilities of its options, `[rows, nodes, columns]`, and the actions.
+    /// The log-probabilities of the options of each node, `[rows, nodes, columns]`, and the actions.
     Several { log_probs: Tensor<3>, paths: Paths },
 }
 
@@ -193,8 +193,8 @@ impl RowPolicies {
         }
     }
 
-    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`: by the chain rule the sum of the
-    /// entropies of all nodes, each times the probability that the node is visited.
+    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`: by the chain rule, the sum of
+    /// the entropies of all nodes, each times the probability that the node is visited.
     pub(super) fn entropies(&self) -> Tensor<1> {
         match self.clone() {
             Self::Single { log_probs, .. } => loss::entropies(log_probs),
@@ -222,7 +222,7 @@ mod tests {
     /// Rows of random tasks with random logits and legal actions.
     struct Case {
         tasks: Vec<Task>,
-        /// For each row its task and its action.
+        /// The task and the action of each row.
         rows: Vec<(usize, Vec<i32>)>,
         logits: Vec<f32>,
         columns: usize,
@@ -276,8 +276,8 @@ mod tests {
         }
     }
 
-    /// Computes the log-probability of an action from all legal ones: at each choice the logits of the options with which a
-    /// legal action goes on are normalised.
+    /// Computes the log-probability of an action by enumerating all legal actions: at each choice, the logits of the
+    /// options with which a legal action can continue are normalised.
     fn log_prob(all: &[Vec<i32>], sizes: &[usize], logits: &[f64], options: &[i32]) -> f64 {
         let mut start = 0;
         let mut total = 0.0;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn single_choices_are_the_plain_computation_bit_for_bit() {
+    fn single_choices_equal_the_plain_computation_bit_for_bit() {
         for seed in 0..50 {
             println!("seed {seed}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);

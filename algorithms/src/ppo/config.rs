@@ -24,7 +24,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PpoConfig {
-        /// The number of steps of all environments together that training lasts: at least one rollout.
+        /// The number of steps to train for, over all environments: at least one rollout.
         pub total_steps: u64 = 10_000_000,
         /// The number of steps of each environment in a rollout. With fewer than 2, all of them could be resets.
         pub num_steps: usize = 128 => at_least(2.0); fixed "updates so far were counted in rollouts of this length",
@@ -50,20 +50,21 @@ settings! {
         pub clip_vloss: bool = true,
         /// Weight of the entropy bonus.
         pub ent_coef: f32 = 0.01 => at_least(0.0),
-        /// True if the entropy of each game is divided by the logarithm of its number of actions, its largest value. Then
-        /// `ent_coef` has the same effect in games with few and with many actions.
+        /// True if the entropy of each game is divided by the logarithm of its number of actions, which is its largest
+        /// value, so that `ent_coef` has the same effect in games with few and with many actions.
         pub norm_ent: bool = false,
         /// Weight of the value loss.
         pub vf_coef: f32 = 0.5 => at_least(0.0),
         /// The norm to which the gradient of all parameters is clipped.
         pub max_grad_norm: f32 = 0.5 => above(0.0),
-        /// The approximate KL divergence between the old and the new policy after which an update stops at the end of
+        /// The approximate KL divergence between the old and the new policy above which an update stops at the end of
         /// an epoch. No limit if absent.
         pub target_kl: Option<f32> = None => above(0.0),
-        /// True if the next rollout is collected during the update, by the policy before it. The rollout is then one update
-        /// old when the network learns from it, which V-trace corrects. Takes the memory of a second rollout. For devices
-        /// that would wait for the environments; not for several processes.
-        pub overlap: bool = false; fixed "a learner with overlap has the state of two",
+        /// True if the next rollout is collected during the update, with the policy from before the update. The rollout
+        /// is then one update old when the network learns from it, which V-trace corrects. Needs the memory of a second
+        /// rollout. Useful if the device would otherwise wait for the environments. Not possible with several
+        /// processes.
+        pub overlap: bool = false; fixed "with overlap, the state holds two learners",
     }
 }
 

@@ -6,17 +6,17 @@ use burn::tensor::{Bool, Tensor};
 /// The largest `f32` below 1.
 const BELOW_ONE: f64 = 1.0 - f64::EPSILON * (1_u64 << 28) as f64;
 
-/// Returns a uniform random number of the host, which is below 1, as one that is below 1 in 32 bits.
+/// Converts a uniform random number below 1 to 32 bits, so that it remains below 1.
 pub(super) fn threshold(uniform: f64) -> f32 {
     uniform.min(BELOW_ONE) as f32
 }
 
-/// Samples an option for each row of `logits`, `[rows, options]`, of which those of `illegal` options are masked. Returns
+/// Samples an option for each row of `logits`, `[rows, options]`, in which `illegal` options are masked. Returns
 /// `[rows, 3]`: the option, its log-probability, and the sum of the legal logits, which is finite if all of them are.
 ///
-/// Like [`categorical::sample`](crate::categorical::sample) it chooses the first option whose cumulative probability exceeds
-/// the uniform random number of the row, `thresholds`, `[rows, 1]`, in 32 bits instead of 64. An option of probability 0 is
-/// never chosen.
+/// Like [`categorical::sample`](crate::categorical::sample), this chooses the first option whose cumulative probability
+/// exceeds the uniform random number of the row, but in 32 bits instead of 64. `thresholds`, `[rows, 1]`, are the
+/// random numbers. An option of probability 0 is never chosen.
 pub(super) fn sample(logits: Tensor<2>, illegal: Tensor<2, Bool>, thresholds: Tensor<2>) -> Tensor<2> {
     let [_, options] = logits.dims();
     let sums = logits.clone().mask_fill(illegal, 0.0).sum_dim(1);
@@ -24,7 +24,7 @@ pub(super) fn sample(logits: Tensor<2>, illegal: Tensor<2, Bool>, thresholds: Te
     let cumulative = log_probs.clone().exp().cumsum(1);
     let total = cumulative.clone().narrow(1, options - 1, 1);
     let count = |are_below: Tensor<2, Bool>| are_below.int().sum_dim(1);
-    // The product may round up to the total: then the last option with a positive probability.
+    // The product may round up to the total. In that case, the last option with a positive probability is chosen.
     let chosen = count(cumulative.clone().lower_equal(thresholds * total.clone()))
         .min_pair(count(cumulative.lower(total)));
     Tensor::cat(vec![chosen.clone().float(), log_probs.gather(1, chosen), sums], 1)

@@ -6,8 +6,8 @@ use crate::host::{floats, indices};
 use crate::networks::{ActorCritic, RowTasks};
 use crate::on_policy::OnPolicy;
 
-/// Everything that minibatches need of a complete rollout besides its observations, on the device, row by row in the order of
-/// the [observations](DeviceRollout). It is uploaded once for all epochs.
+/// Everything besides the observations that minibatches need from a complete rollout, on the device, row by row in the
+/// order of the [observations](DeviceRollout). It is uploaded once for all epochs.
 pub(super) struct DeviceTargets {
     /// `[rows, 4]`: the log-probability, the return and the value of each row, and the weight of its entropy.
     columns: Tensor<2>,
@@ -65,7 +65,7 @@ impl DeviceTargets {
         self.options.as_ref().map(|options| options.clone().select(0, rows))
     }
 
-    /// Returns the tasks of rows, which are also in `tasks`.
+    /// Returns the tasks of rows. `tasks` holds the same tasks on the host.
     pub(super) fn tasks(&self, tasks: Vec<usize>, rows: Tensor<1, Int>) -> RowTasks {
         self.of_tasks.select(tasks, self.tasks.clone().select(0, rows))
     }

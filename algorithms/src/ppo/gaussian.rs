@@ -23,9 +23,9 @@ fn half_ln_two_pi() -> f32 {
 /// The distribution of the action of a row, on the host.
 #[derive(Clone, Debug)]
 pub(super) struct GaussianPolicy {
-    /// For each component its mean.
+    /// The mean of each component.
     means: Vec<f32>,
-    /// For each component the logarithm of its deviation.
+    /// The logarithm of the standard deviation of each component.
     log_deviations: Vec<f32>,
     squashes: bool,
 }
@@ -57,7 +57,8 @@ impl GaussianPolicy {
         (components, log_prob)
     }
 
-    /// Returns the components of the most probable action; of the median of a squashed distribution, before they are squashed.
+    /// Returns the components of the most probable action, or of the median of a squashed distribution before it is
+    /// squashed.
     pub(super) fn greedy(&self) -> Vec<f32> {
         self.means.clone()
     }
@@ -92,11 +93,12 @@ impl Components {
         Self { values: tensor(values), own: tensor(own) }
     }
 
-    /// Computes the terms of the actions under policies with these means and logarithms of deviations, `[rows, components]`.
+    /// Computes the terms of the actions under policies with these means and logarithms of standard deviations,
+    /// `[rows, components]`.
     ///
     /// Squashing adds the mean logarithm of the slope of tanh to the entropy, for which there is no closed form. It is
-    /// estimated by the slope at the row's action. Its gradient is that of the action as mean plus deviation times noise, with
-    /// the noise kept, so it is unbiased as long as the policy is the one that acted.
+    /// estimated by the slope at the row's action. The gradient is that of an action that equals mean plus deviation
+    /// times noise, with the noise held constant, so it is unbiased as long as the policy is the one that acted.
     pub(super) fn terms(self, means: Tensor<2>, log_deviations: Tensor<2>, squashes: bool) -> Terms {
         let noise = (self.values.clone() - means.clone()) * log_deviations.clone().neg().exp();
         let mut log_probs =
@@ -171,7 +173,8 @@ mod tests {
         let terms = components.terms(means.clone(), log_deviations.clone(), false);
         let gradients = terms.log_probs.sum().backward();
         let host = |tensor: Option<Tensor<2>>| -> Vec<f32> { tensor.unwrap().try_into_vec_as().unwrap() };
-        // Of the mean (a - m) / s^2, of the logarithm ((a - m) / s)^2 - 1; the second component belongs to another task.
+        // The gradient of the mean is (a - m) / s^2, that of the logarithm ((a - m) / s)^2 - 1. The second component
+        // belongs to another task.
         for (gradient, expected) in [(means.grad(&gradients), 0.25), (log_deviations.grad(&gradients), -0.75)]
         {
             let gradient = host(gradient);

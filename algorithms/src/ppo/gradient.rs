@@ -20,8 +20,8 @@ use crate::training::StepSize;
 const TERMS: [&str; 3] = ["the policy loss", "the value loss", "the entropy"];
 
 impl Ppo {
-    /// Takes one step of the optimiser on the minibatch `part` with the given rows, unless `stop` returns true. On an error
-    /// nothing has changed.
+    /// Takes one step of the optimiser on the minibatch `part` with the given rows, unless `stop` returns true. On an
+    /// error nothing changes.
     pub(super) fn learn(
         &mut self,
         part: &[usize],
@@ -57,8 +57,8 @@ impl Ppo {
         Ok(self.on_policy.training.apply(gradient, step_size)?)
     }
 
-    /// Computes the gradient of a minibatch from those of its shards. `gradient` returns that of a part of the minibatch with
-    /// the given rows, times a weight.
+    /// Computes the gradient of a minibatch from those of its shards. `gradient` returns the gradient of a part of the
+    /// minibatch with the given rows, times a weight.
     fn sum_of_shards(
         &self,
         part: &[usize],
@@ -91,7 +91,7 @@ impl Ppo {
         let body = training.network.body(observations.clone(), rows);
         let (body, pause) = Pause::at(body, self.on_policy.pauses());
         let (features, _) = training.network.features(body, sequences.clone());
-        // The gradient of a zero that is added to the features is the gradient of the features.
+        // The gradient of a zero that is added to the features equals the gradient of the features.
         let probe =
             (spec.tasks.len() > 1).then(|| Tensor::zeros(features.shape(), &training.device).require_grad());
         let features = probe.iter().fold(features, |features, probe| features + probe.clone());

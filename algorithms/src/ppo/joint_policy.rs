@@ -2,14 +2,14 @@ use rand::Rng;
 
 use crate::{JointActions, categorical};
 
-/// The distribution of the actions of a row, on the host: at each node of the graph of choices a categorical distribution
-/// over its legal options. All methods take the actions that it was made for.
+/// The distribution of the actions of a row, on the host: at each node of the graph of choices, a categorical
+/// distribution over its legal options. All methods must be given the actions that it was made for.
 ///
-/// The probability of an action is the product of those along its path, so that the probabilities of all legal actions have
-/// the sum 1.
+/// The probability of an action is the product of the probabilities along its path, so the probabilities of all legal
+/// actions add up to 1.
 #[derive(Clone, Debug)]
 pub(super) struct JointPolicy {
-    /// For each node the log-probabilities of its options.
+    /// The log-probabilities of the options of each node.
     nodes: Vec<Vec<f32>>,
 }
 

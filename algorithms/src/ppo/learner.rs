@@ -33,7 +33,7 @@ use crate::{Learner, LearnerError, SpecError, VectorSpec};
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
 
-/// A learner by Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
+/// A learner that uses Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub struct Ppo {
     pub(super) config: PpoConfig,
     pub(super) policy: PolicyConfig,
@@ -61,7 +61,7 @@ struct MinibatchMetrics {
 }
 
 impl MinibatchMetrics {
-    /// `tasks` holds for each row of the minibatch its task, if it is a transition.
+    /// `tasks` holds the task of each row of the minibatch; `None` if the row is not a transition.
     fn of(epoch: usize, result: &StepResult, tasks: &[Option<usize>], clip_coef: f32) -> Self {
         let transitions = tasks.iter().flatten().count();
         Self {
@@ -77,7 +77,7 @@ impl MinibatchMetrics {
     }
 }
 
-/// A step of the optimiser, of which the result may still be on the device.
+/// A step of the optimiser, whose result may still be on the device.
 struct Step {
     epoch: usize,
     /// The entries of the minibatch.
@@ -128,9 +128,9 @@ impl Ppo {
         Ok(ppo)
     }
 
-    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
-    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
-    /// same updates. Before an update the state of a single process is not that of the learner.
+    /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
+    /// [own](Cluster::own_envs) environments act and are observed here. Every process must be in the same state and
+    /// make the same updates. During a rollout, no single process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }
@@ -152,8 +152,8 @@ impl Ppo {
         halt::complete(|stop| self.update_unless(stop))
     }
 
-    /// Like [`update`](Self::update), but asks `stop` several times for each minibatch. If it returns true, the update is
-    /// undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
+    /// Like [`update`](Self::update), but calls `stop` several times for each minibatch. If it returns true, the update
+    /// is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PpoMetrics>, LearnerError> {
         let before = self.on_policy.begin_update()?;
         self.recurrent.exchange(&self.on_policy.cluster, self.on_policy.rollout.own())?;
@@ -208,7 +208,7 @@ impl Ppo {
         })
     }
 
-    /// Evaluates a batch of the own environments, with samples where the device draws them.
+    /// Evaluates a batch of this process's environments. Samples the actions too if the device draws them.
     fn evaluate(&self, batch: &Batch, state: &RecurrentState) -> Result<Evaluation, LearnerError> {
         let thresholds =
             self.actor.samples_on_device().then(|| self.on_policy.next_numbers(batch, threshold));
@@ -219,7 +219,7 @@ impl Ppo {
         Ok(parts.into_iter().reduce(Evaluation::append).expect("at least one row"))
     }
 
-    /// Returns the values of rows of the own environments.
+    /// Returns the values of rows of this process's environments.
     fn values(
         &self,
         observations: &ObservationBuffer,
@@ -230,7 +230,8 @@ impl Ppo {
         Ok(self.on_policy.by_shard(rows, values_of)?.concat())
     }
 
-    /// Returns the values of the final observations of `final_rows`, and of all observations of a batch that ends the rollout.
+    /// Returns the values of the final observations of `final_rows`, and of all observations if the batch ends the
+    /// rollout.
     fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
         let state = &self.recurrent.state;
         let final_values = || self.values(&batch.final_observations, final_rows, state);
@@ -239,7 +240,7 @@ impl Ppo {
         }
         let (last_rows, last_state) = (rows(batch), self.recurrent.current());
         if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
-            // Together, to wait for the device only once.
+            // Evaluates both together, to wait for the device only once.
             let mut inputs = Inputs::new(&batch.final_observations, final_rows, state);
             inputs.extend(Inputs::new(&batch.observations, &last_rows, &last_state));
             let mut values = self.actor.values_of(&inputs)?;
@@ -257,8 +258,8 @@ impl Ppo {
         self.statistics = statistics;
     }
 
-    /// Adds the observations of the rollout to the statistics, shard by shard. The update itself uses those with which the
-    /// policy acted.
+    /// Adds the observations of the rollout to the statistics, shard by shard. The update itself uses the statistics
+    /// with which the policy acted.
     fn observe_statistics(&mut self) -> Result<(), LearnerError> {
         let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
         let OnPolicy { rollout, layout, cluster, spec, .. } = &self.on_policy;
@@ -275,8 +276,8 @@ impl Ppo {
         Ok(())
     }
 
-    /// Returns the current policy for the environments of `spec`, without learning. They may be other
-    /// environments than the learner's, but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from
+    /// the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
@@ -290,7 +291,7 @@ impl Ppo {
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
         let Estimates { mut values, mut advantages, mut returns } = estimates;
         let all = 0..returns.len();
-        // The outputs of the network, not their meaning, which the first returns of a task change.
+        // Uses the raw outputs of the network, because the first returns of a task change what they mean.
         all.clone().for_each(|entry| values[entry] = scales.squash(task(entry), values[entry]));
         let own: Vec<TaskReturn> =
             entries.iter().map(|&entry| TaskReturn::new(task(entry), returns[entry])).collect();

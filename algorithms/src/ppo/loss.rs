@@ -61,7 +61,7 @@ pub(super) struct PolicyChange {
 }
 
 impl PolicyChange {
-    /// Computes the change from at least one log-ratio.
+    /// Computes the change from one or more log-ratios.
     pub(super) fn of(log_ratios: &[f32], clip_coef: f32) -> Self {
         let mean = |term: &dyn Fn(f32) -> f32| {
             let sum: f64 = log_ratios.iter().map(|&log_ratio| f64::from(term(log_ratio))).sum();

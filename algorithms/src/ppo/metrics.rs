@@ -95,19 +95,18 @@ impl LearnedRow {
     }
 }
 
-/// The positions of the details of the shards of a minibatch among those of the whole minibatch, as [`LearnedRow::split`]
-/// expects them.
+/// The positions of a shard's details among those of the whole minibatch, as [`LearnedRow::split`] expects them.
 pub(super) struct DetailPlaces {
-    /// For each entry its position among the rows.
+    /// The position of each entry among the rows.
     rows: HashMap<usize, usize>,
-    /// For each entry its position among the transitions.
+    /// The position of each entry among the transitions.
     transitions: HashMap<usize, usize>,
     /// True if there are several tasks, and so more than log-ratios.
     is_complete: bool,
 }
 
 impl DetailPlaces {
-    /// Takes the rows of the whole minibatch and those that are transitions.
+    /// `rows` are those of the whole minibatch, and `transitions` those of them that are transitions.
     pub(super) fn new(rows: &[usize], transitions: &[usize], num_tasks: usize) -> Self {
         let positions =
             |entries: &[usize]| (0..).zip(entries).map(|(position, &entry)| (entry, position)).collect();

@@ -23,8 +23,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Returns the advantages, entry by entry, of which those of the given entries are those of a minibatch: normalised if
-    /// configured.
+    /// Returns the advantages, entry by entry. Those of the entries in `minibatch` are normalised if configured.
     pub(super) fn advantages_of(&self, minibatch: &[usize], norm_adv: NormAdv) -> Cow<'_, [f32]> {
         if norm_adv != NormAdv::Batch {
             return Cow::Borrowed(&self.advantages);
@@ -127,17 +126,17 @@ impl Minibatch {
     }
 }
 
-/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for continuous
-/// actions, of which there is no uniform policy.
+/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for
+/// continuous actions, which have no uniform policy.
 pub(super) fn inverse_entropy(actions: &TaskActions) -> f32 {
     let TaskActions::Joint(actions) = actions else { return 1.0 };
     let entropy = actions.ln_count() as f32;
     if entropy > 0.0 { entropy.recip() } else { 0.0 }
 }
 
-/// Gives the advantages of all tasks the same scale. Divides them by the deviation of the task's returns if
-/// the value scale has one, and normalises them per task if configured. `entries` are the transitions of a
-/// rollout, each with its task.
+/// Gives the advantages of all tasks the same scale. Divides them by the standard deviation of the task's returns if
+/// the value scale has one, and normalises them per task if configured. `entries` are the transitions of a rollout,
+/// each with its task.
 pub(super) fn scale_by_task(
     advantages: &mut [f32],
     entries: &[(usize, usize)],

@@ -11,7 +11,7 @@ use crate::overlap::{Overlap, Overlapped};
 use crate::state_bytes::{Header, bad, end};
 use crate::{Learner, LearnerError};
 
-/// Followed by the states of the actor and of the learner.
+/// The header, which the states of the actor and of the learner follow.
 const HEADER: Header = Header { magic: b"PPOVERLP", version: 1 };
 
 impl Overlap for Ppo {
@@ -71,7 +71,7 @@ impl Overlapped<Ppo> {
 }
 
 impl Ppo {
-    /// Restores the part of an [`Overlapped`] learner that acts, from its state.
+    /// Restores the acting part of an [`Overlapped`] learner from its state.
     pub fn actor_from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (_, rest): (Option<PpoMetrics>, _) = HEADER.decode_first(bytes)?;
         Ok(state::restore_first(rest, device)?.0)

@@ -13,7 +13,7 @@ use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, SpecError, TaskActions, VectorSpec};
 
-/// A trained policy, used for evaluation only.
+/// A policy that acts without learning.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: ActorCritic,
@@ -64,9 +64,9 @@ struct Evaluated {
 
 /// The outputs of a policy for some rows, on the host.
 pub(super) struct Evaluation {
-    /// For each row the distribution of its actions, or the action that was sampled on the device.
+    /// The distribution of each row's actions, or the action that was sampled on the device.
     pub(super) policies: Vec<RowPolicy>,
-    /// For each row its value.
+    /// The value of each row.
     pub(super) values: Vec<f32>,
     /// The recurrent state of these rows after the step.
     pub(super) state: RecurrentState,
@@ -75,7 +75,7 @@ pub(super) struct Evaluation {
 }
 
 impl Evaluation {
-    /// Returns the outputs of further rows after those of this one.
+    /// Appends the outputs of further rows.
     pub(super) fn append(mut self, other: Self) -> Self {
         self.policies.extend(other.policies);
         self.values.extend(other.values);
@@ -100,7 +100,7 @@ impl Policy {
         Self { network, reader, scales, normalizer: None, lstm_size }
     }
 
-    /// Returns the same policy for other environments. The policy must know their tasks.
+    /// Returns this policy for other environments. The policy must know their tasks.
     pub(super) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
@@ -121,8 +121,8 @@ impl Policy {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns an action for each environment: the most probable one (the first if several are equal) if `greedy`, else a
-    /// sample, for which one random number per choice or two per component are drawn, in row order.
+    /// Returns an action for each environment: the most probable one if `greedy` is true, with ties going to the first,
+    /// otherwise a sample. Sampling draws one random number per choice or two per component, in row order.
     pub fn act(
         &self,
         batch: &Batch,
@@ -139,7 +139,7 @@ impl Policy {
         Ok(actions)
     }
 
-    /// Returns for each environment the [log-probabilities](Self::log_probs) of its actions and the value of its observation,
+    /// Returns the [log-probabilities](Self::log_probs) of each environment's actions and the value of its observation,
     /// given a recurrent state.
     pub fn log_probs_and_values(
         &self,
@@ -183,8 +183,8 @@ impl Policy {
         }
     }
 
-    /// Returns for each environment the log-probabilities of its actions, or for `MultiDiscrete` those of the options of
-    /// each choice; nothing for continuous actions.
+    /// Returns the log-probabilities of each environment's actions, or for `MultiDiscrete` those of the options of each
+    /// choice. They are empty for continuous actions.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         Ok(self.each_log_probs(batch, &self.evaluate_batch(batch, &self.initial_state())?))
     }
@@ -313,7 +313,7 @@ impl Policy {
         let logits = &logits[..actions.num_outputs()];
         let log_deviations = &log_deviations[..actions.num_components()];
         let are_finite = |outputs: &[f32]| outputs.iter().all(|output| output.is_finite());
-        // Also the deviations themselves.
+        // Checks the standard deviations themselves too.
         let deviations: Vec<f32> = log_deviations.iter().map(|logarithm| logarithm.exp()).collect();
         if !are_finite(logits) || !are_finite(log_deviations) || !are_finite(&deviations) {
             let output = if deviations.is_empty() { "a logit" } else { "a mean or deviation" };

@@ -84,8 +84,8 @@ impl RecurrentState {
     }
 }
 
-/// Returns for each row true if its observation is the first of an episode. A lost life that ends the return does not
-/// begin one: evaluations, which do not end returns there, would reset the state less often than training.
+/// Returns true for each row whose observation is the first of an episode. A lost life that ends the return does not
+/// begin an episode: evaluations do not end returns there, so they would reset the state less often than training.
 pub(super) fn episode_starts(batch: &Batch, mode: AutoresetMode) -> Vec<bool> {
     match mode {
         AutoresetMode::SameStep => (0..batch.len())
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_life_begins_no_episode() {
+    fn a_lost_life_does_not_begin_an_episode() {
         let mut batch = Batch::new(4, 1, true);
         batch.terminated = vec![false, true, true, false];
         batch.truncated[3] = true;

@@ -10,7 +10,8 @@ use crate::on_policy::OnPolicy;
 use crate::rollout::{Reevaluation, split};
 
 impl Ppo {
-    /// Evaluates a complete rollout, for which another network acted, with the network in training. Waits for the device once.
+    /// Evaluates a complete rollout, which another network collected, with the network in training. Waits for the
+    /// device once.
     pub(super) fn reevaluate(&self, stop: &dyn Fn() -> bool) -> Result<Reevaluation, Halt> {
         let OnPolicy { spec, training, rollout, .. } = &self.on_policy;
         let device = training.device.clone().without_autodiff();
@@ -33,7 +34,7 @@ impl Ppo {
             };
             let sequences = self.recurrent.sequences(part, &device);
             let (outputs, _) = network.forward(observations, &row_tasks, sequences);
-            // Those of rows that only reset an environment mean nothing, and nothing uses them.
+            // The log-probabilities of rows that only reset an environment are meaningless and never used.
             let actions = RowActions::new(&rows, task, rollout, &spec.tasks, &device);
             log_probs.push(actions.terms(&outputs).log_probs);
             values.push(outputs.values);

@@ -5,7 +5,7 @@ use super::gaussian::GaussianPolicy;
 use super::joint_policy::JointPolicy;
 use crate::TaskActions;
 
-/// The distribution of the actions of a row, on the host. All methods take the actions that it was made for.
+/// The distribution of the actions of a row, on the host. All methods must be given the actions that it was made for.
 #[derive(Clone, Debug)]
 pub(super) enum RowPolicy {
     Joint(JointPolicy),
@@ -58,7 +58,7 @@ impl RowPolicy {
                 let squashes = policy.squashes();
                 (ChosenAction { components, squashes, ..ChosenAction::default() }, log_prob)
             }
-            // The device has used the random number that is now drawn.
+            // The device has already used the random number that is drawn here.
             &Self::Sampled { option, log_prob } => {
                 Self::skip(actions, rng);
                 (ChosenAction { options: vec![option], ..ChosenAction::default() }, log_prob)
@@ -66,7 +66,7 @@ impl RowPolicy {
         }
     }
 
-    /// Draws the random numbers of [`sample`](Self::sample) in vain.
+    /// Draws and discards the random numbers that [`sample`](Self::sample) would use.
     pub(super) fn skip(actions: &TaskActions, rng: &mut impl Rng) {
         let draws = match actions {
             TaskActions::Joint(actions) => actions.num_choices(),
@@ -92,7 +92,7 @@ impl RowPolicy {
         }
     }
 
-    /// Returns the log-probability of each action of a discrete space, or that of each option of each choice; nothing for
+    /// Returns the log-probability of each action of a discrete space, or that of each option of each choice; empty for
     /// continuous actions.
     pub(super) fn log_probs(&self, actions: &TaskActions) -> Vec<f32> {
         match self {

@@ -10,7 +10,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PqnConfig {
-        /// The number of steps of all environments together that training lasts: at least one rollout.
+        /// The number of steps to train for, over all environments: at least one rollout.
         pub total_steps: u64 = 10_000_000,
         /// The number of steps of each environment in a rollout. With fewer than 2, all of them could be resets.
         pub num_steps: usize = 128 => at_least(2.0); fixed "updates so far were counted in rollouts of this length",

@@ -97,9 +97,9 @@ impl Pqn {
         Ok(Self { config, policy, on_policy, actor, actions: Vec::new() })
     }
 
-    /// Trains together with the other processes of a cluster from now on. Of its batches only the rows of the
-    /// [own](Cluster::own_envs) environments act and are observed here. Each process must be in the same state, and make the
-    /// same updates. Before an update the state of a single process is not that of the learner.
+    /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
+    /// [own](Cluster::own_envs) environments act and are observed here. Every process must be in the same state and
+    /// make the same updates. During a rollout, no single process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }
@@ -128,8 +128,8 @@ impl Pqn {
         halt::complete(|stop| self.update_unless(stop))
     }
 
-    /// Like [`update`](Self::update), but asks `stop` several times for each minibatch. If it returns true, the update is
-    /// undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
+    /// Like [`update`](Self::update), but calls `stop` several times for each minibatch. If it returns true, the update
+    /// is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PqnMetrics>, LearnerError> {
         let before = self.on_policy.begin_update()?;
         let scales = self.actor.head().scales.clone();
@@ -181,14 +181,15 @@ impl Pqn {
         Ok(PqnMetrics { td_loss, q_values, grad_norm, dead_units, learning_rate, epsilon, transitions })
     }
 
-    /// Returns the current policy for the environments of `spec`, without learning. They may be other
-    /// environments than the learner's, but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from
+    /// the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.on_policy.spec.check_observations(spec)?;
         self.actor.for_envs(spec)
     }
 
-    /// Evaluates the options in rows of the own environments. Also returns the packed observations, if they are on a device.
+    /// Evaluates the options for rows of this process's environments. Also returns the packed observations if they are
+    /// on a device.
     fn evaluate(
         &self,
         observations: &ObservationBuffer,
@@ -200,8 +201,8 @@ impl Pqn {
         Ok((values.concat(), packed.map(PackedRows::cat)))
     }
 
-    /// Returns the values of the greedy actions in the final observations of `final_rows`, and in all observations of a batch that
-    /// ends the rollout.
+    /// Returns the values of the greedy actions in the final observations of `final_rows`, and in all observations if
+    /// the batch ends the rollout.
     fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
         let last_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
         let parts = [(&batch.final_observations, final_rows), (&batch.observations, &last_rows)];
@@ -218,7 +219,7 @@ impl Pqn {
             }
         };
         if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
-            // Together, to wait for the device only once.
+            // Evaluates both together, to wait for the device only once.
             let mut values = best_values(&parts)?;
             let last_values = values.split_off(final_rows.len());
             return Ok([values, last_values]);
@@ -255,8 +256,8 @@ impl Pqn {
         self.on_policy.diagnose(error, entries, &columns, step_size.learning_rate)
     }
 
-    /// Takes one step of the optimiser on the given entries of the rollout, unless `stop` returns true. On an error nothing
-    /// has changed.
+    /// Takes one step of the optimiser on the given entries of the rollout, unless `stop` returns true. On an error
+    /// nothing changes.
     fn learn(
         &mut self,
         entries: &[usize],
@@ -280,7 +281,7 @@ impl Pqn {
         stop: &dyn Fn() -> bool,
     ) -> Result<Gradient, Halt> {
         let OnPolicy { rollout, spec, .. } = &self.on_policy;
-        // The details are those of the branches, of which each entry has some.
+        // There is one detail for each branch, and each entry has one or more branches.
         let mut first = 0;
         let branches = entries.iter().map(|&entry| {
             let count = spec.joint_actions(rollout.env(entry)).num_choices();
@@ -356,8 +357,8 @@ impl Learner for Pqn {
         &self.on_policy.spec
     }
 
-    /// Returns the greedy action for each row, or a random one. Draws a random number and one per choice for each row, in row
-    /// order.
+    /// Returns the greedy action or a random one for each row. For each row, in order, draws one random number and one
+    /// more per choice.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.actor.check(batch)?;
         self.on_policy.check_act(batch)?;

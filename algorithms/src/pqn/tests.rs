@@ -135,7 +135,7 @@ fn updated_value_scales_preserve_predictions() {
         let (before, scales) = (values(&pqn, &envs), pqn.actor.head().scales.clone());
         pqn.update().unwrap();
         assert_ne!(pqn.actor.head().scales, scales);
-        // The first returns of a task do not preserve predictions.
+        // A task's predictions are not preserved for its first returns.
         if update == 0 {
             continue;
         }

@@ -20,10 +20,9 @@ impl Stack {
 
 /// The frames of one environment in the order of their arrival, each stored once: a ring of slots.
 ///
-/// An observation is `stack` consecutive frames, identified by its *position*: the number of frames up to its
-/// last one. Usually an observation shares all but one frame with the one before it. The shared frames are
-/// found by comparison, so that stacks are right whatever an environment does to them at the beginning of an
-/// episode.
+/// An observation is `stack` consecutive frames, identified by its *position*: the number of frames up to its last one.
+/// Usually an observation shares all but one frame with the one before it. The shared frames are found by comparison,
+/// so that stacks are correct regardless of how an environment fills them at the beginning of an episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct FrameRing {
     /// The number of slots.
@@ -52,7 +51,7 @@ impl FrameRing {
         self.written
     }
 
-    /// Returns the number of trailing frames of the row that the ring does not end with.
+    /// Returns the number of trailing frames of the row that have to be appended: the ring ends with the others.
     fn new_frames(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
             return stack.stack;
@@ -102,7 +101,7 @@ impl FrameRing {
     }
 }
 
-/// The end of an episode after a step.
+/// Whether and how an episode ended after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The episode continues.

@@ -62,10 +62,10 @@ pub(crate) struct Draw {
     pub(crate) env: usize,
     /// The index of the step in its environment.
     pub(crate) number: u64,
-    /// The importance weight, which corrects the sampling bias as far as `beta` says: at most 1, and always 1 without
-    /// priorities.
+    /// The importance weight, which corrects the sampling bias to the degree set by `beta`: at most 1, and always 1
+    /// without priorities.
     pub(crate) weight: f32,
-    /// The inverse of how many times more probable this step was than without priorities.
+    /// The probability of this step without priorities, divided by its probability with them.
     pub(crate) correction: f32,
 }
 
@@ -88,18 +88,18 @@ pub(crate) struct ReplayBuffer<E> {
     frames: FrameStore,
     /// The environments of each task.
     envs_of: Vec<Vec<usize>>,
-    /// For each environment its task, and its index among the task's environments.
+    /// The task of each environment, and the environment's index among those of the task.
     places: Vec<(usize, usize)>,
-    /// For each task the priorities of its steps, environment by environment; empty without priorities.
+    /// The priorities of each task's steps, environment by environment; empty without priorities.
     priorities: Vec<SumTree>,
-    /// For each task the largest priority so far, which its new steps receive. Errors of tasks differ in size.
+    /// The largest priority of each task so far, which its new steps receive. The size of errors differs between tasks.
     max_priorities: Vec<f64>,
     /// The number of steps written so far, including evicted ones.
     written: u64,
     acting: bool,
 }
 
-/// The priorities of all steps at a moment.
+/// A snapshot of the priorities of all steps.
 pub(crate) struct Priorities {
     trees: Vec<SumTree>,
     largest: Vec<f64>,
@@ -131,9 +131,9 @@ impl Shares {
     }
 }
 
-/// Returns the number of slots for the frames of `steps` steps. An episode has up to `stack` frames more than
-/// steps: there is room for episodes of 64 steps, and if they are shorter, fewer steps are kept. Vectors are
-/// small and have a stack of one; there is always room for them.
+/// Returns the number of slots for the frames of `steps` steps. An episode has up to `stack` more frames than steps.
+/// There is room for episodes of 64 steps; if episodes are shorter, fewer steps are kept. Vectors are small and have a
+/// stack of one, so there is always room for them.
 fn slots(steps: usize, stack: usize) -> usize {
     let for_episodes = if stack == 1 { steps } else { steps / 64 * stack };
     steps.saturating_add(for_episodes).saturating_add(2 * stack + 2)
@@ -262,8 +262,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
         (self.priorities, self.max_priorities) = (trees, largest);
     }
 
-    /// Stores the observation and the action of one step for each own environment. `actions` are the elements of their actions,
-    /// each padded to the largest number of any task.
+    /// Stores the observation and the action of one step for each of this process's environments. `actions` are the
+    /// elements of their actions, each padded to the largest number of any task.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
         let width = actions.len() / self.own.len();
         for ((row, env), action) in self.own().enumerate().zip(actions.chunks_exact(width)) {
@@ -273,8 +273,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.acting = true;
     }
 
-    /// Stores the result of the last step, and exchanges steps with the other processes of the cluster. Returns the number of
-    /// environments that made one; the others only reset.
+    /// Stores the result of the last step, and exchanges steps with the other processes of the cluster. Returns the
+    /// number of environments that made a step; the others only reset.
     pub(crate) fn end_step(&mut self, batch: &Batch, cluster: &Cluster) -> Result<u64, LearnerError> {
         let (own, before) = (self.own(), self.written);
         let is_shared = cluster.num_processes() > 1;
@@ -347,8 +347,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
         (0..self.envs_of.len()).all(|task| self.ready_steps(task) > 0)
     }
 
-    /// Draws the same number of steps of each task, up to one. `beta` is the exponent of the importance
-    /// weights, from 0 (no correction) to 1 (full correction).
+    /// Draws `count` steps. The number of steps per task differs by at most one. `beta` is the exponent of the
+    /// importance weights, from 0 (no correction) to 1 (full correction).
     pub(crate) fn draw(&self, count: usize, beta: f32, rng: &mut impl Rng) -> Vec<Draw> {
         let tasks = self.envs_of.len();
         let first = if tasks > 1 { rng.random_range(0..tasks) } else { 0 };
@@ -408,7 +408,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         }
     }
 
-    /// Returns a step as if it had been drawn uniformly: the given one of those of an environment that can be drawn.
+    /// Returns a step as if it had been drawn uniformly. `index` counts the steps of the environment that can be drawn.
     #[cfg(test)]
     pub(crate) fn draw_of(&self, env: usize, index: usize) -> Draw {
         Draw { env, number: self.histories[env].number(index), weight: 1.0, correction: 1.0 }
@@ -420,7 +420,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.histories[env].ready_steps()
     }
 
-    /// Returns the priority of a drawn step, with its exponent.
+    /// Returns the priority of a drawn step, after the exponent was applied.
     #[cfg(test)]
     pub(crate) fn priority(&self, draw: &Draw) -> f64 {
         self.priorities[self.places[draw.env].0].priority(self.entry(draw.env, draw.number))
@@ -445,12 +445,13 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.histories[draw.env].action(draw.number)
     }
 
-    /// Returns the n-step return from a step on.
+    /// Returns the n-step return that begins with a step.
     pub(crate) fn n_step_return(&self, draw: &Draw) -> NStepReturn {
         self.histories[draw.env].n_step_return(draw.number, self.options.n_step, self.options.gamma).0
     }
 
-    /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes. Draws must be of own environments.
+    /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes. The draws must come from
+    /// this process's environments.
     pub(crate) fn observations(&self, draws: &[Draw]) -> Vec<u8> {
         self.rows(draws, |history, number| history.step(number).observation)
     }

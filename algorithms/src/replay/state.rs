@@ -45,7 +45,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// Writes the frames of all processes, which may be gigabytes, in small pieces. Each process calls this.
     pub(crate) fn write_frames(&self, cluster: &Cluster, out: &mut dyn Write) -> Result<(), LearnerError> {
         let mut result = Ok(());
-        // Every process takes part in every exchange, also one that cannot write.
+        // Every process takes part in every exchange, even one that cannot write.
         let mut write = |bytes: &[u8]| {
             if result.is_ok() {
                 result = out.write_all(bytes);
@@ -73,8 +73,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
         history.frames.used_slots() * self.stack.frame_bytes
     }
 
-    /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`, with the
-    /// frames of each environment. On an error, which is one sentence, nothing has changed.
+    /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`,
+    /// with the frames of each environment. If the state does not fit, returns the reason and changes nothing.
     pub(crate) fn restore(
         &mut self,
         spec: &VectorSpec,
@@ -102,7 +102,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         }
         let lengths = state.histories.iter().map(|history| self.used_bytes(history));
         if !frames.iter().map(|frames| frames.len()).eq(lengths) {
-            return Err("its replay lacks frames");
+            return Err("its replay buffer has the wrong number of frames");
         }
         for env in self.own() {
             let start = self.regions[env].start;

@@ -47,7 +47,7 @@ impl ReplaySize {
     }
 }
 
-/// A replay buffer that cannot be created.
+/// The reason why a replay buffer cannot be created.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {

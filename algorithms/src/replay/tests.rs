@@ -1,4 +1,4 @@
-//! The replay buffer compared with a naive one, which stores the whole stacks of every step.
+//! Compares the replay buffer with a naive one, which stores the whole stacks of every step.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

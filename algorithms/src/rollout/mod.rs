@@ -36,7 +36,8 @@ pub(crate) struct Rollout {
     /// The environments whose steps are written here; the results of others are [set](Self::set_results).
     #[serde(skip)]
     own: Range<usize>,
-    /// Those of the own environments. Not part of the state, which contains them [packed](Self::packed_observations).
+    /// The observations of this process's environments. They are not serialised with the rollout, because the state
+    /// contains them [packed](Self::packed_observations).
     #[serde(skip)]
     observations: Vec<u8>,
     results: Results,
@@ -57,14 +58,14 @@ pub(crate) struct Decision<'a> {
 
 /// The estimates of a complete rollout, entry by entry.
 pub(crate) struct Estimates {
-    /// The values that the estimates begin with.
+    /// The values of the observations, which advantages are relative to.
     pub(crate) values: Vec<f32>,
     pub(crate) advantages: Vec<f32>,
     /// The target of the value head. Advantage plus value, unless the rollout was [evaluated again](Reevaluation).
     pub(crate) returns: Vec<f32>,
 }
 
-/// A rollout in the eyes of a network other than that which acted, entry by entry.
+/// The evaluation of a rollout by a network other than the one that acted, entry by entry.
 pub(crate) struct Reevaluation {
     /// The values of the observations.
     pub(crate) values: Vec<f32>,
@@ -97,7 +98,7 @@ impl Rollout {
         }
     }
 
-    /// Returns true if all own environments have completed their steps.
+    /// Returns true if all of this process's environments have completed their steps.
     pub(crate) fn is_full(&self) -> bool {
         self.steps[self.own.clone()].iter().all(|&steps| steps == self.num_steps)
     }
@@ -107,7 +108,7 @@ impl Rollout {
         self.steps[env]
     }
 
-    /// Returns true if no step was begun.
+    /// Returns true if no step has begun.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.iter().all(|&steps| steps == 0) && !self.acting.contains(&true)
     }
@@ -141,13 +142,13 @@ impl Rollout {
         self.own.clone()
     }
 
-    /// Returns the steps of the own environments, without observations.
+    /// Returns the steps of this process's environments, without observations.
     pub(crate) fn results(&self) -> Results {
         let entries = self.own.start * self.num_steps..self.own.end * self.num_steps;
         self.results.of(entries, self.num_choices, self.num_components)
     }
 
-    /// Sets the steps of all environments, given the results of consecutive ones.
+    /// Sets the steps of all environments. `parts` are the results of consecutive environments.
     pub(crate) fn set_results(&mut self, parts: impl Iterator<Item = Results>) {
         self.results = Results::join(parts);
     }
@@ -240,8 +241,8 @@ impl Rollout {
         (0..self.results.autoreset.len()).filter(|&entry| !self.results.autoreset[entry]).collect()
     }
 
-    /// Computes advantages and returns, given the value of every environment's observation after the last step. If the rollout
-    /// was evaluated again, those of V-trace, which estimate the returns of the network that evaluated it.
+    /// Computes advantages and returns, given the value of every environment's observation after the last step. If the
+    /// rollout was evaluated again, uses V-trace, which estimates the returns of the network that evaluated it.
     pub(crate) fn estimates(
         &self,
         last_values: &[f32],
@@ -295,7 +296,7 @@ impl Rollout {
         entry / self.num_steps
     }
 
-    /// Returns the observation of an entry of an own environment.
+    /// Returns the observation of an entry of one of this process's environments.
     pub(crate) fn observation(&self, entry: usize) -> &[u8] {
         &self.observations[self.observation_start(entry)..][..self.row_bytes]
     }

@@ -38,7 +38,7 @@ impl Results {
         }
     }
 
-    /// Returns those of some entries.
+    /// Returns the results of some entries.
     pub(super) fn of(&self, entries: Range<usize>, num_choices: usize, num_components: usize) -> Self {
         let each = |width: usize| entries.start * width..entries.end * width;
         Self {
@@ -54,7 +54,7 @@ impl Results {
         }
     }
 
-    /// Joins those of consecutive environments.
+    /// Joins the results of consecutive environments.
     pub(super) fn join(parts: impl Iterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for part in parts {

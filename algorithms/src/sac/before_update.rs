@@ -4,7 +4,7 @@ use crate::networks::{SquashedActor, TwinCritic};
 use crate::off_policy;
 use crate::training::Mark;
 
-/// Everything that an update changes, as it was before.
+/// Everything that an update changes, with its value before the update.
 pub(super) struct BeforeUpdate {
     actor: Mark<SquashedActor>,
     critics: Mark<TwinCritic>,

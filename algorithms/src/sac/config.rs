@@ -10,14 +10,15 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct SacConfig {
-        /// The number of steps of all environments together that training lasts.
+        /// The number of steps to train for, over all environments.
         pub total_steps: u64 = 1_000_000 => at_least(1.0),
         /// Step size of the optimiser of the policy.
         pub policy_lr: f64 = 3e-4 => above(0.0),
         /// Step size of the optimisers of the critics and of the temperature.
         pub q_lr: f64 = 1e-3 => above(0.0),
-        /// Capacity of the replay in steps over all environments, at least `batch_size`. Every task has an equal share.
-        pub buffer_size: usize = 1_000_000; fixed "the replay has this capacity",
+        /// Capacity of the replay buffer in steps over all environments, at least `batch_size`. Every task has an equal
+        /// share.
+        pub buffer_size: usize = 1_000_000; fixed "the replay buffer has this capacity",
         /// Discount factor per step.
         pub gamma: f32 = 0.99 => between(0.0, 1.0),
         /// Weight of the critics in an update of the target critics (Polyak averaging); 1 copies them.
@@ -30,19 +31,20 @@ settings! {
         pub learning_starts: usize = 5_000,
         /// The number of gradient steps of the critics per step of an environment.
         pub train_ratio: f64 = 1.0 => above(0.0),
-        /// The number of gradient steps of the critics between two updates of the policy, which make up for the delay by as
-        /// many gradient steps of the policy.
+        /// The number of gradient steps of the critics between two updates of the policy. Each update of the policy
+        /// makes the same number of gradient steps, to compensate for the delay.
         pub policy_frequency: u64 = 2 => at_least(1.0),
         /// True if the temperature is learned, so that the entropy of the policy approaches its target. It begins at 1.
         pub autotune: bool = true,
         /// The temperature without `autotune`: the weight of the policy's entropy relative to the rewards.
         pub alpha: f32 = 0.2 => at_least(0.0),
-        /// The target of the entropy is minus the number of components of an action, times this. Actions are measured in
-        /// -1..=1 whatever their bounds.
+        /// The target entropy is minus the number of components of an action, times this factor. It refers to actions
+        /// in -1..=1, whatever the bounds of the action space.
         pub target_entropy_scale: f32 = 1.0,
-        /// Correlation of the noise of the actions of an environment in successive steps of training; 0 is independent noise.
-        /// The noise of a step keeps its distribution, but lasts longer: an Ornstein-Uhlenbeck process, as in Lillicrap et al.
-        /// 2016 (<https://arxiv.org/abs/1509.02971>). Random actions before learning are repeated with this probability.
+        /// Correlation of the action noise of an environment between successive steps of training; 0 is independent
+        /// noise. The noise of a step keeps its distribution but lasts longer: an Ornstein-Uhlenbeck process, as in
+        /// Lillicrap et al. 2016 (<https://arxiv.org/abs/1509.02971>). Before learning starts, random actions are
+        /// repeated with this probability.
         pub noise_correlation: f32 = 0.0 => between(0.0, 1.0),
     }
 }

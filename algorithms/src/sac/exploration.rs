@@ -25,8 +25,9 @@ impl Exploration {
         }
     }
 
-    /// Returns the next noise of an environment, of which each component has the standard normal distribution and the given
-    /// correlation with the last one: an autoregressive process, which is an Ornstein-Uhlenbeck process in discrete steps.
+    /// Returns the next noise of an environment. Each component has the standard normal distribution and the given
+    /// correlation with the last noise: an autoregressive process, which is an Ornstein-Uhlenbeck process in discrete
+    /// steps.
     pub(super) fn noise(&mut self, env: usize, correlation: f32, rng: &mut ChaCha8Rng) -> &[f32] {
         let own = &mut self.noise[env * self.width..][..self.width];
         let share = (1.0 - f64::from(correlation).powi(2)).sqrt();
@@ -36,7 +37,8 @@ impl Exploration {
         own
     }
 
-    /// Returns the next random action of an environment, uniform in -1..=1: the last one with the given probability.
+    /// Returns the next random action of an environment, uniform in -1..=1. With probability `repetition` it is the
+    /// last one again.
     pub(super) fn random(&mut self, env: usize, repetition: f32, rng: &mut ChaCha8Rng) -> &[f32] {
         let own = &mut self.random[env * self.width..][..self.width];
         let repeats = rng.random::<f32>() < repetition;
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_keeps_its_distribution_and_lasts() {
+    fn correlated_noise_keeps_its_distribution() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut exploration = Exploration::new(2, 1, &mut rng);
         for correlation in [0.0, 0.5, 0.9] {
@@ -82,7 +84,7 @@ mod tests {
             let [mean, square, product] = moments(&noise);
             assert!(mean.abs() < 0.06 && (square - 1.0).abs() < 0.06, "{mean} {square}");
             assert!((product - f64::from(correlation)).abs() < 0.06, "{product}");
-            // 68.3 % lie within one deviation.
+            // 68.3 % lie within one standard deviation.
             let within = noise.iter().filter(|noise| noise.abs() < 1.0).count() as f64 / noise.len() as f64;
             assert!((within - 0.683).abs() < 0.02, "{within}");
         }

@@ -1,4 +1,4 @@
-//! The gradient steps: of the critics, the policy and the temperature.
+//! The gradient steps of the critics, the policy and the temperature.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -22,9 +22,9 @@ const ACTOR_TERMS: [&str; 1] = ["the loss of the policy"];
 
 /// The noise of the actions of a gradient step, each `[rows * components]`.
 pub(super) struct StepNoise {
-    /// Of the actions in the observations that values are bootstrapped from.
+    /// The noise of the actions in the observations that values are bootstrapped from.
     pub(super) successors: Vec<f32>,
-    /// Of the actions of each gradient step of the policy.
+    /// The noise of the actions of each gradient step of the policy.
     pub(super) policy: Vec<Vec<f32>>,
 }
 
@@ -42,7 +42,7 @@ impl Sac {
         let OffPolicy { spec, noise_rng, updates, .. } = &mut self.off_policy;
         let count = rows * spec.max_components();
         let mut noise = || (0..count).map(|_| standard_normal(noise_rng) as f32).collect();
-        // As many steps of the policy as were left out.
+        // An update of the policy makes up for the steps that were skipped.
         let frequency = self.config.policy_frequency;
         let of_policy = if (*updates + 1).is_multiple_of(frequency) { frequency } else { 0 };
         StepNoise { successors: noise(), policy: (0..of_policy).map(|_| noise()).collect() }
@@ -64,7 +64,7 @@ impl Sac {
         Ok(metrics)
     }
 
-    /// Collects the steps of a shard among those of `draws`.
+    /// Collects the steps in `draws` that belong to a shard.
     pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch {
         Minibatch::gather(&self.off_policy, self.statistics.as_ref(), draws, shard, device)
     }
@@ -79,7 +79,7 @@ impl Sac {
         let targets: Vec<Tensor<1>> =
             minibatches.iter().map(|minibatch| self.targets(minibatch, noise)).collect();
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
-        // The details are the mean values.
+        // The details are the mean values of both critics.
         let gradient = self.off_policy.gradient(&self.critics, (&CRITIC_TERMS, 2), shards, |index| {
             let Minibatch { observations, actions, rows, .. } = &minibatches[index];
             let targets = Tensor::from_inner(targets[index].clone());
@@ -109,8 +109,8 @@ impl Sac {
         })
     }
 
-    /// Computes the regression targets of the critics, `[rows]`, without gradients: the reward, and the discounted value of an
-    /// action of the policy with its entropy. `noise` is that of all minibatches.
+    /// Computes the regression targets of the critics, `[rows]`, without gradients: the reward plus the discounted
+    /// value of an action of the policy with its entropy. `noise` is the noise of all minibatches.
     pub(super) fn targets(&self, minibatch: &Minibatch, noise: &[f32]) -> Tensor<1> {
         let Minibatch { successors, successor_rows: rows, rewards, discounts, .. } = minibatch;
         let noise = self.noise_of(minibatch, noise, &successors.device());
@@ -191,7 +191,7 @@ impl Sac {
         -(components as f32) * self.config.target_entropy_scale
     }
 
-    /// Returns the rows of a minibatch in the noise of all minibatches, `[rows, components]`.
+    /// Selects the noise of a minibatch's rows from that of all minibatches, `[rows, components]`.
     fn noise_of(&self, minibatch: &Minibatch, noise: &[f32], device: &Device) -> Tensor<2> {
         let width = self.off_policy.spec.max_components();
         let rows = &minibatch.shard.rows;
@@ -200,8 +200,8 @@ impl Sac {
         Tensor::from_data(TensorData::new(noise, [rows.len(), width]), device)
     }
 
-    /// Turns a `NonFinite` error of a network's step into a report with the minibatch, as far as this process has its
-    /// observations. `targets` are empty if the step had none.
+    /// Turns a `NonFinite` error of a network's step into a report with this process's part of the minibatch. `targets`
+    /// is empty if the step had none.
     fn diagnose<N: Module>(
         &self,
         training: &Training<N>,

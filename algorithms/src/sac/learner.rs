@@ -27,17 +27,17 @@ use crate::{Learner, LearnerError, SpecError, VectorSpec};
 /// Adam epsilon, as in `CleanRL`.
 const ADAM_EPSILON: f32 = 1e-8;
 
-/// A learner by Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods.
+/// A learner that uses Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods.
 pub struct Sac {
     pub(super) config: SacConfig,
     pub(super) policy: PolicyConfig,
-    /// Its updates are those of the critics.
+    /// Its updates are the gradient steps of the critics.
     pub(super) off_policy: OffPolicy<f32>,
     pub(super) actor: Training<SquashedActor>,
     pub(super) critics: Training<TwinCritic>,
     /// Unused if the temperature is fixed.
     pub(super) temperature: Training<Temperature>,
-    /// The critics that targets come from, without gradients.
+    /// The target critics, without gradients.
     pub(super) target: TwinCritic,
     /// The policy that acts: the weights of the trained networks without gradients.
     acting: Policy,
@@ -62,9 +62,9 @@ impl Sac {
         Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
     }
 
-    /// Like [`new`](Self::new), trained together with the other processes of a cluster, and with the part of the replay buffer
-    /// that this process holds in `storage`. Of its batches only the rows of the [own](Cluster::own_envs) environments act and
-    /// are observed here. Each process makes the same calls.
+    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. `storage` holds this
+    /// process's part of the replay buffer. Only the rows of this process's [own](Cluster::own_envs) environments act
+    /// and are observed here. Every process must make the same calls.
     pub fn in_cluster(
         config: SacConfig,
         policy: PolicyConfig,
@@ -130,9 +130,9 @@ impl Sac {
         halt::complete(|stop| self.update_unless(stop))
     }
 
-    /// Like [`update`](Self::update), but if many gradient steps are due, asks `stop` before each. If it returns true, the
-    /// update is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still
-    /// due.
+    /// Like [`update`](Self::update), but calls `stop` before each gradient step if many are due. If `stop` returns
+    /// true, the update is undone and the result is `None`: the learner is bit for bit as before the call, and the
+    /// update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<SacMetrics>, LearnerError> {
         let mut before = self.off_policy.begin_update()?.map(|before| BeforeUpdate::of(self, before));
         let mut steps = Vec::new();
@@ -154,8 +154,8 @@ impl Sac {
         Ok(Some(SacMetrics::mean(&steps, alpha, self.off_policy.replay.len())))
     }
 
-    /// Returns the current policy for the environments of `spec`, without learning. They may be other
-    /// environments than the learner's, but their tasks must be among its tasks.
+    /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from
+    /// the learner's, but their tasks must be among its tasks.
     pub fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
         self.off_policy.spec.check_observations(spec)?;
         self.acting.for_envs(spec)
@@ -185,8 +185,8 @@ impl Sac {
         self.statistics = statistics;
     }
 
-    /// Adds the observations of a batch to the statistics, shard by shard. Those in the replay buffer are normalised anew with
-    /// each gradient step.
+    /// Adds the observations of a batch to the statistics, shard by shard. Observations from the replay buffer are
+    /// normalised by the current statistics in each gradient step.
     fn observe_statistics(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
         let OffPolicy { spec, layout, cluster, .. } = &self.off_policy;
@@ -234,8 +234,8 @@ impl Learner for Sac {
         &self.off_policy.spec
     }
 
-    /// Returns an action of the policy for each environment, or a uniformly random one before learning starts. Draws random
-    /// numbers for each environment, in their order.
+    /// Returns an action of the policy for each environment, or a uniformly random one before learning starts. Draws
+    /// random numbers for each environment, in order.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
         self.off_policy.check_act()?;
         let own = self.off_policy.replay.own();

@@ -3,7 +3,7 @@
 pub struct SacMetrics {
     /// Half the sum of the losses of both critics.
     pub qf_loss: f32,
-    /// For each critic the values of the actions taken.
+    /// The values of the actions taken, according to each critic.
     pub qf_values: [f32; 2],
     /// Norm of the gradient of both critics together.
     pub grad_norm: f32,
@@ -11,7 +11,7 @@ pub struct SacMetrics {
     pub dead_units: f32,
     /// The temperature after the update, averaged over tasks.
     pub alpha: f32,
-    /// Those of the policy, unless no gradient step of the update was one of the policy.
+    /// The metrics of the policy, if the update made gradient steps of the policy.
     pub actor: Option<ActorMetrics>,
     /// The number of steps in the replay buffer that can be drawn.
     pub replay_steps: usize,
@@ -22,7 +22,7 @@ pub struct SacMetrics {
 /// Metrics of the gradient steps of the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActorMetrics {
-    /// The temperature times the log-density of the policy's actions, less their values.
+    /// The temperature times the log-density of the policy's actions, minus their values.
     pub actor_loss: f32,
     /// The entropy of the policy, in nats, as estimated from its actions in -1..=1.
     pub entropy: f32,
@@ -36,7 +36,7 @@ pub(super) struct StepMetrics {
     pub(super) qf_values: [f32; 2],
     pub(super) grad_norm: f32,
     pub(super) dead_units: f32,
-    /// Of the steps of the policy.
+    /// The metrics of the gradient steps of the policy.
     pub(super) actor: Vec<ActorMetrics>,
 }
 

@@ -5,7 +5,8 @@ use crate::observation_statistics::ObservationStatistics;
 use crate::off_policy::{OffPolicy, ShardRows};
 use crate::replay::Draw;
 
-/// Steps drawn from a replay buffer, one per row: those of one shard. Tensors have no gradients of their own.
+/// The steps of one shard that were drawn from a replay buffer, one per row. The tensors do not track gradients
+/// themselves.
 pub(super) struct Minibatch {
     pub(super) shard: ShardRows,
     pub(super) draws: Vec<Draw>,
@@ -25,7 +26,7 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the steps of a shard among those of `draws`. `statistics` are present if observations are normalised.
+    /// Collects the steps in `draws` that belong to a shard. `statistics` are present if observations are normalised.
     pub(super) fn gather(
         off_policy: &OffPolicy<f32>,
         statistics: Option<&ObservationStatistics>,

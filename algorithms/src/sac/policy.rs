@@ -11,7 +11,7 @@ use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_norma
 use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::{LearnerError, SpecError, VectorSpec};
 
-/// A trained policy, used for evaluation only.
+/// A policy that acts without learning.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: SoftActorCritic,
@@ -41,7 +41,7 @@ impl Policy {
         Self { network, reader, normalizer: None }
     }
 
-    /// Returns the same policy for other environments. The policy must know their tasks.
+    /// Returns this policy for other environments. The policy must know their tasks.
     pub(super) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         Ok(Self { reader: self.reader.for_envs(spec)?, ..self.clone() })
     }
@@ -65,13 +65,14 @@ impl Policy {
         }
     }
 
-    /// Returns for each environment the components of the action with the mean before tanh, one after another.
+    /// Returns the components of each environment's greedy action, one environment after another. Before tanh, the
+    /// greedy action is the mean.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.write(batch, |policy| policy.action(&vec![0.0; policy.means.len()]))
     }
 
-    /// Returns for each environment the components of a sampled action, one after another. Draws two random numbers for each
-    /// component, in row order.
+    /// Returns the components of a sampled action of each environment, one environment after another. Draws two random
+    /// numbers for each component, in row order.
     pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<f32>, LearnerError> {
         self.write(batch, |policy| {
             let noise: Vec<f32> = policy.means.iter().map(|_| standard_normal(rng) as f32).collect();
@@ -144,7 +145,7 @@ impl Policy {
     }
 }
 
-/// Computes the actions with the means before tanh, `[rows, components]`.
+/// Computes the greedy actions: the tanh of the means, `[rows, components]`.
 fn greedy_actions(outputs: SquashedOutputs, rows: &RowTasks) -> Tensor<2> {
     let shape = outputs.means.dims();
     let zeros = TensorData::zeros::<f32, _>(shape);

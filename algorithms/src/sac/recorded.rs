@@ -72,7 +72,7 @@ fn assert_equals(name: &'static str) -> Sac {
     sac
 }
 
-/// Fills the replay with the recorded steps.
+/// Fills the replay buffer with the recorded steps.
 fn collect(sac: &mut Sac, recording: &mut Recording) {
     let batches = recording.batches(1).swap_remove(0);
     let actions = recording.floats("actions");

@@ -64,7 +64,7 @@ pub(super) fn write(sac: &Sac, with_replay: bool, out: &mut dyn Write) -> Result
     sac.off_policy.write_state(&HEADER, &state, with_replay, out)
 }
 
-/// Decodes a state. Also returns the frames of the replay.
+/// Decodes a state. Also returns the frames of the replay buffer.
 fn decode(bytes: &[u8]) -> Result<(State<'static>, &[u8]), LearnerError> {
     let (state, frames): (State, _) = HEADER.decode_first(bytes)?;
     if !state.spec.is_consistent(bytes.len()) {
@@ -87,8 +87,8 @@ impl Sac {
         Self::restored(state, frames, Cluster::default(), ReplayStorage::UNLIMITED, device)
     }
 
-    /// Like [`from_state`](Self::from_state), [in a cluster](Self::in_cluster), and with settings that may differ from those in
-    /// the state unless they are [fixed](settings::Field::fixed).
+    /// Like [`from_state`](Self::from_state), but [in a cluster](Self::in_cluster), and with settings that may differ
+    /// from those in the state unless they are [fixed](settings::Field::fixed).
     pub fn from_state_with(
         bytes: &[u8],
         config: SacConfig,

@@ -1,5 +1,5 @@
-//! Harvest, the built-in open game: its rules, and a proof that its best score can always be reached. Addresses and
-//! quantities are those of roms/open/README.md.
+//! Harvest, the built-in open game: its rules, and a proof that its best score can always be reached. The addresses and
+//! numbers are those in roms/open/README.md.
 
 use std::process::Command;
 

@@ -23,7 +23,7 @@ const MAX_VELOCITIES: [f64; 2] = [4.0 * PI, 9.0 * PI];
 /// Sutton (1996), "Generalization in reinforcement learning: successful examples using sparse coarse coding". The equations
 /// are those of Sutton and Barto's book, integrated with the classical Runge-Kutta method.
 ///
-/// Gymnasium computes the sines and cosines of an episode's first observation in single precision. In about two of a thousand
+/// Gymnasium computes the sines and cosines of an episode's first observation in single precision. In about two in a thousand
 /// episodes the last bit of one of them therefore differs from the correctly rounded value used here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acrobot;

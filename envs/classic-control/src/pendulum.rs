@@ -65,7 +65,7 @@ impl Dynamics for Pendulum {
         let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
         let PendulumState { angle, angular_velocity } = *state;
         let deviation = normalized(angle);
-        // As in Gymnasium, products with the torque have single precision, and squares are powers: in about one of a thousand
+        // As in Gymnasium, products with the torque have single precision, and squares are powers: in about one in a thousand
         // cases the C library's `pow` differs from the product in the last bit. The compiler must not see that they are equal.
         let two = black_box(2);
         let square = |number: f64| number.powf(two.into());

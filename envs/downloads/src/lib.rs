@@ -1,7 +1,7 @@
 //! Files that ale-train downloads on first use: ROMs, and the library and models of MuJoCo. They come from `PyPI` through the
 //! [`Pip`] of the user, and stay in the user's [data directory](data_directory).
 //!
-//! Nothing here prints: [`Pip`] passes its one message to a callback.
+//! This crate prints nothing: [`Pip`] passes its only message to a callback.
 
 mod directory;
 mod pip;

@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 
 use thiserror::Error;
 
-/// The words in pip's output if it cannot reach the index.
+/// Phrases in pip's output that show that it cannot reach the index.
 const NETWORK_SIGNS: [&str; 6] = [
     "NewConnectionError",
     "NameResolutionError",
@@ -21,7 +21,7 @@ pub struct Pip {
     announce: fn(&str),
 }
 
-/// A failure of pip, as the end of a sentence.
+/// A failure of pip. The message completes a sentence such as "cannot download X: ...".
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PipError {
     /// There is no Python interpreter to run pip.
@@ -56,7 +56,7 @@ impl Pip {
         Self { interpreters: ["python3", "python"].map(OsString::from).to_vec(), announce }
     }
 
-    /// Returns the same with the given interpreter instead of `python3` and `python`.
+    /// Returns this pip with the given interpreter instead of `python3` and `python`.
     #[must_use]
     pub fn with_interpreter(mut self, interpreter: impl Into<OsString>) -> Self {
         self.interpreters = vec![interpreter.into()];
@@ -68,7 +68,7 @@ impl Pip {
         (self.announce)(line);
     }
 
-    /// Runs a command of pip with its arguments, without its output and without the packages that a package depends on.
+    /// Runs a pip command with its arguments, without showing its output and without fetching dependencies.
     pub fn run<A: AsRef<OsStr>>(
         &self,
         command: &str,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_apart() {
+    fn distinguishes_failures() {
         let failure = |words: &str| run(&format!("echo \"{words}\" >&2; exit 1")).unwrap_err();
         assert!(matches!(failure("/usr/bin/python3: No module named pip"), PipError::NoPip { .. }));
         let network = failure("WARNING: Retrying after NewConnectionError(...)");

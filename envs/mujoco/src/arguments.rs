@@ -91,7 +91,7 @@ impl Arguments {
         self.spec
     }
 
-    /// Checks that a model has what the task needs: at least that many positions, velocities and sites, and an actuator.
+    /// Checks that a model has what the task needs: at least one actuator, and at least `needed` of everything else.
     pub(crate) fn require(&self, model: &Model, needed: Sizes) -> Result<(), MujocoError> {
         let sizes = &model.sizes;
         let counts = [
@@ -136,13 +136,13 @@ impl Arguments {
         if let Value::Range(low, high) = self.value(name) { (*low, *high) } else { (0.0, 0.0) }
     }
 
-    /// Returns a text, or `None` if the argument is of another kind.
+    /// Returns a string, or `None` if the argument is of another kind.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         if let Value::Text(text) = self.value(name) { Some(text) } else { None }
     }
 }
 
-/// Returns what is allowed if a value is not.
+/// Returns a description of the allowed values if a value is invalid.
 fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
     match (name, default, value) {
         ("frame_skip", _, Value::Number(number)) => {

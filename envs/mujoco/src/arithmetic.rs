@@ -39,8 +39,8 @@ pub(crate) fn action_cost(action: &[f32]) -> f32 {
     sum(&action.iter().map(|value| value * value).collect::<Vec<_>>())
 }
 
-/// Returns the Euclidean norm: `numpy.linalg.norm` as NumPy's wheels compute it with AVX2. On some processors with AVX-512
-/// they round products together with their sums, so that the last bit may differ.
+/// Returns the Euclidean norm: `numpy.linalg.norm` as NumPy's wheels compute it with AVX2. On some processors with
+/// AVX-512 they use fused multiply-adds instead, so that the last bit may differ.
 pub(crate) fn norm(vector: &[f64]) -> f64 {
     vector.iter().map(|value| value * value).sum::<f64>().sqrt()
 }

@@ -5,8 +5,8 @@ use crate::info::Info;
 use crate::simulation::{Simulation, State};
 use crate::task::Task;
 
-/// A MuJoCo task without a time limit. Observations, rewards and ends equal Gymnasium's of the same seed and actions in every
-/// bit; [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
+/// A MuJoCo task without a time limit. For the same seed and actions, observations, rewards and terminations equal
+/// Gymnasium's bit for bit. [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
 pub struct MujocoEnv {
     task: Task,
     simulation: Simulation,
@@ -29,7 +29,7 @@ impl MujocoEnv {
         Self { task: task.clone(), simulation, generator: Pcg64::new(0), info: Info::default() }
     }
 
-    /// Returns what is reported with these values.
+    /// Returns the info with this reward and these values.
     fn report(&self, reward: f64, values: &[f64]) -> Info {
         Info::new(self.task.rules().judge.names(), reward, values)
     }

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::fetch::PACKAGES;
 
-/// An error between the id of a task and its environment. Each message is one sentence.
+/// An error in creating an environment from the id of a task. Each message is one sentence.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MujocoError {
@@ -50,7 +50,7 @@ pub enum MujocoError {
         /// The message of the loader.
         reason: String,
     },
-    /// The library has another version.
+    /// The version of the library is not supported.
     #[error("{} is MuJoCo {found}, but only {supported} is supported", path.display())]
     UnsupportedVersion {
         /// The file.
@@ -69,7 +69,7 @@ pub enum MujocoError {
         reason: String,
     },
     /// A model lacks what its task needs.
-    #[error("{} does not suit {task}: {reason}", path.display())]
+    #[error("{} is not suitable for {task}: {reason}", path.display())]
     UnsuitableModel {
         /// The id of the task.
         task: &'static str,
@@ -86,7 +86,7 @@ pub enum MujocoError {
         /// The cause.
         reason: io::Error,
     },
-    /// No directory for MuJoCo is named.
+    /// Neither an argument nor the environment names a directory for MuJoCo.
     #[error(
         "there is no directory for MuJoCo because none of ALE_TRAIN_MUJOCO, XDG_DATA_HOME and HOME is set"
     )]

@@ -23,7 +23,7 @@ impl Installation {
         chosen.map_or_else(directory, |chosen| Ok(chosen.to_owned())).map(Self::new)
     }
 
-    /// Downloads missing and damaged files with the user's pip. Nothing happens if there are none. Waits while another
+    /// Downloads missing and damaged files with the user's pip. Does nothing if there are none. Waits while another
     /// process downloads into the same directory.
     pub fn fetch(&self, pip: &Pip) -> Result<(), MujocoError> {
         let files: Vec<&KnownFile> = std::iter::once(library_file()?).chain(&MODELS).collect();
@@ -50,7 +50,7 @@ impl Installation {
         Ok(())
     }
 
-    /// Moves a complete file to its place, so that there is never half of one.
+    /// Moves a complete file to its place, so that no partial file is ever there.
     fn adopt(&self, from: &Path, file: &KnownFile) -> io::Result<()> {
         let to = self.directory().join(file.path);
         if let Some(parent) = to.parent() {

@@ -1,4 +1,4 @@
-//! The files of an installation: where the wheels have them, and what they contain.
+//! The files of an installation: their paths in the wheels, and the hashes of their contents.
 
 /// A file in a wheel.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use crate::installation::Installation;
 use crate::specs::TASKS;
 use crate::task::Task;
 
-/// Registers the tasks of an installation with Gymnasium's ids and time limits. Accesses no file before an environment is
+/// Registers the tasks of an installation with Gymnasium's ids and time limits. Accesses no file until an environment is
 /// made.
 pub fn register(registry: &mut Registry, installation: &Installation) -> Result<(), RegistryError> {
     for spec in &TASKS {
@@ -26,7 +26,7 @@ pub fn register(registry: &mut Registry, installation: &Installation) -> Result<
     Ok(())
 }
 
-/// Returns the value of a cell, which it fills unless that fails.
+/// Returns the value of a cell, loading it first if the cell is empty. After an error the cell stays empty.
 fn load_once(
     cell: &OnceLock<Task>,
     load: impl FnOnce() -> Result<Task, MujocoError>,

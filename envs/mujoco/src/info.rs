@@ -12,7 +12,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Creates one with values for the first names.
+    /// Creates an info with values for the first of the names.
     pub(crate) fn new(names: &'static [&'static str], reward: f64, values: &[f64]) -> Self {
         let mut info = Self { reward, names, len: values.len(), ..Self::default() };
         info.values[..values.len()].copy_from_slice(values);
@@ -25,7 +25,7 @@ impl Info {
     }
 
     /// Iterates over Gymnasium's names with their values. Elements of arrays have numbered names, such as `tendon_length_0`.
-    /// After a reset only values that do not concern a step are there.
+    /// After a reset, only the values that do not depend on a step are present.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.names.iter().copied().zip(self.values).take(self.len)
     }

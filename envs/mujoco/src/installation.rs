@@ -49,7 +49,7 @@ impl Installation {
         Ok(self.0.library.get_or_init(|| library).clone())
     }
 
-    /// Returns the path of a model of Gymnasium's, or `None` if it has no model with this name.
+    /// Returns the path of one of Gymnasium's models, or `None` if Gymnasium has no model with this name.
     pub(crate) fn model(&self, name: &str) -> Result<Option<PathBuf>, MujocoError> {
         let file = MODELS.iter().find(|file| file.path.rsplit('/').next() == Some(name));
         file.map(|file| self.checked(file)).transpose()

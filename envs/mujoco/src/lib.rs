@@ -4,8 +4,8 @@
 //! their Gymnasium ids and time limits. Library and models come from an [`Installation`] and are loaded at run time: without
 //! one, only making an environment fails.
 //!
-//! Written from the source of Gymnasium 1.4.0 (MIT) and the headers of MuJoCo (Apache-2.0). What Gymnasium only renders with
-//! (`default_camera_config`, `render_mode`, `width` and others) is no argument here.
+//! Written from the source of Gymnasium 1.4.0 (MIT) and the headers of MuJoCo (Apache-2.0). Arguments that affect only
+//! rendering (`default_camera_config`, `render_mode`, `width` and others) do not exist here.
 
 mod arguments;
 mod arithmetic;

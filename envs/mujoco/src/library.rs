@@ -20,7 +20,7 @@ pub(crate) struct RawData([u8; 0]);
 
 type LoadXml = unsafe extern "C" fn(*const c_char, *const c_void, *mut c_char, c_int) -> *mut RawModel;
 
-/// MuJoCo's library, of a version whose structures are known. Stays loaded until the process ends.
+/// MuJoCo's library, in a version whose structures are known. Stays loaded until the process ends.
 pub struct Library {
     pub(crate) offsets: &'static Offsets,
     pub(crate) load_xml: LoadXml,
@@ -103,12 +103,12 @@ impl Symbols<'_> {
 fn not_a_library(path: &Path) -> impl FnOnce(libloading::Error) -> MujocoError {
     let path = path.to_owned();
     move |error| {
-        // The error itself names only the failed call of the loader, its source the cause.
+        // The error itself names only the loader function that failed; its source has the cause.
         let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         MujocoError::NotALibrary { path, reason }
     }
 }
 
-/// By default MuJoCo prints warnings and writes them to a file in the current directory. They tell that a simulation was
-/// unstable, after which MuJoCo resets it.
+/// By default MuJoCo prints warnings and writes them to a file in the current directory. They report that a
+/// simulation has become unstable, after which MuJoCo resets it.
 unsafe extern "C" fn ignore_warning(_message: *const c_char) {}

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::MujocoError;
 use crate::library::{Library, RawModel};
 
-/// A model, which nothing changes after it is loaded.
+/// A model. It never changes after loading.
 pub(crate) struct Model {
     library: Arc<Library>,
     raw: NonNull<RawModel>,

@@ -6,7 +6,7 @@ mod table;
 
 use std::ffi::c_int;
 
-/// Constants of one version. A field of a structure is at that many bytes from its beginning.
+/// Constants of one version. For each field of a structure, the offset in bytes.
 #[derive(Debug)]
 pub(crate) struct Offsets {
     /// As `mj_version` returns it: three digits each for minor and patch version.

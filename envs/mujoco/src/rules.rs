@@ -30,12 +30,12 @@ pub(crate) enum Start {
 const ARM_SPEED: f64 = 0.005;
 
 impl Start {
-    /// Chooses by argument `reset_noise_scale` how far the start may be from the initial state.
+    /// Uniform noise, scaled by the argument `reset_noise_scale`.
     pub(crate) fn uniform(arguments: &Arguments) -> Self {
         Self::Uniform { scale: arguments.number("reset_noise_scale") }
     }
 
-    /// As [`uniform`](Self::uniform), with normal velocities.
+    /// Like [`uniform`](Self::uniform), but with normal noise in the velocities.
     pub(crate) fn normal(arguments: &Arguments) -> Self {
         Self::Normal { scale: arguments.number("reset_noise_scale") }
     }
@@ -109,7 +109,7 @@ fn cylinder(generator: &mut Pcg64) -> [f64; 2] {
 pub(crate) enum Part {
     /// The elements of an array from `first` on, at most `count`.
     Slice { field: Field, first: usize, count: usize, map: Map },
-    /// The first two coordinates of the way from one body to another.
+    /// The first two coordinates of the vector from one body to another.
     Way { from: usize, to: usize },
 }
 
@@ -154,7 +154,7 @@ impl Part {
         }
     }
 
-    /// Passes the elements on.
+    /// Calls `to` with each element.
     pub(crate) fn write(&self, simulation: &Simulation, mut to: impl FnMut(f64)) {
         match *self {
             Self::Slice { field, first, count, map } => {
@@ -179,13 +179,13 @@ impl Map {
     }
 }
 
-/// Returns the way from one body to another.
+/// Returns the vector from one body to another.
 pub(crate) fn way(simulation: &Simulation, from: usize, to: usize) -> [f64; 3] {
     let (start, end) = (simulation.body_position(from), simulation.body_position(to));
     std::array::from_fn(|axis| end[axis] - start[axis])
 }
 
-/// The rules of a task for rewards and the ends of episodes.
+/// The rules of a task for rewards and terminations.
 pub(crate) trait Judge: Send + Sync {
     /// Returns Gymnasium's names of the values that are reported after a step, with those that are also reported after a reset
     /// first.
@@ -196,12 +196,12 @@ pub(crate) trait Judge: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the point whose way during a step counts.
+    /// Returns the point whose displacement during a step is rewarded.
     fn point(&self, _simulation: &Simulation) -> [f64; 2] {
         [0.0; 2]
     }
 
-    /// Judges the step that has led here from a state with this point.
+    /// Judges the step that led to the current state. `before` is the [`point`](Self::point) before the step.
     fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement;
 }
 

@@ -42,8 +42,8 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// The arrays that MuJoCo computes during a step and that are not part of its state. They belong to the time before the
-    /// last integration, so that they cannot be computed again from the state.
+    /// The arrays that MuJoCo computes during a step and that are not part of its state. They belong to the state before
+    /// the last integration, so that they cannot be recomputed from the current state.
     const DERIVED: [Self; 10] = [
         Self::BodyPositions,
         Self::MassCenters,
@@ -135,7 +135,7 @@ impl Simulation {
         self.values(Field::BodyPositions).as_chunks().0[body]
     }
 
-    /// Starts again with these positions and velocities.
+    /// Restarts the simulation with these positions and velocities.
     pub(crate) fn start(&mut self, positions: &[f64], velocities: &[f64]) {
         // SAFETY: the structures belong together.
         unsafe { (self.model.library().reset_data)(self.model.as_ptr(), self.raw.as_ptr()) };
@@ -145,7 +145,7 @@ impl Simulation {
         unsafe { (self.model.library().forward)(self.model.as_ptr(), self.raw.as_ptr()) };
     }
 
-    /// Simulates that many of MuJoCo's steps with constant controls.
+    /// Simulates `steps` of MuJoCo's steps with constant controls.
     pub(crate) fn advance(&mut self, action: &[f32], steps: u32) {
         for (control, &value) in self.values_mut(Field::Controls).iter_mut().zip(action) {
             *control = f64::from(value);
@@ -156,7 +156,7 @@ impl Simulation {
             for _ in 0..steps {
                 (library.step)(self.model.as_ptr(), self.raw.as_ptr());
             }
-            // The steps compute contact forces only for models with sensors of them.
+            // The steps compute contact forces only if the model has sensors for them.
             (library.rne_post_constraint)(self.model.as_ptr(), self.raw.as_ptr());
         }
     }
@@ -181,7 +181,7 @@ impl Simulation {
         State { integration, derived }
     }
 
-    /// Restores a state of a simulation of the same model. Fails without changes if the lengths are others.
+    /// Restores a state of a simulation of the same model. Fails without changes if the lengths differ.
     pub(crate) fn restore(&mut self, state: &State) -> Result<(), EnvError> {
         let derived: usize = Field::DERIVED.iter().map(|field| field.len(&self.model)).sum();
         let (expected, found) =

@@ -29,7 +29,7 @@ impl Task {
         TASKS.iter().map(|spec| spec.id)
     }
 
-    /// Returns the names and default values of the arguments of a task, in the order of Gymnasium's.
+    /// Returns the names and default values of the arguments of a task, in Gymnasium's order.
     pub fn arguments(id: &str) -> Result<&'static [(&'static str, Value)], MujocoError> {
         TaskSpec::find(id).map(|spec| spec.arguments)
     }

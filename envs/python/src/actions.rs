@@ -44,7 +44,7 @@ impl<'py> FromPyObject<'_, 'py> for OwnActions {
 
 /// Copies the elements of an array in the order of its rows.
 fn elements<T: Element + Copy, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> Vec<T> {
-    // Reading in place is the quick case. Its condition excludes arrays in the order of columns, which `to_vec` accepts.
+    // Reading in place is fast. The condition excludes arrays in column-major order, which `to_vec` would accept.
     let in_place = array.is_c_contiguous().then(|| array.to_vec());
     in_place.and_then(Result::ok).unwrap_or_else(|| array.readonly().as_array().iter().copied().collect())
 }

@@ -35,7 +35,7 @@ impl AleState {
         let state = SavedState::from_bytes(bytes);
         state
             .map(Self::new)
-            .map_err(|error| PyValueError::new_err(format!("{error}; states of ale-py do not fit")))
+            .map_err(|error| PyValueError::new_err(format!("{error}; states of ale-py cannot be loaded")))
     }
 }
 

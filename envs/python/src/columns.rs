@@ -52,7 +52,7 @@ pub(crate) struct Column {
 /// The value of a row.
 pub(crate) enum Values {
     I32(fn(&Rows<'_>, usize) -> i32),
-    /// 32 bits in XLA, for which JAX has 64 bits only on request.
+    /// 32 bits in XLA, because JAX enables 64-bit types only on request.
     I64(fn(&Rows<'_>, usize) -> i64),
     /// Likewise.
     F64(fn(&Rows<'_>, usize) -> f64),

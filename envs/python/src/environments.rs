@@ -19,10 +19,10 @@ pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
     state: Mutex<State<E>>,
 }
 
-/// The environments, and what a call finds changed by the one before.
+/// The environments and the state that persists between calls.
 pub(crate) struct State<E: Env + 'static = AtariEnv> {
     pub(crate) env: PoolVectorEnv<E>,
-    /// The seed of each environment that the first reset gives none; empty after it.
+    /// A seed for each environment, used where the first reset has none; empty after the first reset.
     first_seeds: Vec<u64>,
 }
 
@@ -83,7 +83,7 @@ impl<E: Env> State<E> {
         Ok(())
     }
 
-    /// Returns the seeds, before the first reset with one for every environment.
+    /// Returns the seeds. Before the first reset, missing ones are replaced with the first seeds.
     fn with_first_seeds(&self, seeds: &[Option<u64>]) -> Vec<Option<u64>> {
         let first = |index: usize| self.first_seeds.get(index).copied();
         seeds.iter().enumerate().map(|(index, seed)| seed.or_else(|| first(index))).collect()

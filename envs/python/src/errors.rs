@@ -16,7 +16,7 @@ pub(crate) fn of_vector(error: &VectorError) -> PyErr {
     if is_invalid_argument(error) { PyValueError::new_err(message) } else { PyRuntimeError::new_err(message) }
 }
 
-/// Returns true if an argument is invalid whatever the state of the environments.
+/// Returns true if an argument is invalid in every state of the environments.
 pub(crate) fn is_invalid_argument(error: &VectorError) -> bool {
     matches!(
         error,

@@ -45,7 +45,7 @@ mod _native {
         crate::tasks::all()
     }
 
-    /// Returns the directory of ROMs, and the ids of the games whose ROM is there or built in.
+    /// Returns the ROM directory, and the ids of the games whose ROM it contains or that are built in.
     #[pyfunction]
     fn rom_store(py: Python<'_>) -> PyResult<(std::path::PathBuf, Vec<&'static str>)> {
         py.detach(crate::machine::roms)

@@ -8,7 +8,7 @@ use pyo3::PyResult;
 
 use crate::errors;
 
-/// Returns the directory of ROMs, and the ids of the games whose ROM is there or built in.
+/// Returns the ROM directory, and the ids of the games whose ROM it contains or that are built in.
 pub(crate) fn roms() -> PyResult<(PathBuf, Vec<&'static str>)> {
     let store = RomStore::locate(None).map_err(|error| errors::of_rom(&error))?;
     let found = ale::games().iter().map(|game| game.id).filter(|id| store.read(id).is_ok()).collect();

@@ -37,8 +37,8 @@ impl Spares {
         Ok(spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes)))
     }
 
-    /// Returns the buffer, or if it should be page-locked and is not, a copy that is. The environments are created with
-    /// buffers that are not.
+    /// Returns the buffer, or a page-locked copy if it should be page-locked and is not. The environments are created
+    /// with buffers that are not.
     fn pin(&self, py: Python<'_>, buffer: ObservationBuffer) -> PyResult<ObservationBuffer> {
         if self.pinned.is_none() || buffer.is_lent() {
             return Ok(buffer);

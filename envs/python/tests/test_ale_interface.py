@@ -325,7 +325,7 @@ def test_nothing_works_before_a_game_is_loaded() -> None:
             call()
 
 
-def test_what_is_not_available_says_so() -> None:
+def test_unavailable_features_raise_errors() -> None:
     ale = load(ale_train, "harvest")
     for call in (ale.getAudio, ale.getAudioSize):
         with pytest.raises(NotImplementedError, match="sound is not available"):

@@ -1,4 +1,4 @@
-"""Programs that were written for ale-py print the same with ale_train in its place."""
+"""Programs that were written for ale-py print the same output with ale_train in its place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_programs_print_the_same(program: Path) -> None:
     assert ours == theirs
 
 
-def test_every_public_name_exists_or_says_that_it_does_not() -> None:
+def test_every_public_name_exists_or_raises_an_explanation() -> None:
     code = """
 import ale_py
 names = [name for name in dir(ale_py) if not name.startswith("_")]

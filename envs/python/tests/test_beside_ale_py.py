@@ -72,7 +72,7 @@ def test_sizes(size: tuple[int, int], grayscale: bool) -> None:
     Beside("ms_pacman", 1, img_height=height, img_width=width, grayscale=grayscale).run(seed=1, steps=40)
 
 
-def test_lives_come_back_with_an_episodic_life() -> None:
+def test_episodic_life_restores_the_lives() -> None:
     beside = Beside("breakout", 2, episodic_life=True)
     beside.run(seed=3, steps=250)
     assert beside.ends[0] > 8
@@ -123,7 +123,7 @@ def test_a_seeded_reset_loads_and_resets(game: str) -> None:
         beside.reset(seed=seed)
 
 
-def test_an_unseeded_reset_goes_on() -> None:
+def test_an_unseeded_reset_continues_the_frame_count() -> None:
     beside = Beside("pong", 2)
     first = beside.reset(seed=1)["frame_number"]
     second = beside.reset()["frame_number"]
@@ -163,7 +163,7 @@ def test_actions_of_both_integer_types_in_any_layout() -> None:
         beside.step(actions)
 
 
-def test_an_action_that_is_ignored_may_be_any() -> None:
+def test_ignored_actions_may_be_out_of_range() -> None:
     beside = Beside("pong", 1, max_num_frames_per_episode=4)
     beside.reset(seed=5)
     beside.step(np.array([0]))

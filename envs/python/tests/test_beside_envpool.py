@@ -77,7 +77,7 @@ def test_dm(options: dict[str, Any]) -> None:
     our, their = make_both("Breakout-v5", "dm", **options)
     assert our.action_spec() == their.action_spec()
     for our_spec, their_spec in zip(our.observation_spec(), their.observation_spec()):
-        # Ours of rewards has no bounds; EnvPool's lowest is the smallest positive number.
+        # Our spec of rewards has no bounds; EnvPool's minimum is the smallest positive float.
         if isinstance(their_spec, tuple) or their_spec.name == "reward":
             continue
         assert our_spec == their_spec

@@ -136,7 +136,7 @@ def wrapper(env: Any, kind: type) -> Any:
 
 
 @pytest.mark.parametrize("game", ["Breakout", "Seaquest"])
-def test_a_game_goes_as_with_the_wrappers_of_the_script(script: str, game: str) -> None:
+def test_games_play_as_with_the_wrappers_of_the_script(script: str, game: str) -> None:
     import cv2
     from stable_baselines3.common.atari_wrappers import NoopResetEnv
 

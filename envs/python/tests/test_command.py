@@ -45,7 +45,7 @@ def test_unknown_commands_are_errors():
     assert done.returncode == 2 and "invalid choice: 'train'" in done.stderr
 
 
-def test_a_closed_pipe_is_no_traceback():
+def test_a_closed_pipe_prints_no_traceback():
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "w") as pipe:

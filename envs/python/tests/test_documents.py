@@ -1,4 +1,4 @@
-"""The book's part about Python: the API pages equal the docstrings, and each row of the tables is true."""
+"""The Python part of the book: the API pages match the docstrings, and each row of the tables is true."""
 
 import enum
 import re

@@ -28,9 +28,9 @@ from ale_train.errors import GameError
 def test_passes_the_checks_of_gymnasium(game: str, options: dict[str, object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # Gymnasium recommends other spaces of actions than ale-py's.
+        # Gymnasium recommends action spaces that differ from ale-py's.
         warnings.filterwarnings("ignore", ".*symmetric and normalized space")
-        # check_env makes its own environments to render only from a spec.
+        # To check rendering, check_env creates environments itself, which it can do only from a spec.
         check_env(ale_train.AtariEnv(game, render_mode="rgb_array", **options), skip_render_check=True)
 
 
@@ -49,7 +49,7 @@ def test_states_fit_the_same_game_only() -> None:
         other.restore_state(env.clone_state())
     state = pickle.loads(pickle.dumps(env.clone_state()))
     assert state == env.clone_state()
-    with pytest.raises(ValueError, match="states of ale-py do not fit"):
+    with pytest.raises(ValueError, match="states of ale-py cannot be loaded"):
         ale_train.ALEState(b"abc")
     with pytest.raises(RuntimeError, match="is empty"):
         env.restore_state(ale_train.ALEState())
@@ -60,7 +60,7 @@ def test_a_state_restores_into_another_environment() -> None:
     env.reset(seed=1)
     for action in np.random.default_rng(0).integers(6, size=60):
         env.step(action)
-    # An action that is not sticky makes the remembered one the same.
+    # A saved state lacks the last action. With these seeds the next frame is not sticky and does not need it.
     other.reset(seed=2)
     other.restore_state(env.clone_state(include_rng=True))
     for action in np.random.default_rng(1).integers(6, size=60):

@@ -19,7 +19,7 @@ GAMES = [
     "pitfall",
     "pong", "private_eye", "seaquest", "skiing", "space_invaders", "venture",
 ]  # fmt: skip
-#: What the types of observations show, of which a pair has one.
+#: The methods that return what each observation type shows. A pair observes only one of them.
 READINGS = ["getScreenRGB", "getScreenGrayscale", "getRAM"]
 
 
@@ -195,7 +195,7 @@ def test_clone_and_restore(game: str, include_rng: bool) -> None:
         pair.run(None, steps=25)
         pair.ours.restore_state(ours)
         pair.theirs.restore_state(theirs)
-        # The screen is still the one of before, RAM is restored.
+        # RAM is restored, but the screen still shows the old frame.
         assert_same(pair.ours._get_obs(), pair.theirs._get_obs())
         assert_same(pair.ours.ale.getRAM(), pair.theirs.ale.getRAM())
         assert_same(pair.ours._get_info(), pair.theirs._get_info())

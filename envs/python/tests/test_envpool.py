@@ -25,7 +25,7 @@ def test_asynchronous_loop(env_type: str) -> None:
     assert env.spec.config.batch_size == env.config["batch_size"] == 2
     env.async_reset()
     steps, results = np.zeros(3, int) - 1, np.zeros(3, int)
-    # A thread that compiles the game's code at first leaves its environment behind for many rounds, even an episode.
+    # While a thread compiles the game's code, its environment may fall behind by many rounds, even by an episode.
     for _ in range(20_000):
         if (results > 10).all():
             break
@@ -92,7 +92,7 @@ def until_a_life_is_lost(env: Any) -> Any:
     raise AssertionError("no life was lost")
 
 
-def test_a_lost_life_is_a_discount_of_zero_and_no_end() -> None:
+def test_a_lost_life_is_a_discount_of_zero_and_does_not_end_the_episode() -> None:
     options = {"num_envs": 1, "zero_discount_on_life_loss": True}
     step = until_a_life_is_lost(ale_train.make("Breakout-v5", env_type="dm", **options))
     assert (step.step_type[0], step.discount[0]) == (dm_env.StepType.MID, 0)

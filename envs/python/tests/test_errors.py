@@ -168,7 +168,7 @@ def test_masks(mask: Any, error: type[Exception], message: str) -> None:
         env.reset(options={"reset_mask": mask})
 
 
-def test_the_first_reset_is_of_all() -> None:
+def test_the_first_reset_must_include_all_environments() -> None:
     env = make()
     with pytest.raises(RuntimeError, match=r"first reset\(\) must reset every environment \(got 1 of 2\)"):
         env.reset(options={"reset_mask": np.array([True, False])})

@@ -87,7 +87,7 @@ def test_other_methods_of_stable_baselines3() -> None:
         AtariVecEnv("pong", 3, batch_size=2)
 
 
-def test_torchrl_resets_what_is_done() -> None:
+def test_torchrl_resets_done_environments() -> None:
     import torch
     from torchrl.envs.utils import check_env_specs
 

@@ -40,7 +40,7 @@ class Torch(types.ModuleType):
 
 
 class Tensor:
-    """Memory filled with noise, whose address is a multiple of 512 as that of page-locked memory."""
+    """Memory filled with noise. Like that of page-locked memory, its address is a multiple of 512."""
 
     def __init__(self, size: int) -> None:
         memory = np.full(size + 512, 171, np.uint8)
@@ -93,7 +93,7 @@ def test_memory_returns_to_pytorch(torch: Torch) -> None:
     before = view.copy()
     for _ in range(20):
         env.step(np.full(ROWS, 2))
-    # A batch is allocated for each step, and at the beginning once for each that the environments were created with.
+    # One batch is allocated for each step, and one for each batch that the environments were created with.
     assert 21 < len(torch.sizes) <= 24 and len(torch.alive) <= 4
     env.close()
     gc.collect()
@@ -125,7 +125,7 @@ def test_rows_must_be_contiguous(torch: Torch) -> None:
         AtariVectorEnv("pong", ROWS, pin_memory=True, img_height=83, img_width=83, stack_num=1)
 
 
-def test_memory_that_cannot_be_had_is_an_error(torch: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_allocation_is_an_error(torch: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
     env = AtariVectorEnv("pong", ROWS, pin_memory=True)
     env.reset(seed=1)
 

@@ -28,7 +28,7 @@ def test_spaces_when_games_agree() -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_each_game_plays_as_alone(mode: str) -> None:
+def test_each_game_plays_as_it_does_alone(mode: str) -> None:
     games = ["air_raid", "pong", "harvest"]
     options = {"autoreset_mode": mode, "max_num_frames_per_episode": 90}
     together = AtariVectorEnv(games=games, num_envs=2, **options)
@@ -48,7 +48,7 @@ def test_each_game_plays_as_alone(mode: str) -> None:
             assert np.array_equal(batch[4][key], np.concatenate([row[4][key] for row in rows]))
 
 
-def test_the_raw_reward_stands_beside_the_clipped_one() -> None:
+def test_info_contains_the_raw_reward() -> None:
     env = AtariVectorEnv("harvest", 4, extra_info=True)
     raw = AtariVectorEnv("harvest", 4, reward_clipping=False)
     env.reset(seed=1)
@@ -63,7 +63,7 @@ def test_the_raw_reward_stands_beside_the_clipped_one() -> None:
         assert np.array_equal(clipped, rewards.clip(-1, 1))
 
 
-def test_snapshots_go_on_as_if_nothing_had_happened() -> None:
+def test_restored_snapshots_continue_exactly() -> None:
     env = AtariVectorEnv(games=["pong", "harvest"], num_envs=1)
     env.reset(seed=1)
     actions = np.random.default_rng(2).integers(env.action_space.nvec, size=(40, 2))

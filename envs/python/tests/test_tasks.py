@@ -21,7 +21,7 @@ def test_make_vec_makes_tasks_and_games():
 
 
 @pytest.mark.parametrize("make", [ale_train.make_vec, ale_train.make, TaskVectorEnv])
-def test_unknown_ids_have_one_error_with_the_nearest(make):
+def test_unknown_ids_suggest_the_nearest(make):
     with pytest.raises(GameError, match="unknown environment 'CartPol-v1'; did you mean .*CartPole-v1"):
         make("CartPol-v1", num_envs=2)
     with pytest.raises(GameError, match=r"ale_train.tasks\(\) and ale_train.games\(\) list the known ones"):
@@ -61,7 +61,7 @@ def test_actions_that_are_not_finite_are_errors(id, bad):
 @pytest.mark.parametrize(
     ("id", "arguments", "error", "message"),
     [
-        ("CartPole-v1", {"g": 1}, TypeError, 'CartPole-v1 has no argument "g"; it has none'),
+        ("CartPole-v1", {"g": 1}, TypeError, 'CartPole-v1 has no argument "g"; it takes no arguments'),
         ("Pendulum-v1", {"gravity": 1}, TypeError, "its arguments are g"),
         ("Pendulum-v1", {"g": "low"}, TypeError, "g of Pendulum-v1 must be a finite number"),
         ("Pendulum-v1", {"g": {1}}, TypeError, "g of Pendulum-v1 must be .* not set"),
@@ -113,7 +113,7 @@ def test_calls_out_of_order_are_errors():
         env.step([0, 1])
 
 
-def test_a_missing_mujoco_is_one_error(tmp_path):
+def test_a_missing_mujoco_is_a_one_line_error(tmp_path):
     program = "import ale_train\ntry:\n    ale_train.make_vec('Ant-v5', 2)\nexcept OSError as error:\n    print(error)"
     environment = {**os.environ, "ALE_TRAIN_MUJOCO": str(tmp_path / "none"), "PIP_NO_INDEX": "1"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)

@@ -163,7 +163,7 @@ def test_single_environments_are_equal(id):
 
 
 def test_a_step_that_reaches_the_limit_may_also_terminate():
-    # Of some seed, the pole falls in the last step.
+    # For some seed, the pole falls in the last step.
     ours, theirs = pair("CartPole-v1", 64, AutoresetMode.SAME_STEP, max_episode_steps=20)
     assert_same(ours.reset(seed=0), theirs.reset(seed=0))
     both = 0

@@ -43,7 +43,7 @@ def test_threads_share_an_environment() -> None:
             try:
                 env.step(np.zeros(4, int))
             except RuntimeError:
-                pass  # Another thread has sent in between.
+                pass  # Another thread has sent actions in between.
             except BaseException as error:
                 errors.append(error)
 

@@ -17,7 +17,7 @@ from ale_train.vector_env import AtariVectorEnv
 
 STEPS = 60
 
-#: Entries that are in every step of XLA, but in one of NumPy only if an episode ended.
+#: Entries that every step of XLA has, but a step of NumPy only if an episode ended.
 OF_EPISODES = {"final_obs", "episode", "_episode", "final_info"}
 
 ENVIRONMENTS: dict[str, dict[str, Any]] = {
@@ -48,7 +48,7 @@ def assert_same(name: str, ours: Any, expected: np.ndarray) -> None:
 
 
 def assert_same_info(ours: dict[str, Any], expected: dict[str, Any], ended: np.ndarray) -> None:
-    """Compares all entries, in rows whose episode ended those that exist only then."""
+    """Compares all entries. Those that exist only after an episode are compared in rows whose episode ended."""
     assert set(expected) <= set(ours) <= set(expected) | OF_EPISODES
     for name in set(expected) - OF_EPISODES:
         assert_same(name, ours[name], expected[name])
@@ -119,7 +119,7 @@ def test_xla_and_step_alternate() -> None:
         assert_same_batch(batch, same.step(action))
 
 
-def test_resets_with_masks_and_seeds_may_be_computed() -> None:
+def test_masks_and_seeds_of_resets_may_be_traced() -> None:
     env, same = make(), make()
     handle, reset, step = env.xla()
     handle, _ = reset(handle, 1)
@@ -152,7 +152,7 @@ def test_an_unseeded_first_reset_draws_seeds() -> None:
     assert frames() != frames()
 
 
-def test_batches_of_those_that_finish_first() -> None:
+def test_first_come_batches() -> None:
     env = make(num_envs=4, batch_size=2)
     handle, reset, step = env.xla()
     handle, (observations, info) = reset(handle, 5)
@@ -164,7 +164,7 @@ def test_batches_of_those_that_finish_first() -> None:
     assert seen == {0, 1, 2, 3}
 
 
-def test_the_functions_keep_the_environments() -> None:
+def test_the_functions_keep_the_environments_alive() -> None:
     handle, reset, step = make().xla()
     gc.collect()
     handle, _ = reset(handle, 1)

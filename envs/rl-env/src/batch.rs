@@ -114,7 +114,7 @@ pub struct Batch {
     /// seeds and actions.
     pub episode_seconds: Vec<f64>,
     /// Under [`AutoresetMode::SameStep`](crate::AutoresetMode::SameStep): the last observation of the episode that
-    /// ended with this step, or the current observation where none ended. Without rows in other modes.
+    /// ended with this step, or the current observation where none ended. Has no rows in other modes.
     pub final_observations: ObservationBuffer,
 }
 

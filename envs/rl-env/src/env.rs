@@ -130,7 +130,7 @@ fn takes(space: &Space, values: &mut dyn Iterator<Item = f64>) -> bool {
 
 /// The result of one step of one environment, without the observation.
 ///
-/// There is no single `done` flag: a terminated episode has no future value, but a truncated one has, so that learners
+/// There is no single `done` flag: a terminated episode has no future value, but a truncated one does, so learners
 /// bootstrap from its last observation.
 ///
 /// ```

@@ -32,7 +32,7 @@ pub enum VectorError {
         /// The number that was expected.
         expected: usize,
     },
-    /// An index is not that of an environment.
+    /// There is no environment with this index.
     #[error("there is no environment {env}; valid indices are 0 to {}", num_envs.saturating_sub(1))]
     UnknownEnv {
         /// The index that was given.

@@ -33,7 +33,7 @@ def main():
     heights = table("d", lambda first, second: first == 1 and math.isclose(second, 0.97710170126767, rel_tol=1e-13))
     lines = ["//! The layers of the normal distribution, as NumPy has them. Written by `ziggurat.py`."]
     for name, comment, values in [
-        ("LIMITS", "Below this limit, a draw of 52 bits lies in the part of its layer that is below the curve throughout.", limits),
+        ("LIMITS", "Below this limit, a draw of 52 bits lies in the part of its layer that is entirely below the curve.", limits),
         ("WIDTHS", "Bits of the width of each layer, divided by 2^52.", widths),
         ("HEIGHTS", "Bits of the density at the end of each layer.", heights),
     ]:

@@ -1,6 +1,6 @@
 //! The layers of the normal distribution, as NumPy has them. Written by `ziggurat.py`.
 
-/// Below this limit, a draw of 52 bits lies in the part of its layer that is below the curve throughout.
+/// Below this limit, a draw of 52 bits lies in the part of its layer that is entirely below the curve.
 #[rustfmt::skip]
 pub(crate) const LIMITS: [u64; 256] = [
     0x000ef33d8025ef6a, 0x0000000000000000, 0x000c08be98fbc6a8, 0x000da354fabd8142, 0x000e51f67ec1eeea,

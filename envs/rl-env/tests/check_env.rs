@@ -1,4 +1,4 @@
-//! `check_env` finds every way to break a rule, and nothing to object to in an environment that follows them.
+//! `check_env` detects every way to break a rule, and accepts an environment that follows all of them.
 
 use std::cell::Cell;
 

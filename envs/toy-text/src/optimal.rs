@@ -35,7 +35,7 @@ impl Tabular {
 
 impl Taxi {
     /// Returns the largest expected sum of rewards within `max_steps` steps from a reset, or `None` if the passenger may change
-    /// the destination, on which the table of states says nothing.
+    /// the destination, which the table of states does not represent.
     pub fn optimal_return(&self, max_steps: u32) -> Option<f64> {
         (!self.options.fickle_passenger).then(|| self.table.optimal_return(max_steps))
     }
@@ -76,7 +76,7 @@ impl Blackjack {
 
 /// Returns the final hands of a dealer with their probabilities.
 fn dealer_hands(hand: Hand) -> Vec<(Hand, f64)> {
-    // The second card is drawn whatever the first.
+    // The dealer always draws a second card.
     if hand.num_cards >= 2 && hand.sum() >= DEALER_STANDS {
         return vec![(hand, 1.0)];
     }
@@ -84,7 +84,7 @@ fn dealer_hands(hand: Hand) -> Vec<(Hand, f64)> {
         let hands = dealer_hands(hand.with(card));
         hands.into_iter().map(move |(hand, of_hand)| (hand, probability * of_hand))
     });
-    // Hands that pay the same are one.
+    // Hands with the same payoff are merged.
     let mut merged: HashMap<(u32, bool), (Hand, f64)> = HashMap::new();
     for (hand, probability) in drawn {
         merged.entry((hand.score(), hand.is_natural())).or_insert((hand, 0.0)).1 += probability;
@@ -92,7 +92,7 @@ fn dealer_hands(hand: Hand) -> Vec<(Hand, f64)> {
     merged.into_values().collect()
 }
 
-/// Returns the largest expected reward of a player's hand against these hands of the dealer. `known` has those of other hands.
+/// Returns the largest expected reward of a player's hand against these hands of the dealer. `known` caches the values.
 fn best_value(
     hand: Hand,
     dealer: &[(Hand, f64)],

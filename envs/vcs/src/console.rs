@@ -182,7 +182,7 @@ impl Console {
         if long_frames >= WARM_UP / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
     }
 
-    /// Resets every chip. RAM keeps its contents, and the timer starts at another random value.
+    /// Resets every chip. RAM keeps its contents, and the timer starts at a new random value.
     pub fn reset(&mut self) {
         self.replays = Replays::default();
         let machine = &mut self.machine;
@@ -272,8 +272,9 @@ impl Console {
 
     /// Begins and runs a frame. Returns its start.
     ///
-    /// The frame looks only for the collisions that the program is known to read. It runs again, after the
-    /// frames before it that left collisions open, if the program reads those or does not clear them for long.
+    /// The frame looks only for the collisions that the program is known to read. If the program reads a
+    /// collision that was left open, or leaves collisions open for too long, the frames that left it open run
+    /// again first, and then this frame does.
     fn run(&mut self, drawing: Drawing) -> FrameStart {
         let mut start = FrameStart::of(&self.cpu, &mut self.machine);
         let unwanted = self.wanted.unwanted();
@@ -288,7 +289,7 @@ impl Console {
         start
     }
 
-    /// Finds the latches that are open at the start of the current frame.
+    /// Finds the values of the latches that are open at the start of the current frame.
     fn settle(&mut self, start: &mut FrameStart) {
         if start.has_open_latches() {
             let latches = self.latches_after(1 - self.machine.tia.current_screen());
@@ -296,7 +297,7 @@ impl Console {
         }
     }
 
-    /// Returns the latches after the last frame of a screen. Without that frame, those that are set now.
+    /// Returns the latches after the last frame of a screen, or the current ones if that frame is not known.
     fn latches_after(&mut self, screen: usize) -> u16 {
         let Some(mut start) = self.replays.start(screen).cloned() else {
             return self.machine.tia.latches();
@@ -305,7 +306,7 @@ impl Console {
         start.restore(&mut self.cpu, &mut self.machine);
         self.request(Drawing::CollisionsOnly, NONE);
         if self.machine.tia.age_of_open_latches() > 0 {
-            // The frame before had left them open. None are older.
+            // The frame before it left them open. No latches have been open for longer.
             start.settle_latches(self.latches_after(1 - screen));
             start.restore(&mut self.cpu, &mut self.machine);
             self.request(Drawing::CollisionsOnly, NONE);
@@ -466,7 +467,7 @@ impl Console {
         self.machine.inputs = inputs;
     }
 
-    /// Brings the console into a state that [`restore`](Self::restore) refuses: to draw player 0 panics.
+    /// Brings the console into a state that [`restore`](Self::restore) refuses: drawing player 0 panics.
     #[cfg(feature = "testing")]
     pub fn damage(&mut self) {
         self.machine.tia.damage();

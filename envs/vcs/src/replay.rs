@@ -1,5 +1,5 @@
-//! Undrawn screens: a frame that was not drawn is remembered by its start, and replayed if its screen is
-//! needed.
+//! Undrawn screens. For a frame that was not drawn, the state at its start is kept, from which the frame is
+//! replayed if its screen is needed.
 
 use crate::cart::CartridgeState;
 use crate::controllers::Inputs;

@@ -9,9 +9,9 @@ pub(crate) struct WantedLatches {
     read: u16,
     /// Number of frames for which all latches are wanted, because the program does not clear them.
     all_for: u32,
-    /// The last such number.
+    /// The value that was last set for `all_for`.
     last_all_for: u32,
-    /// Number of frames since then.
+    /// Number of frames since all latches were last wanted.
     frames: u32,
 }
 
@@ -31,8 +31,8 @@ impl WantedLatches {
         ALL_LATCHES & !self.read
     }
 
-    /// Learns from a frame that read the open latches `due`, or if there are none, that did not clear the open
-    /// latches for too long. If that happens again and again, all latches are wanted for longer and longer.
+    /// Learns from a frame that read the open latches `due`. If there are none, the program has left latches open
+    /// for too long. If that happens repeatedly, all latches are wanted for more and more frames.
     pub(crate) fn learn(&mut self, due: u16) {
         const SHORTEST: u32 = 4;
         const LONGEST: u32 = 4096;

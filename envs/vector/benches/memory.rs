@@ -1,4 +1,4 @@
-//! Measures the memory of an environment without its rows of the batches, by counting allocations.
+//! Measures the memory of an environment, excluding its rows in the batches, by counting allocations.
 //!
 //! `cargo bench -p vector --bench memory` fails above the limit.
 
@@ -11,10 +11,10 @@ use ale::{AtariOptions, game, roms};
 use rl_env::{Actions, ResetSeeds, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// The maximal number of bytes of an environment.
+/// The maximum size of an environment in bytes.
 const LIMIT: usize = 100_000;
 const GAME: &str = "harvest";
-/// The difference in environments between two vector environments, which cancels their fixed costs.
+/// By how many environments the two measured vector environments differ. The difference cancels their fixed costs.
 const MORE: usize = 64;
 /// The batch being filled and the one that the caller reads.
 const BATCHES: usize = 2;
@@ -50,7 +50,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let (many, _) = held(1 + MORE)?;
     let each = (many - few) / MORE - BATCHES * row;
     let verdict = if each < LIMIT { "below" } else { "NOT below" };
-    println!("{GAME}: {each} bytes beside {BATCHES} rows of {row} bytes, {verdict} {LIMIT}");
+    println!("{GAME}: {each} bytes in addition to {BATCHES} rows of {row} bytes, {verdict} {LIMIT}");
     Ok(if each < LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,4 +1,4 @@
-//! ale-train's side in Rust of `benches/peers`: workloads that are set up once and measured on request.
+//! The Rust workloads of ale-train for `benches/peers`. They are set up once and measured on request.
 //!
 //! `cargo run --release -p vector --example peer -- WORK ...`
 //!

@@ -12,7 +12,7 @@ pub(crate) struct Arrivals {
     /// The number of outstanding rows of each batch of the ring.
     outstanding: Box<[AtomicUsize]>,
     batch_size: usize,
-    /// The number of environments that have been sent to and have not arrived.
+    /// The number of environments that have been sent to and whose results have not arrived.
     in_flight: AtomicUsize,
     failed: AtomicBool,
     failure: Mutex<Option<VectorError>>,

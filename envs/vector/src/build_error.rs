@@ -5,7 +5,7 @@ use ale::AleError;
 use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
 
-/// An error of building a vector environment.
+/// An error in building a vector environment.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BuildError {

@@ -75,8 +75,8 @@ impl<E: Env> Slots<E> {
         self.has_fixed_rows && !self.is_ordered
     }
 
-    /// Locks one slot. The lock is never contended, because the caller does not touch environments in flight. It costs a few
-    /// nanoseconds and spares `unsafe` code.
+    /// Locks one slot. The lock is never contended, because the caller does not touch environments in flight. It costs
+    /// a few nanoseconds and avoids `unsafe` code.
     pub(crate) fn lock(&self, env: usize) -> MutexGuard<'_, Slot<E>> {
         // A panic poisons the lock, but is also recorded as a failure, after which the environment is not used.
         self.envs[env].lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,6 @@
 //! Atari batches equal those that ale-py's `AtariVectorEnv` returned for the same actions, as recorded by
-//! `data/record_atari.py`. There is one test per run. The environment variable `GOLDEN_ATARI_RUNS` names another file of runs.
+//! `data/record_atari.py`. There is one test per run. The environment variable `GOLDEN_ATARI_RUNS` selects a
+//! different file of runs.
 //!
 //! The long runs (`data/atari_long.jsonl`) are 5,000 steps of eight environments each. Only the part up to their first
 //! checksum is checked, unless `GOLDEN_ATARI_RUNS` names that file.

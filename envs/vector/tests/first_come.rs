@@ -1,4 +1,4 @@
-//! Batches smaller than the number of environments, with those that finish first.
+//! Batches smaller than the number of environments, filled by the environments that finish first.
 
 mod stub;
 

@@ -81,7 +81,7 @@ fn no_wake_up_is_lost() {
 }
 
 #[test]
-fn a_cancelled_registration_costs_no_other_thread_its_wake_up() {
+fn a_cancelled_registration_does_not_cost_another_thread_its_wake_up() {
     model(|| {
         let pool = Arc::new(Pool::default());
         let workers = [spawn(&pool, Pool::run_job), spawn(&pool, Pool::run_job)];

@@ -1,4 +1,4 @@
-//! Observations taken out of a batch are unchanged and are never written to again.
+//! Observations taken out of a batch are unchanged and never written to again.
 
 mod stub;
 

@@ -28,7 +28,7 @@ pub(super) fn run(
     out: &mut impl Write,
 ) -> Result<()> {
     let (duration, runs) = (args.subject.duration(), args.runs);
-    ensure!(runs >= 2, "--runs {runs} is not possible: a confidence interval takes 2 or more");
+    ensure!(runs >= 2, "--runs {runs} is not possible: a confidence interval needs 2 or more");
     let num_threads = args.size.num_threads();
     let games = args.subject.games(global)?;
     let file = args.plot.as_deref().map(PlotFile::new).transpose()?;

@@ -1,11 +1,11 @@
 use crate::telemetry::Metric;
 
-/// A symptom of a training that fails, seen in a metric of the updates.
+/// A symptom of failing training, seen in a metric of the updates.
 pub(super) struct Condition {
     pub(super) flag: Metric,
     pub(super) watched: Metric,
     pub(super) bad: Bad,
-    /// The number of reports in a row for which it holds before it counts.
+    /// The number of consecutive reports with the symptom before it counts.
     pub(super) patience: u32,
     /// The name of the metric in the warning.
     pub(super) name: &'static str,
@@ -32,8 +32,8 @@ pub(super) const EXPLOSION: f64 = 1000.0;
 /// The ratio of impossible action values to the largest discounted return of rewards of 1.
 pub(super) const OVERESTIMATION: f64 = 10.0;
 
-/// All conditions. The recorded curves of trainings that succeeded, which a test replays, keep a distance from the bounds:
-/// entropy 0.028 and gradient norm 0.03 at the least, KL divergence 0.06 at the most.
+/// All conditions. A test replays recorded curves of successful runs, which stay clear of the bounds: their minimum
+/// entropy is 0.028, their minimum gradient norm 0.03 and their maximum KL divergence 0.06.
 pub(super) const CONDITIONS: &[Condition] = &[
     Condition {
         flag: Metric::HealthEntropy,
@@ -50,7 +50,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         bad: Bad::Below(1e-5),
         patience: 10,
         name: "gradient norm",
-        suspect: "nothing is learned any more",
+        suspect: "the agent no longer learns",
         remedy: "lower RATE or set policy.layer_norm = true",
     },
     Condition {
@@ -59,7 +59,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         bad: Bad::Above(0.98),
         patience: 10,
         name: "share of dead units in a layer",
-        suspect: "its rectifiers are never active, which the network does not recover from",
+        suspect: "these units are never active, and a network does not recover from that",
         remedy: "start again with a lower RATE or with policy.layer_norm = true",
     },
     Condition {
@@ -113,7 +113,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         bad: Bad::Above(1e3),
         patience: 3,
         name: "temperature",
-        suspect: "the policy cannot reach the target of its entropy",
+        suspect: "the policy cannot reach its target entropy",
         remedy: "raise ALGORITHM.target_entropy_scale or lower RATE",
     },
     Condition {
@@ -122,7 +122,7 @@ pub(super) const CONDITIONS: &[Condition] = &[
         bad: Bad::BeyondReturns,
         patience: 3,
         name: "mean action value",
-        suspect: "no return is that large",
+        suspect: "no return can be that large",
         remedy: "lower RATE",
     },
 ];

@@ -1,6 +1,6 @@
-//! Training watches itself: a warning for each symptom of a training that fails, and a flag in the curves.
+//! Detects failing training: each symptom prints a warning and sets a flag in the curves.
 //!
-//! The state follows from the records of the run alone, so a resumed run reads it back from its curves.
+//! The state depends only on the records of the run, so a resumed run restores it from its curves.
 
 mod conditions;
 mod silence;
@@ -152,7 +152,7 @@ mod tests {
         let expected = |since: u64| {
             let report = since + 9;
             let text = "the policy has stopped exploring; raise ppo.ent_coef or lower ppo.learning_rate";
-            (report, format!("entropy is 0.001 since update {since}: {text}"))
+            (report, format!("entropy is 0.001, a problem since update {since}: {text}"))
         };
         assert_eq!(warnings(&mut health(""), Metric::Entropy, &values), [expected(4), expected(37)]);
         let short = [0.001; 9];
@@ -175,7 +175,7 @@ mod tests {
     fn every_condition_has_a_warning() {
         let usual = [1.0; 5];
         for (algorithm, metric, bad, name) in [
-            ("ppo", Metric::GradientNorm, 0.0, "gradient norm is 0 "),
+            ("ppo", Metric::GradientNorm, 0.0, "gradient norm is 0,"),
             ("ppo", Metric::DeadUnits, 1.0, "share of dead units in a layer is 1.000"),
             ("ppo", Metric::ApproxKl, 2.0, "KL divergence of an update is 2.000"),
             ("ppo", Metric::Clipfrac, 0.9, "clipped fraction is 0.900"),
@@ -225,7 +225,10 @@ mod tests {
         assert_eq!(report(2, Metric::Frames, "pong", 2500.0).warnings, Vec::<String>::new());
         let stuck = report(3, Metric::Frames, "pong", 4200.0);
         assert_eq!(stuck.flags, [Sample::of_task(Metric::HealthEpisodes, "pong", 1.0)]);
-        assert!(stuck.warnings[0].starts_with("no episode of pong has ended for 1650 frames"), "{stuck:?}");
+        assert!(
+            stuck.warnings[0].starts_with("no episode of pong has ended in the last 1650 frames"),
+            "{stuck:?}"
+        );
         assert!(report(4, Metric::Frames, "qbert", 1100.0).warnings[0].contains("qbert"));
     }
 

@@ -38,7 +38,7 @@ impl Silence {
         self.ended = self.frames;
     }
 
-    /// Counts the frames of the game so far. Returns true while no episode has ended for long.
+    /// Counts the frames of the game so far. Returns true while no episode has ended for too long.
     pub(super) fn observe(&mut self, frames: f64, updates: u64) -> bool {
         self.frames = frames;
         let patience = (self.limit / 2.0).max(LONGER * self.longest);
@@ -50,11 +50,11 @@ impl Silence {
         (self.frames - self.ended) / self.num_envs
     }
 
-    /// Returns the warning, if no episode has ended for long enough just now.
+    /// Returns the warning at the report at which no episode has ended for too long.
     pub(super) fn warning(&self, algorithm: &str) -> Option<String> {
         self.streak.begins(1).then(|| {
             format!(
-                "no episode of {} has ended for {:.0} frames of each environment: the agent may be stuck; \
+                "no episode of {} has ended in the last {:.0} frames of each environment: the agent may be stuck; \
                  raise {algorithm}'s exploration, or end such episodes earlier with environments.max_num_frames_per_episode",
                 self.game,
                 self.since_episode()

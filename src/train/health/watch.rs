@@ -82,7 +82,7 @@ impl Watch {
             let since = self.streak.since();
             let rate = format!("{algorithm}.{}", algorithm.descriptor().learning_rate);
             let remedy = remedy.replace("ALGORITHM", algorithm.name()).replace("RATE", &rate);
-            format!("{name} is {} since update {since}: {suspect}; {remedy}", short(value))
+            format!("{name} is {}, a problem since update {since}: {suspect}; {remedy}", short(value))
         })
     }
 }

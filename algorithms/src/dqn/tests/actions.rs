@@ -1,4 +1,4 @@
-//! Legal actions, several choices, tasks of other environments.
+//! Legal actions, actions with several choices, and tasks of other environments.
 
 use std::ops::Range;
 

@@ -37,7 +37,7 @@ fn updated_value_scales_preserve_predictions() {
             let before = (online(&dqn, &envs), of_target(&dqn, &envs));
             dqn.update().unwrap();
             assert_ne!(dqn.actor.head().scales, scales);
-            // The first returns of a task do not preserve predictions.
+            // A task's predictions are not preserved for its first returns.
             if update > 0 {
                 assert!(difference(&before.0, &online(&dqn, &envs)) < 1e-3, "update {update}");
                 assert!(difference(&before.1, &of_target(&dqn, &envs)) < 1e-3, "update {update}");
@@ -54,7 +54,7 @@ fn updated_value_scales_preserve_predictions() {
 }
 
 #[test]
-fn value_scales_are_those_of_the_replay_despite_priorities() {
+fn value_scales_reflect_the_replay_buffer_despite_priorities() {
     // Returns are rewards, uniform in -1000..1000, with deviation 577. They are drawn in proportion to their size, and the
     // deviation of those drawn is 707.
     let config = DqnConfig {

@@ -41,7 +41,7 @@ fn epsilon_is_annealed_linearly() {
 
 #[test]
 fn the_target_network_is_updated_when_it_is_due() {
-    // At most one gradient step for each step of the four environments, so that none is passed over.
+    // At most one gradient step per step of the four environments, so that the test sees each of them.
     let config = DqnConfig { train_ratio: 0.25, ..config() };
     let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
     let fresh = weights(&dqn.target).unwrap();

@@ -124,7 +124,7 @@ fn settings_that_shape_the_state_are_fixed() {
 }
 
 #[test]
-fn states_may_be_taken_between_act_and_observe() {
+fn states_can_be_written_between_act_and_observe() {
     let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
     for _ in 0..10 {
         dqn.act(&envs.batch).unwrap();

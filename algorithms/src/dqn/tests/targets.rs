@@ -31,7 +31,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let spec = vectors();
     let config = DqnConfig { double: true, train_ratio: 0.01, gamma: 0.5, ..config() };
     let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec.clone()));
-    // Another target network than the trained one.
+    // A target network that differs from the trained network.
     let other = Dqn::new(DqnConfig::default(), PolicyConfig::default(), spec, &Device::flex(), 99).unwrap();
     dqn.target = other.target;
     for _ in 0..20 {

@@ -19,8 +19,8 @@ use crate::networks::products::{
 /// Number of images whose weight gradients one thread sums.
 const PART_IMAGES: usize = 16;
 
-/// Values that two rows of positions may take, so that a block of them stays in the first-level cache while the
-/// tiles of a kernel row pass over it.
+/// The largest number of values in two rows of positions, so that a block of them stays in the first-level cache while
+/// the tiles of a kernel row pass over it.
 const BLOCK_VALUES: usize = 6 * 1024;
 
 /// The results of a backward pass.
@@ -83,7 +83,8 @@ impl Backward<'_> {
             part.weight.add_to(&mut weight);
             part.bias.add_to(&mut bias);
         }
-        // SAFETY: every part has written the gradients of all pixels of its images; without them there are no values.
+        // SAFETY: every part has written the gradients of all pixels of its images. If they are not requested, there
+        // are no values.
         let input = unsafe { input.assume_init() }.into_vec();
         Gradients { input: with_input.then_some(input), weight, bias }
     }
@@ -120,11 +121,11 @@ impl Backward<'_> {
     }
 }
 
-/// The gradient of one image's output before the rectifier, with zeros around it: as many as the kernel
-/// reaches beyond the border.
+/// The gradient of one image's output before the rectifier, padded with as many zeros as the kernel reaches beyond the
+/// border.
 pub(super) struct OutputGradient {
     geometry: Geometry,
-    /// `[height, width, outputs]`, and a panel more, since vectors are read at each position.
+    /// `[height, width, outputs]`, and one more panel, because whole vectors are read at each position.
     values: Aligned,
 }
 
@@ -151,7 +152,7 @@ impl OutputGradient {
         (y + border) * self.row() + border * self.geometry.outputs
     }
 
-    /// Reads the gradient of an output, which is given if it was rectified.
+    /// Reads the gradient of an output. `rectified` is the output itself if it was rectified.
     fn read(&mut self, gradient: &[f32], rectified: Option<&[f32]>) {
         let length = self.geometry.output_width() * self.geometry.outputs;
         let arch = Arch::new();
@@ -175,7 +176,7 @@ impl OutputGradient {
         }
     }
 
-    /// Returns the positions of some rows, and their values from a panel's first column on.
+    /// Returns the positions of some rows, and their values starting at the first column of a panel.
     fn rows(&self, first: usize, height: usize, column: usize) -> (&[f32], Grid) {
         let width = self.geometry.output_width();
         let grid = Grid { height, width, row_step: self.row(), step: self.geometry.outputs };
@@ -200,7 +201,7 @@ impl Copies {
         Self { count, images: 0, patches: Vec::new(), gradients: Vec::new() }
     }
 
-    /// Copies an image, which has its padding. Adds the gradients of all copied images to `part` once they are enough.
+    /// Copies a padded image. Adds the gradients of all copied images to `part` once there are enough of them.
     fn add(&mut self, image: &[f32], gradient: &OutputGradient, part: &mut Part) {
         append_patches(part.geometry, image, &mut self.patches);
         gradient.append_to(&mut self.gradients);
@@ -214,7 +215,7 @@ impl Copies {
     fn move_to(&mut self, part: &mut Part) {
         if self.images > 0 {
             let positions = self.images * part.geometry.positions();
-            // Vectors are read at each position.
+            // Whole vectors are read at each position.
             self.gradients.resize(self.gradients.len() + columns_here(), 0.0);
             part.add_patches(&self.patches, &self.gradients, positions);
         }
@@ -258,7 +259,7 @@ impl Part {
         }
     }
 
-    /// Adds the gradients of one image, which has its padding.
+    /// Adds the gradients of one padded image.
     fn add(&mut self, image: &[f32], gradient: &OutputGradient) {
         let Geometry { inputs, kernel, stride, .. } = self.geometry;
         let width = self.weight.width();

@@ -35,7 +35,7 @@ pub(super) fn forward(
     unsafe { output.assume_init() }.into_vec()
 }
 
-/// Memory of a thread.
+/// The buffers of a thread.
 #[derive(Default)]
 struct Buffers {
     padded: Vec<f32>,
@@ -51,7 +51,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// Computes the output for one image with its padding.
+    /// Computes the output for one padded image.
     fn run(&self, image: &[f32], output: &mut [MaybeUninit<f32>]) {
         let Geometry { inputs, kernel, stride, outputs, .. } = self.geometry;
         let row = self.geometry.padded_width() * inputs;

@@ -73,12 +73,13 @@ impl Geometry {
         self.output_height() * self.output_width()
     }
 
-    /// Returns the number of positions of the kernel along an axis that cover a pixel, at most.
+    /// Returns the largest number of kernel positions along an axis that cover the same pixel.
     pub(super) fn taps(self) -> usize {
         self.kernel.div_ceil(self.stride)
     }
 
-    /// Returns the number of positions of the kernel before the first one that would cover its last pixel.
+    /// Returns the number of positions to add before the first one, so that every pixel is covered by the same number
+    /// of positions.
     pub(super) fn border(self) -> usize {
         self.taps() - 1
     }

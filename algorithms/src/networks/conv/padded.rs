@@ -10,7 +10,7 @@ pub(super) fn padded<'a>(geometry: Geometry, image: &'a [f32], buffer: &'a mut V
         return image;
     }
     let padded_row = geometry.padded_width() * inputs;
-    // The zeros of the image before are still there.
+    // The zeros of the previous image are still in place.
     buffer.resize(geometry.padded_height() * padded_row, 0.0);
     for (y, row) in image.chunks_exact(width * inputs).enumerate() {
         let start = (y + padding) * padded_row + padding * inputs;

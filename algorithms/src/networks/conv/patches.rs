@@ -1,24 +1,25 @@
 //! Copies of the values under a kernel.
 //!
-//! A tile of the output is a few positions in a row of an image. If a row has few, the weights are loaded for little work. The
-//! gradient of the weights is a sum over positions, to which each image adds its own. If an image has few, loading and storing
-//! the sums takes longer than adding. The patches of such images are copied, so that those of several images are multiplied
-//! and added together.
+//! A tile of the output covers a few positions in one row of an image. If a row has few positions, loading the weights
+//! takes longer than the multiplications that use them. The gradient of the weights is a sum over positions, to which
+//! each image adds its own. If an image has few positions, loading and storing the sums takes longer than adding. For
+//! such images, the patches are copied, so that the positions of several images are multiplied and added together.
 
 use super::geometry::Geometry;
 
-/// The number of positions in a row from which images are read in place.
+/// The smallest number of positions in a row for which images are read in place.
 const LONG_ROW: usize = 6;
 
-/// The number of positions that are multiplied or added together, at least.
+/// The smallest number of positions that are multiplied or added together.
 const POSITIONS: usize = 32;
 
-/// Returns the number of images whose positions are multiplied or added together, or none if images are read in place.
+/// Returns the number of images whose positions are multiplied or added together, or `None` if images are read in
+/// place.
 pub(super) fn images_at_once(geometry: Geometry) -> Option<usize> {
     (geometry.output_width() < LONG_ROW).then(|| POSITIONS.div_ceil(geometry.positions()))
 }
 
-/// Appends the patches of an image, which has its padding: `[positions, patch]`.
+/// Appends the patches of a padded image: `[positions, patch]`.
 pub(super) fn append_patches(geometry: Geometry, image: &[f32], patches: &mut Vec<f32>) {
     let Geometry { inputs, kernel, stride, .. } = geometry;
     let (row, length) = (geometry.padded_width() * inputs, kernel * inputs);

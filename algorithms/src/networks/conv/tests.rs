@@ -1,5 +1,5 @@
-//! The operation compared with burn's convolution, with finite differences, and with itself on other numbers
-//! of threads.
+//! Compares the operation with burn's convolution, with finite differences, and with itself on different numbers of
+//! threads.
 
 use burn::tensor::TensorData;
 use rand::{Rng, SeedableRng};
@@ -24,8 +24,8 @@ impl Sizes {
     }
 }
 
-/// The Nature layers on 84 x 84, strides as large as the kernel, shapes with remainders on every side, and padding: an IMPALA layer and two
-/// odd ones.
+/// The Nature layers on 84 x 84, strides as large as the kernel, shapes with remainders on every side, and padding: an
+/// IMPALA layer and two odd ones.
 const SIZES: [Sizes; 11] = [
     Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, padding: 0, outputs: 32 },
     Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, padding: 0, outputs: 64 },
@@ -156,7 +156,7 @@ fn results_are_bit_identical_on_one_two_and_three_threads() {
 }
 
 #[test]
-fn an_input_without_gradient_gets_none() {
+fn no_gradient_is_computed_for_an_untracked_input() {
     let (input, weight, bias) = arguments(SIZES[5]);
     let constant = input.detach().set_require_grad(false);
     let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[5].window(), true);

@@ -42,7 +42,7 @@ struct ForwardPart<'a> {
     values: &'a [f32],
     gamma: &'a [f32],
     beta: &'a [f32],
-    /// The least output.
+    /// The smallest possible output.
     least: f32,
     output: &'a mut [f32],
     means: &'a mut [f32],
@@ -133,7 +133,7 @@ impl Backward<'_> {
     }
 }
 
-/// The rows of a backward pass from `first` on that `result` has room for.
+/// Some rows of a backward pass: as many as `result` has room for, starting at `first`.
 struct BackwardPart<'a> {
     pass: Backward<'a>,
     first: usize,

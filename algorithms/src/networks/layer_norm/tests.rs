@@ -1,4 +1,4 @@
-//! The operation compared with burn's and with itself on other numbers of threads.
+//! Compares the operation with burn's, and with itself on different numbers of threads.
 
 use burn::tensor::TensorData;
 use rand::{Rng, SeedableRng};

@@ -36,7 +36,7 @@ impl<'a> Backward<'a> {
         Cow::Owned(result)
     }
 
-    /// Computes the gradient of the input, `[rows, inputs]`, given that of the output before the rectifier.
+    /// Computes the gradient of the input, `[rows, inputs]`, given the gradient of the output before the rectifier.
     pub(super) fn of_input(&self, gradient: &[f32]) -> Vec<f32> {
         let Sizes { rows, inputs, outputs } = self.sizes;
         if rows == 0 {
@@ -46,8 +46,8 @@ impl<'a> Backward<'a> {
             let affine = Affine::new(transposed(right, outputs), &vec![0.0; right.len() / outputs], false);
             multiply(&affine, count, |rows| Rows::of_matrix(left, outputs, rows))
         };
-        // Transposes the gradient and the result if they have fewer elements than the weight. Transposing the weight behind
-        // the convolutions takes longer than its product with a few rows.
+        // Transposes the gradient and the result if they have fewer elements than the weight. For the layer after the
+        // convolutions, transposing the weight takes longer than its product with a few rows.
         if rows * (inputs + outputs) < inputs * outputs {
             let result = product(gradient, inputs, self.weight);
             (0..rows).flat_map(|row| result.iter().skip(row).step_by(rows)).copied().collect()
@@ -56,7 +56,7 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Computes the gradients of weight and bias, given that of the output before the rectifier.
+    /// Computes the gradients of weight and bias, given the gradient of the output before the rectifier.
     pub(super) fn of_parameters(&self, gradient: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let Sizes { rows, inputs, outputs } = self.sizes;
         if rows == 0 {

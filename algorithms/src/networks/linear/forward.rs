@@ -12,7 +12,7 @@ use crate::networks::products::{Affine, Panels, Rows};
 /// over them.
 const PART_ROWS: usize = 60;
 
-/// Number of rows from which packing the weight pays.
+/// The smallest number of rows for which packing the weight pays off.
 const MANY_ROWS: usize = 32;
 
 /// Computes `input * weight + bias`, optionally rectified: `[rows, outputs]`.
@@ -26,7 +26,7 @@ pub(super) fn forward(sizes: Sizes, input: &[f32], weight: &[f32], bias: &[f32],
     multiply(&affine, sizes.rows, |rows| Rows::of_matrix(input, sizes.inputs, rows))
 }
 
-/// Applies a layer to `count` rows, of which `left` returns some: `[count, outputs]`.
+/// Applies a layer to `count` rows: `[count, outputs]`. `left` returns the rows of a range.
 #[allow(unsafe_code)]
 pub(super) fn multiply<'a>(
     affine: &Affine<'_>,

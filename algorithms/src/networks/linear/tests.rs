@@ -1,4 +1,5 @@
-//! The operation compared with sums by definition, with burn's, and with itself on other numbers of threads and rows.
+//! Compares the operation with sums by definition, with burn's, and with itself on different numbers of threads and
+//! rows.
 
 use burn::module::{Module, Param};
 use burn::tensor::TensorData;
@@ -167,7 +168,7 @@ fn outputs_of_a_row_do_not_depend_on_the_other_rows() {
         extension::linear(input, weight.clone(), bias.clone(), false).try_into_vec_as().unwrap()
     };
     let all = output(input.clone());
-    // Below and above the number of rows from which the weight is packed.
+    // Below and above the number of rows at which the weight is packed.
     for count in [1, 7, 31, 32, 65] {
         assert_eq!(
             output(input.clone().narrow(0, 20, count)),

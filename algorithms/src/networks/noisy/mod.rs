@@ -94,8 +94,9 @@ impl NoisyLinear {
         (weight, bias.squeeze_dim(0))
     }
 
-    /// Draws noise for `rows` rows, or with `rows = 1` for any number of them: normal values `x`, transformed to
-    /// `sign(x) * sqrt(|x|)`. Of `layers` layers side by side each row uses one, so that they share it.
+    /// Draws noise for `rows` rows, or with `rows = 1` the same noise for any number of rows: normal values `x`,
+    /// transformed to `sign(x) * sqrt(|x|)`. Each row uses only one of the `layers` layers side by side, so they share
+    /// the noise.
     pub fn draw_noise(&self, rows: usize, layers: usize, rng: &mut impl Rng, device: &Device) -> LayerNoise {
         let [inputs, outputs] = self.weight.dims();
         let outputs = outputs / layers;
@@ -152,8 +153,8 @@ impl Dense {
         }
     }
 
-    /// Computes `[rows, outputs]` of `[rows, inputs]`; with `tasks`, of layers side by side only the outputs of that of each
-    /// row's task. Sets negative outputs to 0 if `rectify` is true.
+    /// Computes `[rows, outputs]` of `[rows, inputs]`. With `tasks`, computes only the outputs of the layer of each
+    /// row's task, out of several layers side by side. Sets negative outputs to 0 if `rectify` is true.
     pub fn forward(
         &self,
         input: Tensor<2>,
@@ -170,8 +171,8 @@ impl Dense {
         }
     }
 
-    /// Draws noise for `rows` rows, or with `rows = 1` for any number of them, which `layers` layers side by side share;
-    /// `None` for a plain layer.
+    /// Draws noise for `rows` rows, or with `rows = 1` the same noise for any number of rows. The `layers` layers side
+    /// by side share it. Returns `None` for a plain layer.
     pub fn draw_noise(
         &self,
         rows: usize,

@@ -1,5 +1,5 @@
-//! Weights with noise as an extension of burn's flex backend, with its own backward pass. One pass over the weights takes the
-//! place of a second matrix product.
+//! Noisy weights as an extension of burn's flex backend, with their own backward pass. One pass over the weights
+//! replaces a second matrix product.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use crate::networks::flex::{slice, tensor};
 
 /// Returns `weight + sigma * outer(inputs, outputs)` on flex. Tracks gradients of `weight` and `sigma`, both
-/// `[inputs, columns]`, if they do. The noise of the outputs, `[1, outputs]`, repeats over the columns; that of the inputs is
-/// `[1, inputs]`.
+/// `[inputs, columns]`, if these do. The noise of the inputs is `[1, inputs]`; that of the outputs, `[1, outputs]`,
+/// repeats over the columns.
 pub(super) fn noisy_weight(
     weight: Tensor<2>,
     sigma: Tensor<2>,
@@ -27,7 +27,7 @@ pub(super) fn noisy_weight(
     Tensor::from_dispatch(<Dispatch as NoisyWeight>::noisy_weight(weight, sigma, inputs, outputs))
 }
 
-/// Backends with weights with noise.
+/// Backends with noisy weights.
 #[backend_extension(Flex, Autodiff)]
 trait NoisyWeight: Backend {
     /// [`noisy_weight`](fn@noisy_weight).
@@ -83,7 +83,8 @@ impl Noise {
         Self { inputs: inputs.to_contiguous(), outputs: outputs.to_contiguous() }
     }
 
-    /// Computes a weight of the layer from each element of two of them and its noise.
+    /// Computes a matrix of the shape of the weights. `element` returns a value, given the elements of both matrices
+    /// and the noise at its place.
     #[allow(unsafe_code)]
     fn map(
         &self,

@@ -14,7 +14,7 @@ pub(in crate::networks) struct Affine<'a> {
     outputs: usize,
 }
 
-/// A matrix `[inputs, outputs]`. Products are the same in every bit for both.
+/// A matrix `[inputs, outputs]`. Products with both variants are bit-identical.
 enum Weight<'a> {
     Packed(Panels),
     /// Only the last panel is packed, if the outputs do not fill it.

@@ -25,7 +25,7 @@ pub(in crate::networks) fn columns_here() -> usize {
     Arch::new().dispatch(Columns)
 }
 
-/// Values whose first one begins a cache line.
+/// Values that are aligned to a cache line.
 #[derive(Debug)]
 pub(in crate::networks) struct Aligned {
     values: Vec<f32>,

@@ -36,7 +36,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Operation that writes `max(left * right + bias, least)` to `result`, whose contents do not matter. A NaN remains one.
+/// Operation that writes `max(left * right + bias, least)` to `result`, whose previous contents do not matter. NaN
+/// stays NaN.
 pub(in crate::networks) struct Product<'a> {
     pub(in crate::networks) left: Rows<'a>,
     /// A panel with one row per column of `left`. There may be more rows, which are ignored.
@@ -119,7 +120,7 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
     }
 }
 
-/// Stores as many columns as there is place for.
+/// Stores as many columns as there is room for.
 #[inline(always)]
 fn store<S: Simd>(place: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s) {
     let (vectors, _) = S::as_uninit_mut_simd_f32s(place);

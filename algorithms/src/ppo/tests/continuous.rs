@@ -59,7 +59,7 @@ fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
             assert_legal(&spec, actions.as_actions());
             assert!(policy.log_probs(&envs.batch).unwrap().iter().all(Vec::is_empty));
         }
-        // The densities of the taken actions are those of acting.
+        // The densities of the actions are the same as when they were chosen.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner_of(once, &policy, &spec), RandomEnvs::new(spec.clone()));
         for _ in 0..48 {
@@ -114,7 +114,7 @@ fn statistics_are_those_of_all_transitions_before_the_last_update() {
 }
 
 #[test]
-fn statistics_belong_to_the_exported_weights_and_return_with_them() {
+fn statistics_are_exported_and_restored_with_the_weights() {
     let spec = numbers(AutoresetMode::NextStep);
     let (mut ppo, mut envs) = (learner_of(config(), &normalizing(), &spec), RandomEnvs::new(spec.clone()));
     (0..20).for_each(|_| _ = step(&mut ppo, &mut envs));
@@ -133,7 +133,7 @@ fn statistics_belong_to_the_exported_weights_and_return_with_them() {
 }
 
 #[test]
-fn deviations_of_the_state_are_exported_as_a_layer_and_return_from_it() {
+fn state_dependent_deviations_are_exported_and_restored_as_a_layer() {
     let spec = bounded(AutoresetMode::NextStep);
     let policy =
         PolicyConfig { deviation: Deviation::State, squash_actions: true, ..PolicyConfig::default() };

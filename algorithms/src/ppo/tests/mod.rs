@@ -73,7 +73,7 @@ fn metrics_of_tasks_add_up_to_those_of_the_update() {
 }
 
 #[test]
-fn one_task_has_no_metrics_of_its_own() {
+fn a_single_task_has_no_metrics_of_its_own() {
     let mut spec = vectors();
     spec.tasks.truncate(1);
     spec.task_ids = vec![0; 4];
@@ -96,7 +96,7 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
                 assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
             }
             assert!(ppo.state().unwrap() == restored.state().unwrap());
-            // The policy knows the environments by their spaces, factored or not.
+            // The policy recognises the environments by their spaces, factored or not.
             let mut plain = spec.clone();
             plain.tasks[0] = Task::new("factored", 5);
             let policy = ppo.policy(&plain).unwrap();
@@ -108,7 +108,7 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
             assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
             assert_eq!(actions.discrete().unwrap()[0], best);
         }
-        // The probabilities of the taken actions are those of acting.
+        // The probabilities of the actions are the same as when they were chosen.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
         for _ in 0..48 {

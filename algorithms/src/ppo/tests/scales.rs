@@ -21,7 +21,7 @@ fn updated_value_scales_preserve_predictions() {
         let (before, scales) = (values(&ppo, &envs), ppo.actor.scales.clone());
         ppo.update().unwrap();
         assert_ne!(ppo.actor.scales, scales);
-        // The first returns of a task do not preserve predictions.
+        // A task's predictions are not preserved for its first returns.
         if update == 0 {
             continue;
         }
@@ -34,11 +34,11 @@ fn updated_value_scales_preserve_predictions() {
 }
 
 #[test]
-fn old_values_have_the_scale_of_the_outputs_also_in_the_first_update() {
+fn old_values_are_in_the_scale_of_the_outputs_even_in_the_first_update() {
     let losses = |clip_vloss: bool| {
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
-        // The only minibatch of an update has the network that acted, whose values are the old values: clipping a change
-        // has no effect, however narrow the range. The learning rate is too small to change anything.
+        // With a single minibatch, the network in training is the one that acted, and its values are the old values:
+        // clipping a change has no effect, however narrow the range. The learning rate is too small to change anything.
         let once = PpoConfig { num_minibatches: 1, update_epochs: 1, learning_rate: 1e-30, ..config() };
         let config = PpoConfig { clip_vloss, clip_coef: 1e-4, ..once };
         let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();

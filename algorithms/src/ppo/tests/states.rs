@@ -103,7 +103,8 @@ fn settings_that_shape_the_state_are_fixed() {
     let wider = PolicyConfig { hidden_size: Some(65), ..policy() };
     assert_eq!(fixed(continued(&ppo, config(), wider)), "hidden_size");
     let shorter = continued(&ppo, PpoConfig { total_steps: 256, ..config() }, policy()).err();
-    let allowed = "total_steps = 256 is not possible: it must be 320 or more, which have been made already";
+    let allowed =
+        "total_steps = 256 is not possible: it must be at least 320, the number of steps already made";
     assert_eq!(shorter.map(|error| error.to_string()).as_deref(), Some(allowed));
     let free = PpoConfig { gamma: 0.5, clip_coef: 0.3, num_minibatches: 2, learning_rate: 1.0, ..config() };
     assert_eq!(continued(&ppo, free.clone(), policy()).unwrap().config(), &free);
@@ -142,7 +143,7 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_o
 }
 
 #[test]
-fn states_may_be_taken_between_act_and_observe_and_before_an_update() {
+fn states_can_be_written_between_act_and_observe_and_before_an_update() {
     let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
     let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
     while !ppo.is_ready() {

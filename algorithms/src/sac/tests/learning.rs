@@ -38,7 +38,7 @@ fn experienced(mode: AutoresetMode, steps: usize) -> (Sac, RandomEnvs) {
     (sac, envs)
 }
 
-/// Gives a network the weights that `change` makes of each of its own.
+/// Returns a network in which `change` has replaced each weight.
 fn with_weights<M: Module>(network: &M, change: impl Fn(&str, usize, f32) -> f32) -> M {
     let changed = weights(network).unwrap().into_iter().map(|NamedWeights { name, shape, values }| {
         let values = values.iter().enumerate().map(|(index, &value)| change(&name, index, value)).collect();
@@ -105,8 +105,8 @@ fn truncated_steps_are_bootstrapped_from_their_final_observation() {
     assert!(truncated > 2);
 }
 
-/// The gradient of the policy's loss with respect to a bias equals the finite difference, although the policy reaches the loss
-/// through the critics.
+/// The gradient of the policy's loss with respect to a bias equals the finite difference, even though the policy
+/// affects the loss through the critics.
 #[test]
 fn the_gradient_of_the_policy_equals_finite_differences() {
     let (sac, _) = experienced(AutoresetMode::NextStep, 30);
@@ -172,7 +172,7 @@ fn target_critics_follow_slowly() {
 }
 
 #[test]
-fn the_policy_makes_up_for_its_delay() {
+fn the_policy_compensates_for_its_delay() {
     for frequency in [1, 2, 3] {
         let config = SacConfig { policy_frequency: frequency, train_ratio: 1.0, ..config() };
         let spec = numbers(AutoresetMode::SameStep);
@@ -230,7 +230,7 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
 }
 
 #[test]
-fn players_act_greedily_or_sample() {
+fn policies_act_greedily_or_sample() {
     for settings in variants() {
         let spec = numbers(AutoresetMode::SameStep);
         let (sac, envs) = (learner(settings, spec.clone()), RandomEnvs::new(spec.clone()));

@@ -1,4 +1,5 @@
-//! Errors: values that are not finite, calls out of order, foreign batches, environments and settings that SAC lacks.
+//! Errors: values that are not finite, calls out of order, foreign batches, and environments and settings that SAC does
+//! not support.
 
 use burn::tensor::Device;
 use rl_env::{AutoresetMode, Batch, Space};
@@ -87,7 +88,7 @@ fn environments_that_sac_cannot_learn_in_are_refused() {
     );
     let unbounded = refused(spec_of_numbers(vector(), mode));
     assert!(
-        unbounded.ends_with("need finite bounds. PPO without the latter learns unbounded actions"),
+        unbounded.ends_with("need finite bounds. Without squash_actions, PPO learns unbounded actions"),
         "{unbounded}"
     );
     let images = VectorSpec { observation_space: Space::bytes([2, 36, 36]), ..numbers(mode) };
@@ -95,7 +96,7 @@ fn environments_that_sac_cannot_learn_in_are_refused() {
 }
 
 #[test]
-fn settings_of_the_network_that_sac_lacks_are_refused() {
+fn unsupported_settings_of_the_network_are_refused() {
     let refused = |policy: PolicyConfig| match Sac::new(config(), policy, vectors(), &Device::flex(), 7) {
         Err(LearnerError::Config(error)) => error.field,
         Err(error) => panic!("{error}"),

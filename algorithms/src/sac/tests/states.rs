@@ -74,7 +74,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn states_may_be_taken_between_act_and_observe() {
+fn states_can_be_written_between_act_and_observe() {
     let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
     for _ in 0..10 {
         sac.act(&envs.batch).unwrap();
@@ -187,7 +187,7 @@ fn a_learner_starts_from_the_weights_of_another_one() {
 }
 
 #[test]
-fn known_tasks_keep_their_outputs_beside_new_ones() {
+fn known_tasks_keep_their_outputs_when_others_are_new() {
     let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
     while sac.updates() < 4 {
         step(&mut sac, &mut envs);

@@ -1,5 +1,4 @@
-//! An arbitrary file as a zip archive of ROMs: nothing is written outside the ROM directory, and nothing in it that is no
-//! known ROM.
+//! Imports an arbitrary file as a zip archive of ROMs. Only known ROMs may be written, and only to the ROM directory.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! An arbitrary file as a cartridge. Interpreted and translated, it must run the same and never panic or hang.
+//! Runs an arbitrary file as a cartridge, interpreted and translated. Both must behave alike and never panic or hang.
 
 #![no_main]
 

@@ -208,7 +208,8 @@ impl Ale {
         self.state.variables.lives()
     }
 
-    /// Returns the number of frames since the game was loaded. Of resets only mode selection counts.
+    /// Returns the number of frames since the game was loaded. Of the frames of a reset, only those of mode
+    /// selection count.
     pub fn frame_number(&self) -> u32 {
         self.state.frame_number
     }

@@ -19,11 +19,11 @@ use view::{View, ViewState};
 pub struct AtariInfo {
     /// Remaining lives.
     pub lives: i32,
-    /// Frames since the ROM was loaded, which a seeded reset does again. Includes the no-ops of resets.
+    /// Frames since the ROM was loaded, including the no-ops of resets. A seeded reset loads the ROM again.
     pub frame_number: u32,
     /// Frames since the last reset.
     pub episode_frame_number: u32,
-    /// True if the game is over, and not only an episode.
+    /// True if the whole game is over. An episode may end earlier, for example with a lost life.
     pub game_over: bool,
     /// Frames of the episode that count towards its limit: those of steps.
     pub elapsed_frames: u32,
@@ -226,8 +226,8 @@ impl AtariEnv {
 
     /// Emulates the frames of one step and adds the newest frame to the observation.
     ///
-    /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones. `EnvPool`
-    /// ignores no frame that the observation of a whole step would show.
+    /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones.
+    /// With `EnvPool`'s rules, the observation shows whichever of the step's last two frames were emulated.
     fn play(&mut self, action: Action, strength: f32) -> Step {
         let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
         let (mut has_previous, mut has_last) = (false, true);
@@ -266,8 +266,8 @@ impl AtariEnv {
         }
     }
 
-    /// Plays the steps after a lost life, which the agent does not see, and adds them to the step that lost it. Their
-    /// rewards are not learned from.
+    /// Plays the steps after a lost life, which the agent does not see, and merges them into the step that lost it.
+    /// Their rewards are added only to the raw reward.
     fn continue_after_lost_life(&mut self, step: Step) -> Step {
         let third = self.action_codes.get(2).and_then(|&code| Action::new(code));
         let mut whole = step;

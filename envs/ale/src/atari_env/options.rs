@@ -85,13 +85,14 @@ pub struct AtariOptions {
 /// The rules that govern how episodes begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EpisodeRules {
-    /// Those of ale-py 0.12.1. A reset plays FIRE, then one NOOP less than drawn; in games without FIRE, the drawn number of
-    /// NOOPs. A step that ends the episode does not show its last frame. With `episodic_life`, a lost life resets the game.
+    /// Those of ale-py 0.12.1. A reset plays FIRE, then one NOOP fewer than drawn; in games without FIRE, the drawn
+    /// number of NOOPs. A step that ends the episode does not show its last frame. With `episodic_life`, a lost life
+    /// resets the game.
     #[default]
     AlePy,
     /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP more. A
     /// step ends early only when the game is over, and shows the last frames that it reached. With `episodic_life`, a lost
-    /// life ends the episode, but the next one continues the game with a stack of frames from before.
+    /// life ends the episode, but the next one continues the game and keeps the stack of frames.
     EnvPool,
 }
 

@@ -1,8 +1,8 @@
 //! From the console's screens to observations: colours, maximum of two frames, area resize, frame stack.
 //!
-//! Every step processes the whole screen in one pass over its rows. A row that equals the row above is resized once,
-//! and a row of the result is copied from the one before if nothing has changed that it shows: three quarters of them
-//! on average.
+//! Every step processes the whole screen in one pass over its rows. Consecutive equal rows are resized only once. A row
+//! of the result is copied from the previous result if the rows that it covers are unchanged, which is true of three
+//! quarters of the rows on average.
 
 mod avx2;
 mod avx512;
@@ -48,8 +48,8 @@ impl Preprocessing {
 ///
 /// An observation is made from two frames: the *last* frame of a step and the *previous* one. They are pooled after the
 /// conversion to greyscale or RGB and before the resize. As in ale-py, the pooled image replaces the last frame: a step
-/// that ends before its last frame shows the pooled image of the step before, pooled with its own previous frame if it
-/// reached that.
+/// that ends before its last frame shows the pooled image of the step before, pooled with its own previous frame if the
+/// step reached that frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Preprocessor {
     settings: Preprocessing,

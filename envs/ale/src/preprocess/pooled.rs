@@ -5,7 +5,7 @@ use super::screen::Row;
 /// The pooled image before the resize, in greyscale or RGB.
 #[derive(Clone, Debug)]
 pub(super) struct Pooled {
-    /// The pixels of each row. Only rows that are their own holder are valid.
+    /// The pixels of each row. Valid only for rows that hold their own pixels.
     rows: Box<[u8]>,
     row_len: usize,
     /// For each row the row that holds its pixels: itself, or an equal row above.
@@ -87,7 +87,7 @@ impl Frames<'_> {
             return true;
         }
         holders[row] = above as u16;
-        // Otherwise it has equalled the one above before, too.
+        // If `before != row`, this row equalled the one above in the previous image, too.
         before != row && self.above_unchanged
     }
 

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::digest::Md5Sum;
 use super::wheel::WHEEL;
 
-/// An error between the name of a game and its ROM image. Each message is one sentence that says how to proceed.
+/// An error in finding, reading or importing ROM images. Each message is one sentence; most say how to proceed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RomError {

@@ -12,7 +12,7 @@ use super::wheel::Wheel;
 
 impl RomStore {
     /// Returns the image of a game, fetching it first if it is missing and `pip` is given. A damaged image is an error,
-    /// because something happened to a file that was good.
+    /// because a file that was once valid has changed.
     pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
         match (self.read(id), pip) {
             (Err(RomError::Missing { .. }), Some(pip)) => {

@@ -4,8 +4,8 @@
 //! 0.12.1 ships; a [`RomStore`] is a directory with verified copies of them. Images come from files of the user
 //! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's pip ([`RomStore::fetch`]).
 //!
-//! Nothing here prints: [`Pip`] passes its one message to a callback. Error messages name the commands of `ale-train`
-//! that help.
+//! This module prints nothing: [`Pip`] passes its only message to a callback. Error messages name the commands of
+//! `ale-train` that help.
 
 mod builtin;
 mod digest;

@@ -14,7 +14,7 @@ pub const WITHOUT_ROMS: &str = "ALE_TRAIN_TESTS_WITHOUT_ROMS";
 ///
 /// # Panics
 ///
-/// If the image is unavailable otherwise: a test that cannot run must not pass.
+/// If the image is unavailable and [`WITHOUT_ROMS`] is not `1`, because a test that cannot run must not pass.
 pub fn for_tests(id: &str) -> Option<Arc<[u8]>> {
     let without_roms = env::var_os(WITHOUT_ROMS).is_some_and(|value| value == "1");
     let pip = Pip::new(|line| eprintln!("{line}"));

@@ -9,7 +9,7 @@ use super::error::RomError;
 /// The package that ships the ROMs, at the version of the manifest.
 pub const WHEEL: &str = "ale-py==0.12.1";
 
-/// The options for the wheel of another platform, if there is none for the user's. Its ROMs are the same.
+/// Options to download the wheel of a different platform, if there is none for the user's. Its ROMs are the same.
 const ANY_PLATFORM: [&str; 5] = [
     "--only-binary=:all:",
     "--platform=manylinux_2_28_x86_64",

@@ -1,4 +1,4 @@
-//! Some sessions of the fuzz target `../fuzz`.
+//! Runs some sessions of the fuzz target in `../fuzz`.
 
 mod session;
 

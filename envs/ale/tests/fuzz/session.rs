@@ -1,5 +1,5 @@
 //! A session with the emulator in which a string of bytes determines everything: the ROM image, the settings, the
-//! actions, and the damage to snapshots. For no string may it panic or hang.
+//! actions, and the damage to snapshots. No string may make it panic or hang.
 
 use ale::{Action, Ale, AleSettings, PoweredGame, game};
 use vcs::{

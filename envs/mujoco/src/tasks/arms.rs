@@ -7,10 +7,11 @@ use crate::model::{Model, Sizes};
 use crate::rules::{Judge, Judgement, Map, Part, Rules, Start, way};
 use crate::simulation::{Field, Simulation};
 
-/// Ways between bodies and controls cost.
+/// Penalizes distances between bodies, and the controls.
 struct Arm {
     names: &'static [&'static str],
-    /// The ways with their weights. The controls are counted after the first.
+    /// The pairs of bodies whose distances are penalized, with their weights. The control cost is inserted after the
+    /// first.
     ways: Vec<(Way, f64)>,
     control_weight: f64,
 }

@@ -10,8 +10,8 @@ use crate::simulation::{Field, Simulation};
 
 const SIZES: Sizes = Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, sites: 0, tendons: 0 };
 
-/// The arrays that both tasks observe in addition to the joints: the argument that includes each, and its first element. The world
-/// and the forces on the root, which has no actuator, are left out.
+/// The arrays that both tasks observe in addition to the joints: the argument that includes each, the array, and the
+/// first element observed. The world body and the forces on the root, which has no actuator, are left out.
 const PARTS: [(&str, Field, usize); 4] = [
     ("include_cinert_in_observation", Field::Inertias, 10),
     ("include_cvel_in_observation", Field::BodyVelocities, 6),
@@ -59,7 +59,7 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
     Ok(Rules { start: Start::uniform(arguments), observation, judge: Box::new(runner) })
 }
 
-/// Height earns; controls and impacts cost.
+/// Rewards height; penalizes controls and impacts.
 struct Standup {
     timestep: f64,
     start_height: f64,

@@ -7,7 +7,7 @@ use crate::model::{Model, Sizes};
 use crate::rules::{Judge, Judgement, Map, Part, Rules, Start};
 use crate::simulation::{Field, Simulation};
 
-/// Every step earns 1 until the pole falls.
+/// Rewards each step with 1 until the pole falls.
 struct Pendulum;
 
 pub(crate) fn inverted_pendulum(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
@@ -34,7 +34,7 @@ impl Judge for Pendulum {
     }
 }
 
-/// Standing earns; distance of the tip from the middle and speed cost.
+/// Rewards standing; penalizes speed and the distance of the tip from its upright position.
 struct DoublePendulum {
     healthy_reward: f64,
 }

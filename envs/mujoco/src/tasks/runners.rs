@@ -1,4 +1,4 @@
-//! The tasks of moving forward: Ant, HalfCheetah, Hopper, Humanoid, Swimmer, Walker2d.
+//! The locomotion tasks: Ant, HalfCheetah, Hopper, Humanoid, Swimmer, Walker2d.
 
 use crate::arguments::Arguments;
 use crate::arithmetic::{action_cost, norm, sum, sum_of_squares};
@@ -7,7 +7,7 @@ use crate::model::{Model, Sizes};
 use crate::rules::{Judge, Judgement, Map, Part, Rules, Start};
 use crate::simulation::{Field, Simulation};
 
-/// A body that earns its speed in x, and pays for its controls and for contacts.
+/// Rewards the speed of a body along x and its health; penalizes its controls and contact forces.
 pub(super) struct Runner {
     pub(super) names: &'static [&'static str],
     /// The number of names that are also reported after a reset.
@@ -25,7 +25,7 @@ pub(super) struct Runner {
     pub(super) health: Option<Health>,
 }
 
-/// The point whose speed counts.
+/// The point whose speed is rewarded.
 pub(super) enum Point {
     /// The first two positions.
     Root,
@@ -42,7 +42,7 @@ pub(super) struct Contact {
     pub(super) cost: Option<(f64, f64)>,
 }
 
-/// When a body is healthy, and what that earns.
+/// The conditions under which a body is healthy, and the reward for it.
 pub(super) struct Health {
     pub(super) reward: f64,
     pub(super) terminates: bool,
@@ -54,11 +54,11 @@ pub(super) struct Health {
 pub(super) enum Condition {
     /// All positions and velocities are finite.
     Finite,
-    /// A position lies between limits, which belong to the range.
+    /// A position lies between limits, inclusive.
     Within(usize, (f64, f64)),
-    /// A position lies between limits.
+    /// A position lies between limits, exclusive.
     Between(usize, (f64, f64)),
-    /// The velocities, and the positions from the third on, lie between limits.
+    /// The velocities, and the positions from the third on, lie between limits, exclusive.
     StateBetween((f64, f64)),
 }
 
@@ -88,7 +88,7 @@ impl Health {
 }
 
 impl Runner {
-    /// A runner without contact cost and health whose point is its root.
+    /// Creates a runner without contact cost and health, whose point is its root.
     pub(super) fn new(
         arguments: &Arguments,
         model: &Model,
@@ -117,7 +117,7 @@ impl Runner {
         }
     }
 
-    /// Returns the value of a name that is reported also after a reset.
+    /// Returns the value of a name that is also reported after a reset.
     fn place(&self, name: &str, simulation: &Simulation) -> f64 {
         let positions = simulation.values(Field::Positions);
         let element = |field, index: usize| simulation.values(field).get(index).copied().unwrap_or(f64::NAN);
@@ -224,7 +224,7 @@ pub(super) fn joints(arguments: &Arguments, hidden: usize, velocities: Map) -> V
     ]
 }
 
-/// The sizes of a model with that many positions and velocities.
+/// The sizes of a model with these numbers of positions and velocities.
 fn sizes(positions: usize, velocities: usize) -> Sizes {
     Sizes { positions, velocities, ..Sizes::default() }
 }

@@ -1,4 +1,4 @@
-//! Every mistake is one sentence that names its cause.
+//! Every error message is one sentence that names the cause.
 
 use std::fs;
 use std::path::Path;
@@ -100,7 +100,7 @@ fn bad_models_are_refused() {
     let reason = "it has 0 positions, but 2 are needed";
     assert_eq!(
         message(empty, "HalfCheetah-v5"),
-        format!("{} does not suit HalfCheetah-v5: {reason}", path.display())
+        format!("{} is not suitable for HalfCheetah-v5: {reason}", path.display())
     );
     let missing = [("xml_file", Value::from("no/model.xml"))];
     assert!(error(&installation(), "Ant-v5", &missing).starts_with("no/model.xml is not a model"));

@@ -12,7 +12,7 @@ const SEED: u64 = 5;
 
 type Limited = TimeLimit<MujocoEnv>;
 
-/// Ends episodes within the steps of a test, by fall or by limit.
+/// A step limit so low that episodes end within a test even if nothing falls.
 const LIMIT: u32 = 25;
 
 fn tasks() -> Vec<Task> {
@@ -95,7 +95,7 @@ fn batches_in_order_equal_single_environments() {
 }
 
 #[test]
-fn batches_of_the_first_to_come_equal_single_environments() {
+fn first_come_batches_equal_single_environments() {
     for task in tasks() {
         let expected: Vec<Vec<Row>> = (0..NUM_ENVS).map(|env| alone(&task, env)).collect();
         let options = PoolOptions { batch_size: 2, num_threads: 3, ..PoolOptions::default() };

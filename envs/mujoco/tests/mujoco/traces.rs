@@ -1,5 +1,5 @@
-//! The tasks equal Gymnasium's in every bit of observations, rewards, ends and `info`: in the recorded traces, or in those of
-//! the directory in `ALE_TRAIN_MUJOCO_TRACES`.
+//! Observations, rewards, flags and `info` of the tasks equal Gymnasium's bit for bit, in the recorded traces or in
+//! those of the directory `ALE_TRAIN_MUJOCO_TRACES`.
 
 use std::env;
 use std::fs::read_to_string;

@@ -12,7 +12,7 @@ if __name__ == "__main__":
         status = main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader, such as ``head``, has enough. Python would flush the closed pipe again when it exits.
+        # The reader, such as ``head``, has closed the pipe. Python would flush it again at exit and fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     sys.exit(status)

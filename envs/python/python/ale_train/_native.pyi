@@ -85,7 +85,7 @@ def xla_targets() -> list[tuple[str, Any]]:
     """Returns the name and address of each function that XLA calls."""
 
 def rom_store() -> tuple[Path, list[str]]:
-    """Returns the directory of ROMs, and the ids of the games whose ROM is there or built in."""
+    """Returns the ROM directory, and the ids of the games whose ROM it contains or that are built in."""
 
 def mujoco_installation() -> tuple[Path | None, str | None]:
     """Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if any."""
@@ -136,7 +136,7 @@ class ALEInterface:
         """Creates an emulator without a game."""
     @staticmethod
     def setLoggerMode(mode: LoggerMode | int) -> None:
-        """Accepts ale-py's levels of messages. The emulator writes none."""
+        """Accepts ale-py's message levels. The emulator writes no messages."""
     @staticmethod
     def isSupportedROM(rom: str | os.PathLike[str]) -> str | None:
         """Returns the id of a ROM's game, or None if it is not supported."""
@@ -170,13 +170,13 @@ class ALEInterface:
             RuntimeError: There is no such setting, it has another type, or it is not available.
         """
     def getInt(self, key: str) -> int:
-        """Returns a setting as an integer, -1 if there is none of this name."""
+        """Returns a setting as an integer, or -1 if there is no setting of this name."""
     def getFloat(self, key: str) -> float:
-        """Returns a setting as a number, -1 if there is none of this name."""
+        """Returns a setting as a number, or -1 if there is no setting of this name."""
     def getBool(self, key: str) -> bool:
-        """Returns a setting as a boolean, False if there is none of this name."""
+        """Returns a setting as a boolean, or False if there is no setting of this name."""
     def getString(self, key: str) -> str:
-        """Returns a setting as a string, empty if there is none of this name."""
+        """Returns a setting as a string, empty if there is no setting of this name."""
     def loadROM(self, rom: str | os.PathLike[str]) -> None:
         """Loads the ROM of a file and resets the game.
 
@@ -319,7 +319,8 @@ class ALEInterface:
     def cloneSystemState(self) -> ALEState:
         """Saves the state with the generator of sticky actions."""
     def restoreState(self, state: ALEState) -> None:
-        """Restores a saved state. The screen is that of the next frame, and sticky frames repeat the last action.
+        """Restores a saved state. The screen does not change until the next frame, and a sticky frame repeats the last
+        action performed before the call.
 
         Raises:
             RuntimeError: The state is empty or belongs to another game.

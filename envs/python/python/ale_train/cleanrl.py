@@ -14,7 +14,7 @@ __all__ = ["CleanRLVectorEnv"]
 
 
 class CleanRLVectorEnv(AtariVectorEnv):
-    """The vector environment that CleanRL's Atari scripts make of ``make_env``, on the work-stealing pool.
+    """The vector environment that CleanRL's Atari scripts build with ``make_env``, on the work-stealing pool.
 
     Episodes end with each lost life, after which the game continues with NOOP, FIRE and the third action, as with the
     wrappers of Stable-Baselines3 that the scripts use. The step that ends an episode returns the first observation of
@@ -72,7 +72,7 @@ def _with_lists(
     truncations: np.ndarray,
     info: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-    """Replaces the infos of episodes that ended by those of Gymnasium 0.29."""
+    """Replaces the infos of episodes that ended with those of Gymnasium 0.29."""
     over = terminations | truncations
     if over.any():
         episodes, complete = info.pop("episode", {}), info.pop("_episode", np.zeros(len(over), bool))

@@ -13,7 +13,7 @@ from ale_train import _native
 
 __all__ = ["information", "main"]
 
-#: Packages whose versions matter to problems.
+#: Packages whose versions are worth reporting with a problem.
 _PACKAGES = ("gymnasium", "numpy")
 
 

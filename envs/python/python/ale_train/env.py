@@ -123,7 +123,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         self.observation_space = spaces.Box(0, 255, shape, np.uint8)
 
     def seed_game(self, seed: int | None = None) -> tuple[int, int]:
-        """Seeds the generator of random frame skips and, from the next loading on, that of sticky actions.
+        """Seeds the generator of random frame skips and, from the next time the game is loaded, that of sticky actions.
 
         Args:
             seed: The seed; None draws one.

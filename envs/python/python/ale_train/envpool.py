@@ -47,7 +47,7 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         task_id: The game: ``"Pong-v5"``, ``"ALE/Pong-v5"`` or ``"pong"``; or one of ``ale_train.tasks()``, such as
             ``"Ant-v5"``.
         env_type: ``"gymnasium"``, ``"gym"`` (the same) or ``"dm"`` (requires the package dm_env).
-        config: Fields of ``Config``: ``num_envs``, ``batch_size``, ``seed`` and so on. For other tasks than games,
+        config: Fields of ``Config``: ``num_envs``, ``batch_size``, ``seed`` and so on. For tasks other than games,
             fields of ``TaskConfig`` and arguments of Gymnasium's environment. Games also have ``render_mode``, None or
             ``"rgb_array"``, and ``render_env_id``, the environment that ``render()`` shows, 0 by default.
 
@@ -89,7 +89,7 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
     return make(task_id, "gymnasium", **config)
 
 
-#: The same: EnvPool's functions return what Gymnasium's do in both.
+#: An alias: in EnvPool, too, both functions return results in Gymnasium's form.
 make_gym = make_gymnasium
 
 
@@ -104,7 +104,7 @@ def make_dm(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
 
 
 def make_spec(task_id: str, **config: Any) -> Spec | TaskSpec:
-    """Returns the spec of environments, which are not kept.
+    """Returns the spec of environments, which are created and closed again.
 
     Args:
         task_id: As for ``make``.
@@ -293,7 +293,7 @@ class Spec:
 
 
 def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape in which EnvPool has observations of this shape, whose colours are last."""
+    """Returns EnvPool's shape of observations of this shape, whose colour channels come last."""
     return (shape[0] * shape[3], *shape[1:3]) if len(shape) == 4 else shape
 
 
@@ -361,7 +361,10 @@ class EnvPool:
         return self._recv()
 
     def send(self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None) -> None:
-        """Sends actions without waiting. A synchronous pool may be sent to in part; ``recv`` returns those that were.
+        """Sends actions without waiting; ``recv`` returns the results.
+
+        With a synchronous pool, actions may be sent to only some of the environments; ``recv`` then returns their
+        results only.
 
         Args:
             action: One action for each environment: whole numbers of shape ``(rows,)``, or floats of ``(rows, n)``; or
@@ -375,7 +378,7 @@ class EnvPool:
         """
         action, env_id = _action_and_ids(action, env_id)
         if env_id is None and not self._envs._open_pool().was_reset:
-            # The first action is ignored and resets, like one after an episode.
+            # The first action is ignored and resets the environment, like an action after the end of an episode.
             return self.async_reset()
         self._envs.send(self._whole_numbers(np.asarray(action)), env_id)
         self._sent += self.all_env_ids.tolist() if env_id is None else np.asarray(env_id).tolist()
@@ -389,7 +392,7 @@ class EnvPool:
 
     def _recv(self) -> Results:
         sent, self._sent = self._sent, []
-        # Those of an asynchronous pool are in flight for any number of batches.
+        # In an asynchronous pool, an environment may be in flight for any number of batches.
         if self.is_async or not sent:
             return self._results(self._envs.recv())
         if len(sent) < self.num_envs:
@@ -444,8 +447,8 @@ class EnvPool:
             env_ids: One environment or several, which must not be in flight; by default ``render_env_id``.
 
         Raises:
-            RuntimeError: ``render_mode`` is None, as for all other environments than games; or an environment is in
-                flight.
+            RuntimeError: ``render_mode`` is None, as it always is for environments other than games; or an environment
+                is in flight.
         """
         if self.render_mode is None or not isinstance(self._envs, AtariVectorEnv):
             raise RuntimeError("render_mode is None; create the environments with render_mode='rgb_array'")
@@ -541,8 +544,8 @@ class State(NamedTuple):
 
 
 class DmEnvPool(EnvPool):
-    """The pool of ``env_type="dm"``. The discount is 0 if an episode has ended, as in EnvPool also by truncation, or if
-    a life was lost and ``zero_discount_on_life_loss`` is set."""
+    """The pool of ``env_type="dm"``. As in EnvPool, the discount is 0 if an episode has ended, even by truncation, or
+    if a life was lost and ``zero_discount_on_life_loss`` is set."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Resets environments.

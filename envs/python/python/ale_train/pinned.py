@@ -1,4 +1,4 @@
-"""Page-locked memory for observations, from which a GPU copies without a detour."""
+"""Page-locked memory for observations, which a GPU can read directly."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Allocate = Callable[[int], tuple[int, Any]]
 def allocator() -> Allocate:
     """Returns a function that allocates page-locked memory from PyTorch.
 
-    PyTorch keeps memory that was dropped for later allocations, and reuses it only after all copies from it that were
-    started with ``non_blocking=True`` have been completed.
+    PyTorch caches dropped memory for later allocations. It reuses the memory only after all copies from it that were
+    started with ``non_blocking=True`` have completed.
 
     Raises:
         RuntimeError: PyTorch is missing, or finds no GPU with CUDA.

@@ -37,7 +37,8 @@ def register_envs(namespace: str = "ALE") -> None:
 
     With the default namespace, ``gymnasium.make("ALE/Pong-v5")``, ``gymnasium.make("PongNoFrameskip-v4")`` and
     ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` create environments of this package, even if ale-py has registered
-    the ids. Another namespace keeps both: ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``.
+    the ids. Another namespace, as in ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``, leaves the ids of ale-py
+    unchanged.
 
     As in ale-py, ``repeat_action_probability`` is 0.25 in the versions 5 and 0 (Machado et al., 2018).
 
@@ -66,7 +67,7 @@ def register_tasks() -> None:
     """Registers classic control, toy text and MuJoCo as ``ale_train/Ant-v5`` and so on, for ``gymnasium.make`` and
     ``gymnasium.make_vec``.
 
-    Importing the package does it.
+    This happens when the package is imported.
     """
     for id, max_episode_steps, reward_threshold in _native.tasks():
         gymnasium.registry.pop(f"ale_train/{id}", None)
@@ -88,7 +89,7 @@ def _register(
     repeat_action_probability: float,
     vector_entry_point: str | None = None,
 ) -> None:
-    """Registers an environment in the place of one of the same id."""
+    """Registers an environment, replacing any with the same id."""
     id = f"{namespace}/{name}" if namespace else name
     kwargs: dict[str, Any] = {
         "game": game,

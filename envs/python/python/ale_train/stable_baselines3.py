@@ -21,8 +21,8 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
 
     Observations are stacks of frames ``(num_envs, 4, 84, 84)``, so that ``VecFrameStack`` and ``VecTransposeImage`` are
     not needed. Neither is ``VecMonitor``: ``infos[i]["episode"]`` has the return and length of whole games. With
-    ``life_loss_info=True`` a lost life is a ``done`` and the game continues, with ``fire_after_lost_life=True`` as with
-    Stable-Baselines3's ``AtariWrapper``.
+    ``life_loss_info=True`` a lost life is reported as ``done`` while the game continues. Adding
+    ``fire_after_lost_life=True`` makes it continue as with Stable-Baselines3's ``AtariWrapper``.
     """
 
     def __init__(self, game: str, num_envs: int, *, seed: int | None = None, **options: Any) -> None:

@@ -55,7 +55,7 @@ class TaskConfig:
 
     @classmethod
     def of(cls, task: str, options: dict[str, Any]) -> TaskConfig:
-        """Creates a configuration of the options of the pool and of the environment."""
+        """Creates a configuration from the options of the pool and of the environment."""
         own = {field.name for field in dataclasses.fields(cls)} - {"task", "arguments"}
         known = {name: value for name, value in options.items() if name in own}
         return cls(task, **known, arguments={name: options[name] for name in options if name not in own})
@@ -133,7 +133,7 @@ class TaskSpec:
 
 
 def _in_one_array(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
-    """Returns the space in which EnvPool has the observations of a space: a tuple is one array."""
+    """Returns EnvPool's space for the observations of a space: a tuple becomes one array."""
     if not isinstance(space, Tuple):
         return space
     largest = np.array([int(part.n) - 1 for part in space if isinstance(part, Discrete)], np.int32)

@@ -17,7 +17,8 @@ __all__ = ["TaskEnv"]
 class TaskEnv(gymnasium.Env[Any, Any]):
     """One environment, as ``gymnasium.make("ale_train/CartPole-v1")`` creates it with Gymnasium's time limit.
 
-    Results equal those of Gymnasium's environment, as described for ``TaskVectorEnv``. Scalars in infos are NumPy's.
+    Results equal those of Gymnasium's environment, as described for ``TaskVectorEnv``. Scalars in infos have NumPy's
+    types.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}

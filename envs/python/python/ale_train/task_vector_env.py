@@ -30,12 +30,12 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     """Environments of classic control, toy text or MuJoCo on a work-stealing pool.
 
     The same seeds and actions give the same observations, rewards, flags and infos as Gymnasium's ``SyncVectorEnv``
-    over the same id, in every bit, type and shape, also ``final_obs`` and ``final_info``. ``ale_train.tasks()`` lists
-    the ids.
+    over the same id, in every bit, type and shape, including ``final_obs`` and ``final_info``. ``ale_train.tasks()``
+    lists the ids.
 
     The differences: the first observation of an episode of Acrobot may differ in its last bit, because NumPy computes
-    its sines in single precision; actions are rounded to float32, the type of the action space; invalid actions, also
-    NaN, raise ActionError or ValueError; ``reset`` has no options but ``reset_mask``; nothing is rendered.
+    its sines in single precision; actions are rounded to float32, the type of the action space; invalid actions,
+    including NaN, raise ActionError or ValueError; the only option of ``reset`` is ``reset_mask``; nothing is rendered.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait. The caller owns every
     returned array, as in ``AtariVectorEnv``.
@@ -265,7 +265,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return mask
 
     def _result(self, batch: StepBatch) -> StepBatch:
-        """Returns a batch of the pool with last observations in the form of Gymnasium's: an array of objects."""
+        """Returns a batch of the pool with final observations in Gymnasium's form: an array of objects."""
         info = batch[4]
         if "final_obs" in info:
             observations, ended = info["final_obs"], info["_final_obs"]
@@ -277,7 +277,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def _plain(value: Any) -> Any:
-    """Returns the value of an argument without types that the pool does not know."""
+    """Converts the value of an argument to types that the pool knows."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value

@@ -329,7 +329,7 @@ class AtariVectorEnv(VectorEnv):
 
         Args:
             state: The state of all environments, or of as many as ``env_ids`` names.
-            env_ids: Restores the state of some environments to these ones, which need only have the same games.
+            env_ids: The environments to which the states are restored. They need only have the same games.
 
         Raises:
             ValueError: The state is damaged or belongs to other environments; nothing changes.
@@ -344,7 +344,7 @@ class AtariVectorEnv(VectorEnv):
         ``handle, (observations, rewards, terminated, truncated, info) = step(handle, actions)``. Pass the handle of one
         call to the next: it orders the calls. Arrays have the shapes and types of ``reset`` and ``step``, except that
         statistics of episodes have 32 bits; ``final_obs``, ``episode``, ``_episode`` and ``final_info`` are present in
-        every step, and meaningful in rows whose episode ended.
+        every step, but meaningful only in rows whose episode ended.
 
         ``step`` raises ActionError if the actions have the wrong type or shape. Errors in values, such as an action out
         of range, are raised by JAX (``jax.errors.JaxRuntimeError``) when it runs the program.

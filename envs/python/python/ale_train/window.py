@@ -10,7 +10,7 @@ __all__ = ["Window"]
 #: Frames of the console in a second.
 FRAMES_PER_SECOND = 60
 
-#: Pixels of the window for each pixel of the game, horizontally and vertically. Those of the console are wide.
+#: Pixels of the window for each pixel of the game, horizontally and vertically. The console's pixels are wide.
 SCALE = (4, 2)
 
 

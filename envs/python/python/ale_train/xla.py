@@ -20,7 +20,7 @@ __all__ = ["Reset", "Step", "functions"]
 Reset = Callable[..., tuple[Any, tuple[Any, dict[str, Any]]]]
 Step = Callable[[Any, Any], tuple[Any, tuple[Any, Any, Any, Any, dict[str, Any]]]]
 
-#: The seed that stands for none.
+#: The seed that stands for no seed.
 _NO_SEED = np.iinfo(np.int32).min
 
 
@@ -47,7 +47,7 @@ def functions(env: AtariVectorEnv) -> tuple[Any, Reset, Step]:
 
 @functools.cache
 def import_jax() -> Any:
-    """Imports JAX and tells it about the functions of this package.
+    """Imports JAX and registers the functions of this package with it.
 
     Raises:
         gymnasium.error.DependencyNotInstalled: JAX is missing or too old.
@@ -96,7 +96,7 @@ def _seeds(seed: Any) -> Any:
         found = np.asarray(seed)
         if found.dtype.kind not in "iub" or (found > arguments.LARGEST).any():
             raise TypeError(f"seeds must be integers of at most {arguments.LARGEST}, got {seed}")
-        # All negative seeds stand for none, but a first seed of -1 is followed by 0.
+        # All negative seeds stand for no seed, but a first seed of -1 is followed by 0.
         return found.clip(_NO_SEED + 1, None).astype(np.int32)
     dtype = getattr(seed, "dtype", type(seed).__name__)
     if dtype != np.int32:

@@ -91,7 +91,7 @@ impl AleInterface {
         Self(Mutex::default())
     }
 
-    /// Accepts ale-py's levels of messages. The emulator writes none.
+    /// Accepts ale-py's message levels. The emulator writes no messages.
     #[staticmethod]
     fn setLoggerMode(mode: &Bound<'_, PyAny>) -> PyResult<()> {
         static MODES: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -128,22 +128,22 @@ impl AleInterface {
         self.lock(py).settings.set(key, Kind::Text, value)
     }
 
-    /// Returns a setting as an integer, -1 if there is none of this name.
+    /// Returns a setting as an integer, or -1 if there is no setting of this name.
     fn getInt(&self, py: Python<'_>, key: &str) -> i32 {
         self.lock(py).settings.int(key)
     }
 
-    /// Returns a setting as a number, -1 if there is none of this name.
+    /// Returns a setting as a number, or -1 if there is no setting of this name.
     fn getFloat(&self, py: Python<'_>, key: &str) -> f32 {
         self.lock(py).settings.float(key)
     }
 
-    /// Returns a setting as a boolean, False if there is none of this name.
+    /// Returns a setting as a boolean, or False if there is no setting of this name.
     fn getBool(&self, py: Python<'_>, key: &str) -> bool {
         self.lock(py).settings.bool(key)
     }
 
-    /// Returns a setting as a string, empty if there is none of this name.
+    /// Returns a setting as a string, empty if there is no setting of this name.
     fn getString(&self, py: Python<'_>, key: &str) -> String {
         self.lock(py).settings.text(key).unwrap_or_default().to_owned()
     }
@@ -309,7 +309,8 @@ impl AleInterface {
         self.cloneState(py, true)
     }
 
-    /// Restores a saved state. The screen is that of the next frame, and sticky frames repeat the last action.
+    /// Restores a saved state. The screen does not change until the next frame, and a sticky frame repeats the last
+    /// action performed before the call.
     fn restoreState(&self, py: Python<'_>, state: PyRef<'_, AleState>) -> PyResult<()> {
         let state = state.state()?;
         self.change(py, |game| game.restore_state(&state))

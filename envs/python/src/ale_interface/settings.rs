@@ -23,7 +23,7 @@ enum Effect {
     Same,
     /// None, as in ale-py.
     Nothing,
-    /// It would need sound, a window or another part of ale-py that does not exist here: only the default is allowed.
+    /// Requires sound, a window or another part of ale-py that does not exist here. Only the default is allowed.
     Unavailable,
 }
 
@@ -119,7 +119,7 @@ impl Settings {
         })
     }
 
-    /// Returns a value as a number: the one at its beginning or 0, or -1 for an unknown name.
+    /// Returns a value as a number: the number at its beginning, 0 if there is none, or -1 for an unknown name.
     pub(super) fn float(&self, name: &str) -> f32 {
         let longest_number =
             |text: &str| (0..=text.len()).rev().find_map(|end| text.get(..end)?.parse().ok()).unwrap_or(0.0);

@@ -19,7 +19,7 @@ use super::task_env::TaskEnv;
 
 /// Makes environments of one kind.
 pub(crate) struct Recipe {
-    /// Makes one, which truncates its episodes after a number of steps.
+    /// Makes an environment that truncates its episodes after this number of steps.
     pub(crate) make: Box<dyn Fn(Option<u32>) -> TaskEnv + Send>,
     /// The entries of its info dictionary.
     pub(crate) fields: Vec<Field>,

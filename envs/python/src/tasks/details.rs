@@ -9,7 +9,7 @@ const CAPACITY: usize = 13;
 pub(crate) struct Details {
     /// The reward in Gymnasium's precision; 0 after a reset.
     pub(crate) reward: f64,
-    /// True if the step limit truncates the episode, also if the step terminates it.
+    /// True if the step reached the step limit, even if it also terminated the episode.
     pub(crate) truncated: bool,
     /// The number of steps of the episode.
     pub(crate) elapsed: u32,

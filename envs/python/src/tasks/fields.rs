@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     F32,
     I64,
     I8,
-    /// An integer after a reset, otherwise `f64`. In Gymnasium the first environment determines the type of the entry, to
-    /// which the values of the others are converted.
+    /// An integer after a reset, otherwise `f64`. In Gymnasium the first environment determines the type of the entry,
+    /// and the values of the others are converted to it.
     F64ExceptReset,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn add(info: &Bound<'_, PyDict>, fields: &[Field], rows: &[Option<&De
     Ok(())
 }
 
-/// Adds all entries without masks, zero in rows that do not have them, as EnvPool has them.
+/// Adds all entries without masks, as in EnvPool. They are zero in rows that do not have them.
 pub(crate) fn add_without_masks(
     info: &Bound<'_, PyDict>,
     fields: &[Field],

@@ -39,14 +39,14 @@ impl Given {
         self.values.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Raises a `TypeError` for an argument of another name.
+    /// Raises a `TypeError` for an argument whose name is not in `known`.
     pub(crate) fn require_names(&self, known: &[&str]) -> PyResult<()> {
         let Some((name, _)) = self.iter().find(|(name, _)| !known.contains(name)) else {
             return Ok(());
         };
         let id = &self.id;
         let known = match known {
-            [] => "it has none".to_owned(),
+            [] => "it takes no arguments".to_owned(),
             known => format!("its arguments are {}", known.join(", ")),
         };
         Err(PyTypeError::new_err(format!("{id} has no argument {name:?}; {known}")))

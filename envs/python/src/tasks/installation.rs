@@ -23,7 +23,7 @@ pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
     found.map_err(|error| of_mujoco(&error))
 }
 
-/// Returns the installation of the user, the same as long as it is in the same directory, so that one library is loaded.
+/// Returns the user's installation. It stays the same while the directory does, so that the library is loaded once.
 fn installation() -> Result<Installation, MujocoError> {
     static LAST: Mutex<Option<Installation>> = Mutex::new(None);
     let located = Installation::locate(None)?;

@@ -52,8 +52,8 @@ impl Env for TaskEnv {
     }
 }
 
-/// An environment with a step limit. Unlike [`rl_env::TimeLimit`], its info tells that the limit was reached by a step that
-/// terminates the episode, as Gymnasium does.
+/// An environment with a step limit. Unlike with [`rl_env::TimeLimit`], its info also reports the limit if the step
+/// that reaches it terminates the episode, as Gymnasium does.
 struct Limited<E> {
     env: E,
     limit: Option<u32>,

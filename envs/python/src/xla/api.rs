@@ -1,4 +1,4 @@
-//! The structures of XLA's typed foreign function interface, a stable C interface, as far as they are used here.
+//! The structures of XLA's typed foreign function interface, a stable C interface, that are used here.
 //!
 //! XLA calls a handler with a [`CallFrame`]. Every structure begins with its size and a list of extensions, so that later
 //! versions can append members.

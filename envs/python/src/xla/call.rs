@@ -235,7 +235,7 @@ fn len(buffer: &Buffer) -> usize {
     dims(buffer).iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).product()
 }
 
-/// Returns the address of the first element, if the elements are of this type and aligned; otherwise says what they are.
+/// Returns the address of the first element if the elements are of this type and aligned, otherwise what they are.
 fn start_of<T: Element>(buffer: &Buffer) -> Result<*mut T, String> {
     let start = buffer.data.cast::<T>();
     if buffer.element_type != T::TYPE {

@@ -11,7 +11,7 @@ use crate::columns::Rows;
 use crate::environments::{Environments, State};
 use crate::errors;
 
-/// The seed that stands for none.
+/// The seed that stands for no seed.
 pub(super) const NO_SEED: i32 = i32::MIN;
 
 impl From<VectorError> for Failure {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::call::{Argument, Failure};
 use crate::environments::Environments;
 
-/// The environments by their handles. A number is never used twice, so that a handle that outlives its environments names
-/// none.
+/// The environments by their handles. A handle is never reused, so one that outlives its environments is never mistaken
+/// for another.
 static OPEN: Mutex<Open> = Mutex::new(Open { last: 0, envs: BTreeMap::new() });
 
 struct Open {

@@ -7,7 +7,7 @@ use crate::environments::Environments;
 /// An array in the results: its place in Python's result, its element type as NumPy names it, and its shape.
 pub(crate) type Output = (Vec<&'static str>, &'static str, Vec<usize>);
 
-/// A destination of arrays: the memory of XLA, or a list of their forms.
+/// A destination of arrays: the memory of XLA, or a list of their element types and shapes.
 pub(super) trait Sink {
     /// Takes the next array, whose rows have the shape `row_shape`.
     fn put<T: Element>(
@@ -48,7 +48,7 @@ impl Sink for Results<'_> {
     }
 }
 
-/// The forms of the arrays.
+/// The paths, element types and shapes of the arrays.
 #[derive(Default)]
 struct Forms(Vec<Output>);
 
@@ -75,18 +75,18 @@ impl Sink for Forms {
     }
 }
 
-/// Returns the forms of the results of a reset, after the handle.
+/// Returns the paths, element types and shapes of the results of a reset, after the handle.
 pub(crate) fn of_reset(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
     let mut forms = Forms::default();
-    // Forms refuse nothing.
+    // `Forms` never fails.
     let _ = put_reset(envs, rows, &mut forms);
     forms.0
 }
 
-/// Returns the forms of the results of a step, after the handle.
+/// Returns the paths, element types and shapes of the results of a step, after the handle.
 pub(crate) fn of_step(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
     let mut forms = Forms::default();
-    // Forms refuse nothing.
+    // `Forms` never fails.
     let _ = put_step(envs, rows, &mut forms);
     forms.0
 }

@@ -24,24 +24,24 @@ pub enum Rule {
     LegalActionsSucceed,
     /// Other actions are [`EnvError::InvalidAction`](crate::EnvError::InvalidAction).
     IllegalActionsAreErrors,
-    /// An action that is refused leaves the state as it was.
+    /// A rejected action leaves the state unchanged.
     FailedStepsChangeNothing,
     /// Rewards are finite.
     RewardsAreFinite,
     /// A step does not both terminate and truncate, and `continues` comes only with `terminated`.
     FlagsAreConsistent,
-    /// A snapshot can be restored and shows the observation of its time.
+    /// A snapshot can be restored, and `observe` then writes the observation from when it was taken.
     SnapshotsRestore,
     /// An episode continues from a restored snapshot as it did before.
     RestoredStatesContinue,
     /// A truncated snapshot is [`EnvError::BadSnapshot`](crate::EnvError::BadSnapshot).
     DamagedSnapshotsAreErrors,
-    /// A snapshot that is refused leaves the state as it was.
+    /// A rejected snapshot leaves the state unchanged.
     FailedRestoresChangeNothing,
 }
 
 impl Rule {
-    /// All rules, in the order in which they are checked first.
+    /// All rules, in the order in which each is first checked.
     pub const ALL: [Self; 16] = [
         Self::SpacesAreValid,
         Self::SpacesAreConstant,
@@ -82,7 +82,7 @@ impl fmt::Display for Rule {
             Self::FailedStepsChangeNothing => "a refused action must change nothing",
             Self::RewardsAreFinite => "rewards must be finite",
             Self::FlagsAreConsistent => "the flags of a step must be consistent",
-            Self::SnapshotsRestore => "snapshots must be restored",
+            Self::SnapshotsRestore => "snapshots must be restorable",
             Self::RestoredStatesContinue => "episodes must continue from a restored snapshot as before",
             Self::DamagedSnapshotsAreErrors => "damaged snapshots must be BadSnapshot errors",
             Self::FailedRestoresChangeNothing => "a refused snapshot must change nothing",

@@ -68,7 +68,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Requires that a restored snapshot shows the observation of its time.
+    /// Requires that the environment shows this observation after a snapshot has been restored.
     pub(super) fn expect_start(&self, observation: &[u8]) -> Result<(), Violation> {
         if self.start == observation {
             return Ok(());

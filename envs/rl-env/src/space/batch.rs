@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{Bound, Dtype, Space};
 
-/// An error of batching spaces.
+/// An error in batching spaces.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum CannotBatch {

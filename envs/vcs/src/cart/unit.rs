@@ -69,7 +69,7 @@ impl Unit {
         }
     }
 
-    /// The number of addresses from the base on that belong to the unit.
+    /// The number of addresses, starting at the base, that belong to the unit.
     pub(crate) fn length(&self) -> u16 {
         self.window.end - self.window.start
     }

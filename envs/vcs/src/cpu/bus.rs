@@ -16,7 +16,7 @@ pub trait Bus {
         self.write(address.into(), value);
     }
 
-    /// Returns the three bytes from `address` on if reading them has no effect but to put each on the bus.
+    /// Returns the three bytes from `address` on if reading them has no effect except putting each on the bus.
     /// The CPU then takes an instruction from them and reports every byte that it uses to
     /// [`latch`](Self::latch).
     fn plain_code(&mut self, address: u16) -> Option<[u8; 3]> {

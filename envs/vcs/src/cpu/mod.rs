@@ -1,7 +1,7 @@
 //! The 6507: an NMOS 6502 with 13 address lines and no interrupts.
 //!
 //! Instructions are timed as a whole: the CPU fetches the opcode, all base cycles pass, and every further
-//! access happens at the end of the instruction. There are no dummy accesses but those documented at their
+//! access happens at the end of the instruction. There are no dummy accesses except those documented at their
 //! instructions.
 
 // The dispatcher is one large function on purpose: a call per operand would cost as much as the operand.

@@ -2,8 +2,8 @@
 //!
 //! Programs read few of the fifteen latches, and most clear all of them once per frame. So a frame looks only
 //! for the latches that its program is known to read. The others become *open*: their values are unknown until
-//! CXCLR, which makes the question pointless. If the program reads an open latch after all, the console runs
-//! the frame, and up to two before it, again and looks for everything (`crate::console`).
+//! CXCLR clears them. If the program reads an open latch after all, the console runs the frame again, and up to
+//! two frames before it, and looks for all collisions (`crate::console`).
 
 use super::Tia;
 
@@ -12,7 +12,7 @@ use super::Tia;
 pub(super) struct Debt {
     /// The latches that this frame does not look for.
     pub(super) unwanted: u16,
-    /// The latches that nobody has looked for at some time since the last CXCLR.
+    /// The latches that some frame or part of a frame since the last CXCLR has not looked for.
     open: u16,
     /// The number of frames since the last CXCLR that began with open latches.
     age: u8,
@@ -33,7 +33,7 @@ impl Debt {
         self.open = self.unwanted;
     }
 
-    /// Records that latches are read that are not set as far as known.
+    /// Records a read of these latches, which are not known to be set.
     pub(super) fn ask_for(&mut self, latches: u16) {
         self.due |= latches & self.open;
     }
@@ -46,7 +46,7 @@ impl Tia {
         self.debt.due
     }
 
-    /// The number of frames up to this one that have begun with open latches and have not cleared them.
+    /// The number of frames, including this one, that have begun with open latches and have not cleared them.
     pub(crate) fn age_of_open_latches(&self) -> u8 {
         self.debt.age
     }

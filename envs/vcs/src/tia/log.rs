@@ -80,8 +80,8 @@ pub(super) struct Log {
     /// The CPU cycle at which a line begins, most likely the line after the last one for whose end translated
     /// code has waited.
     next_line: u32,
-    /// For each register the [significant](SIGNIFICANT) bits whose write changes nothing, or [`UNSETTLED`] plus
-    /// any.
+    /// The settled value of each register: writing a byte with these [significant](SIGNIFICANT) bits changes
+    /// nothing. With [`UNSETTLED`] set, every write counts.
     settled: [u16; REGISTERS],
 }
 
@@ -144,7 +144,7 @@ pub(crate) enum Logging {
     Always,
     /// Always, and the log records that it clears the latches: CXCLR.
     AlwaysClearing,
-    /// If the register's settled value is another one.
+    /// If the register's settled value differs.
     UnlessSettled,
     /// If the settled value of a motion register is not 0: HMCLR.
     UnlessStill,
@@ -167,8 +167,8 @@ pub(crate) fn logging(register: u16) -> Logging {
 
 /// Offsets in the chip of what translated code accesses.
 impl Tia {
-    /// Offset of a `u32`: the CPU cycle from which a write ends the frame. Logged writes are earlier, but for
-    /// those by a call.
+    /// Offset of a `u32`: the CPU cycle from which a write ends the frame. Logged writes are earlier, except
+    /// those made by a call.
     pub(crate) const LOG_END: usize = offset_of!(Self, log) + offset_of!(Log, end);
     /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 at the start of
     /// each line.

@@ -33,8 +33,8 @@
 //!
 //! A frame is drawn in one of three ways ([`Drawing`]). `lines` flushes a line at a time, since access times
 //! within a line matter only through the pixels that the objects had before a change (`Line::saved`). The second
-//! way is the same without painting. A frame that is cut off, or that continues one, shows more of its access
-//! times: `spans` applies its writes at once and flushes the span of pixels between two accesses at a time,
+//! way is the same without painting. In a frame that is cut off, or that continues one, the access times matter
+//! more: `spans` applies its writes at once and flushes the span of pixels between two accesses at a time,
 //! exactly like the reference.
 
 mod collision;

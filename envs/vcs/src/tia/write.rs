@@ -1,7 +1,8 @@
 //! Writes of the TIA's registers and their effects.
 //!
-//! A write takes effect at once or, in a frame that is logged, when the [log](super::log) is applied. It extends the pending pixels up to the clock at which it takes effect. If it changes a value that
-//! pending pixels show, they are flushed first.
+//! A write takes effect at once or, in a frame that is logged, when the [log](super::log) is applied. It extends
+//! the pending pixels up to the clock at which it takes effect. If it changes a value that pending pixels show,
+//! they are flushed first.
 
 use super::collision::{MISSILES, Object, PLAYERS};
 use super::draw::Draw;

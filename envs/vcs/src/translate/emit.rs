@@ -274,7 +274,7 @@ impl Emitter<'_> {
         self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end)
     }
 
-    /// The same after the current instruction, which has waited.
+    /// Like [`interpret_if_late`](Self::interpret_if_late), but after the current instruction, which has waited.
     pub(super) fn interpret_next_if_late(&mut self, next: u16) {
         let late = self.is_late();
         self.exit_if(late, next, self.elapsed, 0);
@@ -317,7 +317,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// The same for an address known at run time only. It may be 0 although there is native code.
+    /// Like [`code_at`](Self::code_at), for an address known at run time only. May be 0 even if there is native
+    /// code.
     fn code_at_any(&mut self, pc: Value) -> Value {
         let unknown = self.pointer_sized(0);
         if self.unit.mapping != Mapping::Whole {

@@ -60,7 +60,7 @@ struct Table {
     visits: Box<[AtomicU32]>,
 }
 
-/// The address of native code, or 0. Native code that leaves for another address reads it.
+/// The address of native code, or 0. Native code reads it to continue at another address.
 type Slot = AtomicUsize;
 
 impl Table {
@@ -127,7 +127,7 @@ impl Translation {
     /// `instructions` instructions. A panic in a callback unwinds from here.
     pub(crate) fn run(&self, cpu: &mut Cpu, machine: &mut Machine, instructions: u32) {
         let end = machine.tia.log_end();
-        // No instruction takes less than two cycles.
+        // Every instruction takes at least two cycles.
         let mut left = instructions.saturating_sub(end / 2);
         while !cpu.jammed && !machine.stops() {
             if machine.cycles >= end {

@@ -166,7 +166,7 @@ impl Emitter<'_> {
         end
     }
 
-    /// The same by a division.
+    /// Like [`line_end`](Self::line_end), but computed by a division.
     fn divided_line_end(&mut self, now: Value) -> Value {
         /// Multiplying a 32-bit integer by this and shifting divides it by the cycles of a line.
         const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);

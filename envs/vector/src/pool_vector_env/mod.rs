@@ -21,7 +21,7 @@ use crate::{BuildError, PoolOptions};
 /// The state of a vector environment between two calls.
 #[derive(Debug)]
 enum Phase {
-    /// Not reset yet, or an error of an environment interrupted a step.
+    /// Not reset yet, or an environment failed during a step.
     NeedsReset,
     /// A batch has been received.
     Ready,

@@ -26,8 +26,8 @@ pub(super) struct SlotState {
     pub(super) episode: EpisodeStats,
     pub(super) episode_over: bool,
     pub(super) outcome: Outcome,
-    /// The last observation of the episode that the last step ended. Otherwise the final observation equals the current one,
-    /// which the environment can write.
+    /// The last observation of the episode, if the last step ended one. Otherwise the final observation equals the
+    /// current one, which the environment can write.
     pub(super) final_observation: Option<Vec<u8>>,
 }
 
@@ -103,7 +103,7 @@ impl VectorState {
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
     let mut states = parts.iter().map(|part| VectorState::read(part));
     let mut all =
-        states.next().unwrap_or_else(|| Err(VectorError::BadSnapshot("there is none".to_owned())))?;
+        states.next().unwrap_or_else(|| Err(VectorError::BadSnapshot("none was given".to_owned())))?;
     for state in states {
         let (first, state) = (all.slots.len(), state?);
         let renumbered =
@@ -113,12 +113,12 @@ pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
     all.encode()
 }
 
-/// Returns the part of a snapshot with some environments, for a vector environment that has only these. The batches of the
-/// original one held all environments.
+/// Returns the part of a snapshot that belongs to some environments, for a vector environment that has only these. The
+/// snapshot must come from a vector environment whose batches hold all environments.
 pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
     let state = VectorState::read(snapshot)?;
     if state.slots.len() < envs.end || !state.slots.iter().map(|slot| slot.env_id).eq(0..state.slots.len()) {
-        let reason = format!("it must contain environments 0 to {} in this order", envs.end);
+        let reason = format!("it must contain at least the first {} environments, in order", envs.end);
         return Err(VectorError::BadSnapshot(reason));
     }
     let slots = state.slots.into_iter().skip(envs.start).take(envs.len());

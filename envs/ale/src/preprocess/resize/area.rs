@@ -151,15 +151,16 @@ impl Area {
 /// The newest source rows that have been produced.
 #[derive(Default)]
 struct Produced {
-    /// Their number.
+    /// The number of rows produced so far.
     rows: usize,
-    /// For each of the newest 64 rows a bit, the newest in bit 0.
+    /// One bit for each of the newest 64 rows, the newest in bit 0: the row equals the one above.
     repeating: u64,
+    /// The same bits for rows that are unchanged.
     unchanged: u64,
 }
 
 impl Produced {
-    /// Produces some rows, unless that has been done. Returns true if all of them are unchanged.
+    /// Produces those of the rows that have not been produced yet. Returns true if all of them are unchanged.
     fn all_unchanged(&mut self, source: &mut impl Rows, rows: Range<usize>) -> bool {
         while self.rows < rows.end {
             let row = source.produce(self.rows);
@@ -167,7 +168,7 @@ impl Produced {
             self.unchanged = self.unchanged << 1 | u64::from(row.unchanged);
             self.rows += 1;
         }
-        // A target row of a tall image may cover more rows than have a bit; it is then computed.
+        // A target row of a tall image may cover more than 64 rows. It is then always computed.
         rows.len() < 64 && !self.unchanged & ((1 << rows.len()) - 1) == 0
     }
 

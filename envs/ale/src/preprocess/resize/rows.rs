@@ -1,4 +1,4 @@
-/// The other rows that a row of an image equals.
+/// How a row of an image compares with the row above and with the previous image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sameness {
     /// It equals the row above.

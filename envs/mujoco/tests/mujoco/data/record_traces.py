@@ -1,4 +1,4 @@
-"""Records one trace file per task in this directory, or in another one for other seeds.
+"""Records one trace file per task in this directory, or for other seeds in another directory.
 
 Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0 and numpy 2.4.6:  python record_traces.py [DIRECTORY SEED]
 
@@ -78,7 +78,7 @@ def digest(values):
 
 
 def flat(info):
-    """Gives the elements of arrays numbered names."""
+    """Yields names and values, with numbered names for the elements of arrays."""
     for name, value in info.items():
         if numpy.ndim(value):
             yield from ((f"{name}_{index}", element) for index, element in enumerate(value))
